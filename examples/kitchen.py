@@ -54,11 +54,11 @@ class Kitchen:
         """Start anew, or go on from the JSON text of a saved session; memory and database are its companion."""
         self.script = scenario["turns"]
         self.contexts: dict[tuple[int, str], list[NodeContext]] = {}
-        self.session = ContextSession.from_json(saved, clock=self.clock) if saved else ContextSession(MAX_TOKENS, clock=self.clock)
-        beside = self.session.companion("kitchen") or {"memory": ConversationContext().to_data(), "database": scenario["database"]}
+        self.session = ContextSession.history.load(saved, clock=self.clock) if saved else ContextSession(MAX_TOKENS, clock=self.clock)
+        beside = self.session.documents.get("kitchen") or {"memory": ConversationContext().to_data(), "database": scenario["database"]}
         self.memory = ConversationContext.from_data(beside["memory"])
         self.database = beside["database"]
-        self.session.accompany("kitchen", self)
+        self.session.documents.accompany("kitchen", self)
         if saved is None:
             self.session.add_system("You are a kitchen assistant for one household.")
 
@@ -85,7 +85,7 @@ class Kitchen:
         turn, answer = self.reply(turn, script["reply"])
         self.session.add_assistant_turn(answer)
         self.memory = close_turn(self.memory, turn, self.session.output)
-        self.session.save()
+        self.session.documents.save()
         return answer
 
     def ask(self, node: str, turn: CurrentTurn, script: dict[str, Any], task: str = "") -> dict[str, Any]:
@@ -240,12 +240,12 @@ def main() -> None:
         print(f"{number:02} {kitchen.session.state:<12} {kitchen.session.pressure:4.0%}  {answer}")
         for context in kitchen.contexts.get((number, options.show), ()) if options.turn in (None, number) else ():
             print(f"\n{context}\n")
-    compressions = sum(type(event).__name__ == "CompressEvent" for event in kitchen.session.events())
+    compressions = sum(type(event).__name__ == "CompressEvent" for event in kitchen.session.history.events())
     print(f"{len(kitchen.session.log())} turns in the log, {len(kitchen.session.window)} in the window, {compressions} compressions")
     if options.contexts:
         write_contexts(kitchen, options.contexts)
     if options.save:
-        options.save.write_text(kitchen.session.to_json())
+        options.save.write_text("".join(kitchen.session.history.export()))
 
 
 if __name__ == "__main__":

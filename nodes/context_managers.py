@@ -64,10 +64,10 @@ class ContextManagers(Mapping[str, ContextManager]):
         self._on_evict = on_evict
         self._managers: dict[str, ContextManager] = {}
         self._lock = Lock()
-        saved = session.companion(COMPANION)
+        saved = session.documents.get(COMPANION)
         if saved is not None:
             self._restore(saved)
-        session.accompany(COMPANION, self)
+        session.documents.accompany(COMPANION, self)
 
     def open(self, name: str, *, max_items: int | None = None, max_tokens: int | None = None) -> ContextManager:
         """Return the manager of that name, made where there is none: with up to 50 items, or `max_items`, within `max_tokens`.

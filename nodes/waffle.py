@@ -6,8 +6,8 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
+from polycontext.polynomial import ContextSession
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.pressure import Fidelity
 from polycontext.pressure.threshold import tokens_at
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
@@ -82,7 +82,7 @@ class Waffle:
         }
 
 
-def waffle(session: ReadableSession) -> Waffle:
+def waffle(session: ContextSession) -> Waffle:
     """Return what the window of a session is filled with, and what is left of it; O(turns).
 
     >>> from polycontext import ContextSession
@@ -93,7 +93,9 @@ def waffle(session: ReadableSession) -> Waffle:
     ([('system', 8), ('user', 9)], 17, 783, 1000)
     """
     window = session.window
-    return Waffle(portions(window), window.max_tokens, _pressured_above(session.policy, window), session.reserve, session.tool_tokens)
+    return Waffle(
+        portions(window), window.max_tokens, _pressured_above(session.policy, window), session.usage.reserve, session.usage.tool_tokens
+    )
 
 
 def _pressured_above(policy: ContextPolicy, window: ContextWindow) -> int:

@@ -1,5 +1,6 @@
 """The house is measured: every limit can be exceeded, and who exceeds it is named."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,9 @@ def written(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def failing(root: Path, loaded: list[str] | None = None) -> dict[str, tuple[int, list[str]]]:
+def failing(root: Path, loaded: list[str] | None = None, cycles: Sequence[Sequence[str]] = ()) -> dict[str, tuple[int, list[str]]]:
     """Return what is exceeded, with the count and those to blame, the worst first."""
-    found = house.checks(root, loaded or [])
+    found = house.checks(root, loaded or [], cycles)
     return {each.what: (each.now, house._blamed(each).split(", ")) for each in found if not each.ok}
 
 
@@ -60,6 +61,18 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             house.MOST_NAMES + 1,
             "window 100",
         ),
+        (
+            {"polynomial/session/part.py": BODY + "class A:\n" + "".join(f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n" for n in range(house.MOST_TWINS + 1))},
+            "twins written by hand in a session",
+            house.MOST_TWINS + 1,
+            f"polynomial/session/part.py {house.MOST_TWINS + 1}",
+        ),
+        (
+            {"polynomial/machine/late.py": BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1)},
+            "imports in functions of session and machine",
+            house.MOST_LATE_IMPORTS + 1,
+            f"polynomial/machine/late.py {house.MOST_LATE_IMPORTS + 1}",
+        ),
         ({"nodes/props/__init__.py": f"__all__ = {[f'a{n}' for n in range(41)]}"}, "packages with over 40 names", 1, "nodes/props 41"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -73,9 +86,31 @@ def test_each_limit_can_be_exceeded(files: dict[str, str], what: str, now: int, 
 
 def test_modules_that_come_along_are_counted(tmp_path: Path) -> None:
     """What an import loads is measured apart from the tree; the package that most come from is named."""
-    loaded = [f"polycontext.nodes.part{n}" for n in range(105)]
-    assert failing(written(tmp_path, {}), loaded) == {"modules loaded after three turns": (105, ["polycontext.nodes 105"])}
+    loaded = [f"polycontext.nodes.part{n}" for n in range(house.MOST_LOADED + 1)]
+    assert failing(written(tmp_path, {}), loaded) == {
+        "modules loaded after three turns": (house.MOST_LOADED + 1, [f"polycontext.nodes {house.MOST_LOADED + 1}"])
+    }
     assert {"polycontext", "polycontext.polynomial"} <= set(house.loaded_modules())
+
+
+def test_modules_that_import_each_other_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that do so in a function, too; not those that name each other for type checkers alone."""
+    package = tmp_path / "ring"
+    package.mkdir()
+    sources = {
+        "__init__": "",
+        "one": "from ring import two\n",
+        "two": "def later():\n    from ring import three\n",
+        "three": "from ring import one, typed\n",
+        "typed": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ring import three\n",
+    }
+    for name, source in sources.items():
+        (package / f"{name}.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    cycles = house.import_cycles("ring")
+    assert cycles == [("ring.one", "ring.three", "ring.two")]
+    more = cycles * (house.MOST_CYCLES + 1)
+    assert failing(written(tmp_path, {}), cycles=more) == {"import cycles": (len(more), ["ring.one <-> ring.three <-> ring.two 3"])}
 
 
 def test_text_is_no_code(tmp_path: Path) -> None:

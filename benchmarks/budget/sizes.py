@@ -150,7 +150,7 @@ def session_rows(scale: Scale) -> Iterator[Row]:
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     bytes_a_turn = Found("held", held / scale.turns, 500, " bytes")
-    saved = len(session.to_json().encode()) / scale.turns
+    saved = len("".join(session.history.export()).encode()) / scale.turns
     said = sum(len(turn.text.encode()) for turn in conversation) / scale.turns
     yield Row(
         f"bytes held per turn beyond its text, {scale.turns:,} turns",

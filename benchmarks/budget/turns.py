@@ -88,11 +88,11 @@ def served_rows(scale: Scale) -> Iterator[Row]:
         scale.tell(f"turns served, to {scale.turns:,}")
         for turn in conversation[added:start]:
             session.add(turn)
-        before = session.epoch.number
+        before = session.window.epoch.number
         for turn in conversation[start : start + SAMPLE]:
             session.add(turn)
         added = start + SAMPLE
-        served[start] = SAMPLE / max(1, session.epoch.number - before)
+        served[start] = SAMPLE / max(1, session.window.epoch.number - before)
     told = ", ".join(f"{value:.1f} at {start:,}" for start, value in served.items())
     yield Row(
         "turns that a compression serves, 8k",

@@ -72,7 +72,7 @@ class Grown:
         """Take the next turn in; tell whether anything was compressed."""
         if self.turns[self.taken].role is Role.ASSISTANT:
             self._ask()
-        before, epoch = self.session.window, self.session.epoch.number
+        before, epoch = self.session.window, self.session.window.epoch.number
         began = process_time()
         try:
             self.session.add(self.turns[self.taken])
@@ -82,7 +82,7 @@ class Grown:
         finally:
             self.seconds += process_time() - began
         self.taken += 1
-        changes = self.session.epoch.number - epoch
+        changes = self.session.window.epoch.number - epoch
         if changes:
             self.compressions += changes
             self.prefixes.append(_kept_prefix(_rendered(before), _rendered(self.session.window)))

@@ -56,7 +56,7 @@ class Fitting(Middleware):
 
 def _with(request: Any, fitted: Fitted[Message]) -> Any:
     """Return the request with what fits, and whatever it needs once thoughts have fallen."""
-    options = get_format("anthropic").options(fitted.session.epoch)
+    options = get_format("anthropic").options(fitted.session.window.epoch)
     body = {**request.json, "messages": fitted.natives}
     # Whoever wants no thoughts needs nothing of those that fell.
     if not options or body.get("thinking") in (None, {"type": "disabled"}):

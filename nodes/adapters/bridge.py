@@ -31,7 +31,7 @@ class Fitted(Generic[N]):
     session: ContextSession
 
     def learn(self, usage: object) -> None:
-        """Let the session learn from what the provider reports of these messages: the usage of a response, or the response (`session.reported`).
+        """Let the session learn from what the provider reports of these messages: the usage of a response, or the response (`session.usage.reported`).
 
         None, and data that tell of no tokens (zeros, a count that is missing), are passed over: fake models and some servers report such. So
         is, with a warning, what would leave the messages no room: the answer is there already.
@@ -41,7 +41,7 @@ class Fitted(Generic[N]):
         """
         try:
             if usage is not None and input_tokens(usage)[0]:
-                self.session.reported(usage)
+                self.session.usage.reported(usage)
         except InvalidDataError:
             if not isinstance(dumped(usage), Mapping):
                 raise

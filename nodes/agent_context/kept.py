@@ -42,7 +42,7 @@ class KeptContextStore(AgentContextStore):
     >>> session = ContextSession(max_tokens=8000)
     >>> shared = KeptContextStore(session, "plan", AgentContext.new("session-1", "trace-1"))
     >>> _ = shared.write("intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]})
-    >>> session.companion("plan")["reasoning"]
+    >>> session.documents.get("plan")["reasoning"]
     {'intents': [{'type': 'query', 'confidence': 0.95}]}
     >>> KeptContextStore(session, "plan").context == shared.context
     True
@@ -52,19 +52,19 @@ class KeptContextStore(AgentContextStore):
         self, session: ContextSession, name: str, context: AgentContext | None = None, *, lenient: bool = False, **options: Any
     ) -> None:
         self._session, self._name, self._lenient = session, name, lenient
-        kept = session.refresh().conversation.documents.get(name)
+        kept = session.history.refresh().conversation.documents.get(name)
         if kept is None and context is None:
             raise InvalidOptionError("context", None, _LEGAL)
         super().__init__(self._context_of(kept) if context is None or kept is not None else context, **options)
         self._document = kept
         if kept is None:
             begun = [{"op": "add", "path": "", "value": orjson.loads(serialize(self._context))}]
-            session.patch(name, lambda document: begun if document is None else None)
+            session.documents.patch(name, lambda document: begun if document is None else None)
         self._adopt()
 
     @property
     def context(self) -> AgentContext:
-        """Return the context as the session has it, which no later write changes; `ContextSession.refresh` brings what others wrote."""
+        """Return the context as the session has it, which no later write changes; `ContextSession.history.refresh` brings what others wrote."""
         with self._lock:
             self._adopt()
             return self._context
@@ -103,7 +103,7 @@ class KeptContextStore(AgentContextStore):
         Raises:
             Whatever `AgentContextStore.run` raises, and `write`.
         """
-        self._session.refresh()
+        self._session.history.refresh()
         with super().run(agent) as run:
             run.options = {"turns": tuple(turns), "idempotency_key": idempotency_key}
             yield run
@@ -133,7 +133,7 @@ class KeptContextStore(AgentContextStore):
 
         options, run.options = run.options, {}
         try:
-            self._session.patch(self._name, patch, **options)
+            self._session.documents.patch(self._name, patch, **options)
         except RuntimeError as error:
             if error is not not_yet:
                 raise

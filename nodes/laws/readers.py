@@ -207,9 +207,9 @@ def _told(turn: Turn) -> str:
 @law(_PROPS)
 def rendering_changes_nothing(session: ContextSession, renderer: Renderer) -> None:
     """Props survive JSON, are the same when rendered again, and leave the session as it was."""
-    before = session.state, session.window, session.revision
+    before = session.state, session.window, session.history.revision
     props = renderer.render_chat(session)
-    agree((session.state, session.window, session.revision), before)
+    agree((session.state, session.window, session.history.revision), before)
     agree(json.loads(json.dumps(props)), props)
     agree(renderer.render_chat(session), props)
 

@@ -179,7 +179,7 @@ class ConversationContext(Stored):
         """
         checked(session, ContextSession, "session")
         conversation = cls()
-        answered = [found for found in exchanges(_since_clear(session.events())) if found.answer]
+        answered = [found for found in exchanges(_since_clear(session.history.events())) if found.answer]
         for found in answered:
             conversation = conversation.after(found, counter=session.window.counter, projector=projector)
         return evolve(conversation, turn_summaries=(TurnExecutionSummary(len(answered)),)) if answered else conversation

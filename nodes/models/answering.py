@@ -60,7 +60,7 @@ class OpenAIAnswering:
                 if chunk.choices and chunk.choices[0].delta.content:
                     yield chunk.choices[0].delta.content
                 if chunk.usage:
-                    session.reported(chunk.usage)
+                    session.usage.reported(chunk.usage)
 
     async def aclose(self) -> None:
         """Close the client."""
@@ -84,7 +84,7 @@ class AnthropicAnswering:
         ) as stream:
             async for text in stream.text_stream:
                 yield text
-            session.reported((await stream.get_final_message()).usage)
+            session.usage.reported((await stream.get_final_message()).usage)
 
     async def aclose(self) -> None:
         """Close the client."""

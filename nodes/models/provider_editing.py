@@ -92,7 +92,7 @@ def _drop_thoughts(session: ContextSession, data: Mapping[str, Any], provider: P
         )
     ]
     if places:
-        session.commit(Fulfilment(unbinding_plan(session.window, places[0]), ()))
+        session.background.commit(Fulfilment(unbinding_plan(session.window, places[0]), ()))
         # What stands there now is what the model was shown: its answer is bound to that.
         session.request(provider)
 
@@ -123,7 +123,7 @@ def _cut_results(session: ContextSession, data: Mapping[str, Any], excluded: fro
     count = max((each.get("cleared_tool_uses", 0) for each in applied), default=0)
     plan = _cutting_plan(session.window, count, excluded)
     if plan.jobs:
-        session.commit(Fulfilment(plan, tuple((None, None) for _ in plan.jobs)))
+        session.background.commit(Fulfilment(plan, tuple((None, None) for _ in plan.jobs)))
 
 
 def _cutting_plan(window: ContextWindow, count: int, excluded: frozenset[str]) -> Plan:
@@ -166,9 +166,9 @@ def _summarised(
     if before:
         session.extend(_messages(before, provider), provider)
         stop = len(session.window)
-    epoch = session.epoch.number
+    epoch = session.window.epoch.number
     output = session.extend(_messages(after, provider), provider) if after else session.output
-    if session.epoch.number != epoch:
+    if session.window.epoch.number != epoch:
         # Room was made meanwhile: what the summary stands for is not what stands there.
         return output
     # Calls that wait for their results stand whole, whatever the summary says of them.
@@ -177,10 +177,10 @@ def _summarised(
     gist = NativeGist(str(provider), (orjson.dumps(said[place]).decode(),), tokens, keeps_bound=provider is Provider.ANTHROPIC)
     plan = answered_plan(session.window, stop)
     if not plan.is_empty:
-        output = session.commit(Fulfilment(plan, ((with_twin(plan, gist, session.conversation.reading), None),)))
+        output = session.background.commit(Fulfilment(plan, ((with_twin(plan, gist, session.conversation.reading), None),)))
     if (plan.is_empty or output.refused) and stop < len(session.window):
         # What was thought behind a summary that does not stand is bound to nothing that does.
-        return session.commit(Fulfilment(unbinding_plan(session.window, stop), ()))
+        return session.background.commit(Fulfilment(unbinding_plan(session.window, stop), ()))
     return output
 
 

@@ -53,7 +53,7 @@ class _EndpointTokens(ABC):
         return max(1, self._asked(before + text) - frame)
 
     def count_request(self, request: Rendered, *, tools: Sequence[Mapping[str, Any]] = (), **options: Any) -> int:
-        """Return the tokens of a whole request, as `session.request()` gives it: ``session.reported({"input_tokens": n})`` learns from it.
+        """Return the tokens of a whole request, as `session.request()` gives it: ``session.usage.reported({"input_tokens": n})`` learns from it.
 
         Raises:
             PluginError: as `count`.

@@ -69,7 +69,7 @@ class ComponentRenderer:
         """Return the props of `session`, JSON-ready; see `render_output`."""
         output = session.output
         legal = session.conversation.machine.table.legal(output.state)
-        return dict(self.render_output(output, auto=session.auto, answering=answering, legal=legal))
+        return dict(self.render_output(output, auto=session.policy.auto, answering=answering, legal=legal))
 
     def render_output(
         self, output: ContextOutput, *, auto: bool = True, answering: bool | None = None, legal: Collection[str] | None = None

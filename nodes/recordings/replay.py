@@ -75,7 +75,7 @@ def replay_conversation(
     """
     parsed = conversation.parse(repair=settings.repair)
     session = settings.session(conversation)
-    run = _Run(session, parsed.provider if settings.model is None else session.provider)
+    run = _Run(session, parsed.provider if settings.model is None else session.usage.provider)
     for number, turn in enumerate(parsed.turns, 1):
         refused = run.take(number, turn)
         on_turn(conversation.size / len(parsed.turns))
@@ -139,7 +139,7 @@ class _Run:
 
     def _read_journal(self, number: int, conversation: journal.Conversation) -> Iterator[ReplayStep]:
         """Yield the steps that the journal holds behind `conversation`."""
-        events = self.session.events(after=conversation.revision)
+        events = self.session.history.events(after=conversation.revision)
         for event in events:
             # The last event leads to the conversation that the session has; replaying it once more would be work for nothing.
             before, conversation = conversation, self.session.conversation if event is events[-1] else journal.evolve(conversation, event)

@@ -42,7 +42,7 @@ async def run(session_id: str, chat: One, asked: RunAgentInput) -> EventStream:
     """Say the newest of the user's messages and hear the answer as AG-UI events; one that was said before is not said again."""
     said, text = _newest(session_id, asked)
     key = f"agui:{said.id}"
-    known = await asyncio.to_thread(chat.session.has_taken, key)
+    known = await asyncio.to_thread(chat.session.history.has_taken, key)
     if not known:
         await chat.send(document_of(text, []), key=key)
     return EventStream(_Run(asked, chat, waits=not known or chat.is_busy).events())

@@ -62,7 +62,7 @@ class Chat:
 
         async def sent() -> None:
             # What was taken in stays so, whatever became since of what it names.
-            known = key is not None and await asyncio.to_thread(self.session.has_taken, key)
+            known = key is not None and await asyncio.to_thread(self.session.history.has_taken, key)
             items = [] if known else await self.sources.attached(document)
             await self.session.asend_message(document.to_text(), items, idempotency_key=key)
 
@@ -72,13 +72,13 @@ class Chat:
         """Let the user have said something else, and named something else, and have it answered; raises as `send`."""
 
         async def edited() -> None:
-            await self.session.aedit(resource_id, document.to_text(), await self.sources.attached(document))
+            await self.session.history.aedit(resource_id, document.to_text(), await self.sources.attached(document))
 
         return await self._done(edited, answered=True, again=True)
 
     async def regenerate(self) -> dict[str, Any]:
         """Have what the user said last answered anew."""
-        return await self._done(self.session.aregenerate, answered=True, again=True)
+        return await self._done(self.session.history.aregenerate, answered=True, again=True)
 
     async def change(self, act: Callable[[ContextSession], Coroutine[Any, Any, object]]) -> dict[str, Any]:
         """Do something else with the session, and return the props."""
@@ -119,9 +119,9 @@ class Chat:
                 raise SessionWriteError("the chat has been closed", "asking again")
             if self.is_busy:
                 raise SessionWriteError("an answer is being written", "wait for it, or cancel it")
-            before = self.session.revision
+            before = self.session.history.revision
             await act()
-            new = self.session.revision != before
+            new = self.session.history.revision != before
             # What was taken in before, under the same key, has its answer.
             answer = self.session.answer() if answered and (new or again) else None
             props = self.props()

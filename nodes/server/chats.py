@@ -80,7 +80,7 @@ class Chats:
         """Return a new chat that goes on from another one, as it stands or stood, and its id."""
         new = uuid4().hex
         async with self.held(token, name) as source:
-            other = await source.session.afork(owned(token, new), moment)
+            other = await source.session.history.afork(owned(token, new), moment)
         await other.aclose()
         return new, await self.get(token, new)
 
@@ -122,7 +122,7 @@ class Chats:
     async def _found(self, key: str) -> ContextSession:
         session = await ContextSession.aopen(self._store, key, **self._options)
         # To open is to look it up: asking the store for all that it has would take longer the more there is.
-        if not session.revision:
+        if not session.history.revision:
             raise UnknownNameError("session", key.partition(".")[2], (_ONES_OWN,))
         return session
 

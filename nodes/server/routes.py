@@ -145,7 +145,7 @@ async def pin(chat: One, message_id: str) -> dict[str, Any]:
 @router.post("/{session_id}/rewind", responses=gives("Changed"))
 async def rewind(chat: One, to: Text) -> dict[str, Any]:
     """Go back to right behind a message."""
-    return _changed(await chat.change(lambda session: session.arewind(to)))
+    return _changed(await chat.change(lambda session: session.history.arewind(to)))
 
 
 @router.post("/{session_id}/fork", status_code=201, responses=gives("Opened", 201))

@@ -53,7 +53,7 @@ async def uploads(chat: One) -> dict[str, Any]:
 async def remove(chat: One, message_id: str) -> dict[str, Any]:
     """Erase the words of an attachment for ever, wherever they are kept."""
     _check_attached(chat, message_id)
-    return {"contextProps": await chat.change(lambda session: session.aforget(message_id))}
+    return {"contextProps": await chat.change(lambda session: session.history.aforget(message_id))}
 
 
 def checked_name(name: str | None) -> str:

@@ -165,8 +165,8 @@ def _whatever_else(session: ContextSession) -> list[Callable[[], object]]:
         lambda: session.recall(ids[:1]),
         lambda: session.recall(ids[-3:]),
         lambda: session.promote(ids[-1], ResourceClass.PRESERVED, rationale="asked for"),
-        lambda: session.signal(Signals(progress=0.5, looping=True)),
-        lambda: session.patch("notes", lambda notes: _noting(notes, f"{len(ids)} turns")),
+        lambda: session.background.signal(Signals(progress=0.5, looping=True)),
+        lambda: session.documents.patch("notes", lambda notes: _noting(notes, f"{len(ids)} turns")),
         session.clear,
     ]
 

@@ -162,7 +162,7 @@ def a_session_is_what_it_was(open_store: OpenStore) -> None:
                 for each in (session, other):
                     say(each, number)
                 assert session.conversation == other.conversation, f"after {number + 1} steps"
-            assert session.events() == other.events()
+            assert session.history.events() == other.history.events()
 
 
 def snapshots_change_nothing(open_store: OpenStore) -> None:
@@ -172,7 +172,7 @@ def snapshots_change_nothing(open_store: OpenStore) -> None:
         for number in range(_MANY):
             say(session, number)
             if number % 17 == 0:
-                session.patch("notes", partial(noted, number))
+                session.documents.patch("notes", partial(noted, number))
         conversation = session.conversation
     with _opened(open_store) as store:
         again = session_of(store)
@@ -193,17 +193,17 @@ def going_back_is_only_more(open_store: OpenStore) -> None:
         for number in range(_MANY // 4):
             say(session, number)
             if number % 23 == 22:  # noqa: PLR2004 - now and then
-                session.rewind(session.revision - number % 9)
+                session.history.rewind(session.history.revision - number % 9)
                 session.add(Turn("user", f"instead of {number}", resource_id=f"own{number % 4}" if number > 100 else ""))  # noqa: PLR2004 - late
             if number % 40 == 39:  # noqa: PLR2004 - now and then
                 session.recall(session.log()[-1].resource_id)
-        left = session.revision
+        left = session.history.revision
         wanted = session.conversation
-        session.rewind(20)
+        session.history.rewind(20)
     with _opened(open_store) as store:
         session = session_of(store)
-        assert [turn.text for turn in session.log()] == [turn.text for turn in session.at(20).log()]
-        session.rewind(left)
+        assert [turn.text for turn in session.log()] == [turn.text for turn in session.history.at(20).log()]
+        session.history.rewind(left)
         assert session.log() == tuple(wanted.log)
         assert (session.state, session.window.all_turns()) == (wanted.state, wanted.window.all_turns())
         assert session.window.linearity == wanted.window.linearity
@@ -215,17 +215,17 @@ def a_fork_goes_on_by_itself(open_store: OpenStore) -> None:
         session = session_of(store)
         for number in range(_MANY // 2):
             say(session, number)
-        store.append("s", session.revision, [], {"notes": '{"seen":1}'})
-        half = session.revision // 2
-        newest, middle = session.fork("newest"), session.fork("middle", half)
-        _refused(lambda: session.fork("middle"), ConflictError, "a fork took the id of another session")
+        store.append("s", session.history.revision, [], {"notes": '{"seen":1}'})
+        half = session.history.revision // 2
+        newest, middle = session.history.fork("newest"), session.history.fork("middle", half)
+        _refused(lambda: session.history.fork("middle"), ConflictError, "a fork took the id of another session")
         assert newest.conversation.window == session.window
         middle.add_user_turn("only in the fork")
         session.add_user_turn("only in the first")
     with _opened(open_store) as store:
         first, again = session_of(store), session_of(store, "middle")
         assert again.log()[-1].text == "only in the fork"
-        assert again.log()[:-1] == first.at(half).log()
+        assert again.log()[:-1] == first.history.at(half).log()
         store.delete("s")
         assert session_of(store, "middle").log() == again.log()
         assert len(session_of(store, "newest").log()) == len(first.log()) - 1
@@ -242,13 +242,13 @@ def what_is_forgotten_is_gone(open_store: OpenStore) -> None:
             if number == _MANY // 6:
                 session.add_user_turn(secret)
         told = next(turn.resource_id for turn in session.log() if turn.text == secret)
-        fork, other = session.fork("fork"), session_of(store, "other")
+        fork, other = session.history.fork("fork"), session_of(store, "other")
         other.add_user_turn("the code is another")
         before = {name: session_of(store, name).log() for name in ("s", "fork", "other")}
-        stale = {"s": Rewritten(session.revision - 1, {}), "fork": Rewritten(fork.revision, {1: fork.events()[0]})}
+        stale = {"s": Rewritten(session.history.revision - 1, {}), "fork": Rewritten(fork.history.revision, {1: fork.history.events()[0]})}
         _refused(partial(store.rewrite, stale), ConflictError, "a journal was rewritten that had gone on")
-        assert session.forget(told)
-        assert not session.forget(told)
+        assert session.history.forget(told)
+        assert not session.history.forget(told)
     with _opened(open_store) as store:
         for name, log in before.items():
             assert all("xyzzy" not in repr(event) for event in store.load(name).events), f"words are left in session {name!r}"

@@ -55,14 +55,14 @@ def lived_events() -> tuple[Event, ...]:
     session.compress(0.2)
     session.clear()
     session.add(Turn("user", "anew", resource_id="my-own-id"), ResourceClass.PRESERVED)
-    session.patch("notes", lambda _: [{"op": "add", "path": "", "value": {"naïve": "日本語", "seen": [1, 2.5, None]}}])
-    session.patch("notes", lambda _: [{"op": "replace", "path": "/seen/0", "value": "x" * 2_000}])
-    session.rewind("t3")
+    session.documents.patch("notes", lambda _: [{"op": "add", "path": "", "value": {"naïve": "日本語", "seen": [1, 2.5, None]}}])
+    session.documents.patch("notes", lambda _: [{"op": "replace", "path": "/seen/0", "value": "x" * 2_000}])
+    session.history.rewind("t3")
     session.compress(0.1)
     session.add(Turn("user", "anew", resource_id="my-own-id"), ResourceClass.PRESERVED)
-    session.forget("t2")
-    session.retain(max_bytes=70_000)
-    return session.events()
+    session.history.forget("t2")
+    session.history.retain(max_bytes=70_000)
+    return session.history.events()
 
 
 def session_of(store: SessionStore | None, session_id: str = "s") -> ContextSession:

@@ -1,28 +1,27 @@
-"""A saved session: its settings and its journal, with a schema version.
+"""The settings of a saved session, and documents in which sessions were saved with their journals.
 
 Loading replays the journal, so nothing is asked of a model, a classifier or a clock.
 What cannot be written down (a summariser, a classifier, a counter of your own)
 is handed in again, and so are the marks of the threshold.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from attrs import evolve, field, frozen
+from attrs import field, fields, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError, UnknownNameError
-from polycontext.linearity.codec import json_object, structured, to_text
-from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.linearity.codec import structured
 from polycontext.polynomial.journal.earlier_turns import upgraded
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.journal.named_sources import with_sources
 from polycontext.polynomial.journal.rows import CONVERTER
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import Reach, Signals
+from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
-from polycontext.window import TiktokenCounter, TokenCounter
+from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter
 from polycontext.window.providers import Provider
 from polycontext.window.tokens.vocabulary import SHA256
 
@@ -31,10 +30,9 @@ CUSTOM = "custom"
 
 
 @frozen
-class SavedSession:
-    """Hold everything a session is, as plain data."""
+class Settings:
+    """Hold what a session goes by, as plain data; `taken` tokens of `max_tokens` are for what the request needs besides."""
 
-    schema: int
     max_tokens: int
     taken: int
     auto: bool
@@ -42,26 +40,14 @@ class SavedSession:
     preserved_share: float
     counter: str
     reach: Reach
-    events: list[Event]
     signals: Signals = NO_SIGNALS
-    companions: dict[str, str] = field(factory=dict)
     provider: str = Provider.OPENAI
     background: bool = False
 
     @classmethod
-    def of(
-        cls,
-        events: Sequence[Event],
-        conversation: Conversation,
-        policy: ContextPolicy,
-        *,
-        taken: int,
-        provider: Provider = Provider.OPENAI,
-    ) -> Self:
-        """Return a session as data; `taken` tokens of its window are for what the request needs besides."""
-        window = conversation.window
+    def of(cls, window: ContextWindow, policy: ContextPolicy, *, taken: int, provider: Provider = Provider.OPENAI) -> Self:
+        """Return the settings of a session, as data."""
         return cls(
-            SCHEMA,
             window.max_tokens + taken,
             taken,
             policy.auto,
@@ -69,37 +55,27 @@ class SavedSession:
             window.preserved_share,
             _named(window.counter),
             policy.projector.reach,
-            list(events),
             policy.signals,
-            dict(conversation.companions),
             str(provider),
             policy.background,
         )
 
-    def to_text(self) -> str:
-        """Return the JSON text."""
-        return to_text(CONVERTER, self)
-
-    @classmethod
-    def from_text(cls, text: str | bytes) -> Self:
-        """Read a saved session of any schema there was; raise `InvalidDataError` naming the path of the first fault."""
-        data = json_object(text, legal="what to_json returned")
-        if data.get("schema") == 1:
-            data = _of_schema_1(data)
-        if data.get("schema") == 2:  # noqa: PLR2004 - the schema in which parts were told otherwise
-            data = {**upgraded(data), "schema": 3}
-        if data.get("schema") == 3:  # noqa: PLR2004 - the schema before this one, in which gists named every id: that is read still
-            data = _of_schema_3(data)
-        if data.get("schema") != SCHEMA:
-            raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
-        # The marks were saved once: a session that is opened again takes today's, or what it is given.
-        saved = structured(CONVERTER, {name: value for name, value in data.items() if name != "threshold"}, cls, legal="what to_json wrote")
-        return evolve(saved, events=list(with_sources(saved.events)))
+    def options(self) -> dict[str, Any]:
+        """Return what a session is made with again, but for its counter."""
+        return {
+            "max_tokens": self.max_tokens,
+            "auto": "background" if self.background else self.auto,
+            "reserve": self.taken,
+            "projector": ContextProjector(reach=self.reach),
+            "cooldown": self.cooldown,
+            "preserved_share": self.preserved_share,
+            "provider": self.provider,
+        }
 
     def loaded_counter(self) -> TokenCounter:
         """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own, or that of an unknown model."""
         if self.counter == CUSTOM:
-            raise InvalidDataError("$.counter", "a counter of the caller's own", "pass counter= again")
+            raise InvalidDataError("settings.counter", "a counter of the caller's own", "pass counter= again")
         if self.counter in SHA256:
             return TiktokenCounter(self.counter)
         from polycontext.window.model_profiles import UNLISTED, find_model  # noqa: PLC0415 - for sessions of a model
@@ -107,17 +83,44 @@ class SavedSession:
         try:
             return find_model(UNLISTED.get(self.counter, self.counter)).counter()
         except UnknownNameError as error:
-            raise InvalidDataError("$.counter", str(error), "register_model its profile before, or pass counter= again") from None
+            raise InvalidDataError("settings.counter", str(error), "register_model its profile before, or pass counter= again") from None
 
     @contextmanager
-    def settings_checked(self) -> Generator[None]:
+    def checked(self) -> Generator[None]:
         """Say of a setting that no session can have that it was read."""
         try:
             yield
         except InvalidDataError:
             raise
         except PolycontextError as error:
-            raise InvalidDataError("$", f"{type(error).__name__}: {error}", "what makes a session") from None
+            raise InvalidDataError("settings", f"{type(error).__name__}: {error}", "what makes a session") from None
+
+
+def read_document(data: dict[str, Any]) -> tuple[Settings, list[Event], dict[str, str]]:
+    """Read a session that was saved as one document, of any schema there was: its settings, its journal, and what is kept beside it.
+
+    Raises:
+        InvalidDataError: names the path of the first fault.
+    """
+    if data.get("schema") == 1:
+        data = _of_schema_1(data)
+    if data.get("schema") == 2:  # noqa: PLR2004 - the schema in which parts were told otherwise
+        data = {**upgraded(data), "schema": 3}
+    if data.get("schema") == 3:  # noqa: PLR2004 - the schema before this one, in which gists named every id: that is read still
+        data = _of_schema_3(data)
+    if data.get("schema") != SCHEMA:
+        raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
+    # The marks were saved once: a session that is opened again takes today's, or what it is given.
+    saved = structured(CONVERTER, {name: value for name, value in data.items() if name != "threshold"}, _Document, legal="a saved session")
+    settings = {each.name: getattr(saved, each.name) for each in fields(Settings)}
+    return Settings(**settings), list(with_sources(saved.events)), saved.companions
+
+
+@frozen(kw_only=True)
+class _Document(Settings):
+    schema: int
+    events: list[Event]
+    companions: dict[str, str] = field(factory=dict)
 
 
 def _named(counter: TokenCounter) -> str:

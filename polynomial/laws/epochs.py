@@ -47,10 +47,10 @@ def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) 
         for provider in Provider:
             blocks = _requested(session, provider)
             epoch, before = sent.get(provider, (0, []))
-            if epoch == session.epoch.number:
+            if epoch == session.window.epoch.number:
                 holds(_begins(blocks, before), "the last request as its prefix", blocks, before=before, provider=provider)
             if blocks:
-                sent[provider] = session.epoch.number, blocks
+                sent[provider] = session.window.epoch.number, blocks
 
 
 def _requested(session: ContextSession, provider: Provider) -> list[Any]:

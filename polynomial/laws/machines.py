@@ -158,7 +158,7 @@ def _without_words(taken: Any) -> object:
 @law(_SESSION)
 def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
     """Replaying a session's journal, strictly, in a new window of the same size gives its state, window, log and revision."""
-    events, conversation = session.events(), session.conversation
+    events, conversation = session.history.events(), session.conversation
     agree(replay(events, Conversation(new_window_like(session.window), companions=conversation.companions)), conversation, events=events)
 
 
@@ -176,12 +176,14 @@ def the_live_machine_stands_where_the_session_stands(session: ContextSession, in
 @law(_SESSION)
 def json_keeps_the_session(session: ContextSession) -> None:
     """A session written as JSON and read again is the same: state, window, log, journal and settings; its counter and its marks are handed in again."""
-    again = type(session).from_json(session.to_json(), counter=session.window.counter, threshold=session.policy.threshold)
+    again = type(session).history.load(
+        "".join(session.history.export()), counter=session.window.counter, threshold=session.policy.threshold
+    )
     agree(_facts(again), _facts(session))
-    agree(again.to_json(), session.to_json())
+    agree("".join(again.history.export()), "".join(session.history.export()))
 
 
 def _facts(session: ContextSession) -> tuple[object, ...]:
     policy = session.policy
     settings = policy.auto, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach
-    return session.conversation, session.events(), settings
+    return session.conversation, session.history.events(), settings

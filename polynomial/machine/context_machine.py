@@ -22,12 +22,13 @@ from statemachine.transition_list import TransitionList
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial.errors import illegal
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.machine.declaring import OwnStates
-from polycontext.polynomial.machine.step import ContextPolicy, Step, default_policy
-from polycontext.polynomial.machine.table import Table, run
 from polycontext.polynomial.state import ContextState, kind_of
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextWindow
+
+from .declaring import OwnStates
+from .step import ContextPolicy, Step, default_policy
+from .table import Table, run
 
 # The library logs every step at debug level, some eleven lines a turn.
 logging.getLogger("statemachine").setLevel(logging.INFO)

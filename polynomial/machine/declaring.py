@@ -13,8 +13,9 @@ from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial.machine.table import Check, Row, Table
 from polycontext.polynomial.state import ContextState, InputKind, kind_of, state_of
+
+from .table import Check, Row, Table
 
 _RULES = "a machine whose states are texts, neither nested, parallel nor final, and whose transitions have one event and one target each"
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.machine.table import Row, Table
 from polycontext.polynomial.state import InputKind, Kind, State, state_of
+
+from .context_machine import ContextMachine
+from .table import Row, Table
 
 TURN_KINDS = (InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.TOOL_TURN, InputKind.SYSTEM)
 """The inputs that bring a turn; where all of them do the same, an arrow says `ANY_TURN`."""

@@ -11,11 +11,12 @@ from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError, UnknownNameError
 from polycontext.polynomial.errors import illegal
-from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.state import Kind, State
 
+from .step import Step
+
 if TYPE_CHECKING:
-    from polycontext.polynomial.machine.context_machine import ContextMachine
+    from .context_machine import ContextMachine
 
 
 @frozen

@@ -1,11 +1,12 @@
 """The transition function, derived from the machine's declaration at import."""
 
 from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.machine.step import ContextPolicy, Step, default_policy
-from polycontext.polynomial.machine.table import run
 from polycontext.polynomial.state import ContextState, Kind, State
 from polycontext.window import ContextWindow
+
+from .context_machine import ContextMachine
+from .step import ContextPolicy, Step, default_policy
+from .table import run
 
 VALID_DIRECTIONS: dict[State, frozenset[Kind]] = ContextMachine.table.directions
 """The legal inputs of every state (docs/machine.md)."""

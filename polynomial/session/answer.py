@@ -5,6 +5,9 @@ from typing import Any, Self
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial.errors import SessionWriteError
 
+from .effects import Steps
+from .verbs import call, procedure, twin
+
 
 class Answer:
     """Take the pieces of an answer in; `close` adds what was said as one assistant turn.
@@ -33,15 +36,13 @@ class Answer:
             raise SessionWriteError("the answer has ended", "opening another one")
         self._pieces.append(piece)
 
-    def close(self) -> None:
+    @procedure
+    def close(self) -> Steps[None]:
         """Add what was said as an assistant turn, in one commit; nothing happens for blanks, or the second time."""
         if session := self._ended():
-            session.add_assistant_turn(self.text)
+            yield call(session, "add_assistant_turn", self.text)
 
-    async def aclose(self) -> None:
-        """Add what was said without blocking; see `close`."""
-        if session := self._ended():
-            await session.aadd_assistant_turn(self.text)
+    aclose = twin(close)
 
     def _ended(self) -> Any:
         """Return the session if it has to be told what was said."""
@@ -61,3 +62,12 @@ class Answer:
 
     async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
+
+
+def opened(session: Any) -> Answer:
+    """Return a new answer of a session, which is told what it says; raise `SessionWriteError` where one is open already."""
+    if session._answer is not None:  # noqa: SLF001 - a part of it
+        raise SessionWriteError("an answer is being written", "wait for it, or close it")
+    session._answer = Answer(session)  # noqa: SLF001 - as above
+    answer: Answer = session._answer  # noqa: SLF001 - as above
+    return answer

@@ -7,20 +7,26 @@ Nothing of it is stored before it lands, as one commit: a process that dies in b
 import asyncio
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.session.commands import Commit
-from polycontext.polynomial.session.decide import is_answering, planned
 from polycontext.polynomial.state import ContextState
-from polycontext.pressure import ConflictError, Fulfilment, Plan
+from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, Plan, Signals
 from polycontext.pressure.fulfilment import Reading, Summariser
+from polycontext.pressure.native import prefix_plan
+
+from .commands import Command, Commit
+from .decide import BY_HAND, is_answering, planned
+from .effects import Effect, Steps, adrive, drive
+from .options import check_arguments, require
+from .verbs import SessionPart, When, procedure, twin, verb
 
 if TYPE_CHECKING:
-    from polycontext.polynomial.session.compressing import CompressingSession
+    from .context_session import ContextSession
 
 _REMEMBERED = 32
 _MOST_PATIENCE = 64
@@ -75,7 +81,7 @@ class _Flight:
         return self.task is not None and not self.task.done()
 
 
-class Background:
+class Background(SessionPart):
     """Watch a session's writes: begin a summary at a lower mark, put it in when it is ready, give it up when it is outdated.
 
     Written by a thread where the session is written by one, by a task where it is awaited. What a model is about to answer is not changed
@@ -84,8 +90,8 @@ class Background:
     Laws: at most one at a time; a summary that is no good, late or given up changes nothing; no turn is lost, and their order is kept.
     """
 
-    def __init__(self, session: "CompressingSession") -> None:
-        self._session = session
+    def __init__(self, session: "ContextSession") -> None:
+        super().__init__(session)
         self._lock = Lock()
         self._flight: _Flight | None = None
         self._given_up: _Flight | None = None
@@ -130,6 +136,79 @@ class Background:
         elif flight is not None:
             await asyncio.to_thread(self.wait)
 
+    # --- in three steps -----------------------------------------------------------------
+
+    def plan(self, target: float | None = None, *, query: str | None = None, native: bool = False) -> Plan:
+        """Return what compressing now would come to, and change nothing: `fulfil` has its words written, `commit` puts them in.
+
+        With `native` a whole prefix yields, to a summary that the provider writes itself (docs/native-compaction.md).
+
+        Raises:
+            InvalidOptionError: `target` is no number from 0 to 1, `query` no text.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=400)
+        >>> for number in range(3):
+        ...     _ = session.add_user_turn(f"Shelf {number} holds " + "jars of plums, " * 12)
+        >>> plan = session.background.plan(0.45)
+        >>> fulfilment = session.background.fulfil(plan, lambda turns, max_tokens: "Shelves 0 and 1 hold plums.")
+        >>> _ = session.add_assistant_turn("Noted.")
+        >>> session.background.commit(fulfilment).compression.reached, session.messages()[-1]["content"]
+        (True, 'Noted.')
+        """
+        check_arguments(query=query)
+        window, policy = self._session.window, self._session.policy
+        plan = planned(window, policy, target, query, BY_HAND)
+        return prefix_plan(plan.window, plan.tokens_wanted, policy.projector.reach) if native else plan
+
+    @procedure
+    def fulfil(self, plan: Plan, summariser: Any = None) -> Steps[Fulfilment]:
+        """Have the words of a plan written by the session's summariser, or another one (docs/summarisers.md); nothing changes, and others may write meanwhile.
+
+        What has a `fulfil` of its own, such as a provider's compaction, is asked for the whole fulfilment. A summariser that fails costs its
+        own gist: what it raised is in the fulfilment.
+
+        Raises:
+            InvalidOptionError: no plan, or nothing that can summarise.
+        """
+        require("plan", plan, isinstance(plan, Plan), "what session.background.plan() returned")
+        reading = self._session.conversation.reading
+        fulfilment: Fulfilment = yield Effect(
+            lambda: self._fulfiller(summariser, "fulfil").fulfil(plan, reading=reading),
+            lambda: self._fulfiller(summariser, "afulfil").afulfil(plan, reading=reading),
+        )
+        return fulfilment
+
+    afulfil = twin(fulfil)
+
+    @verb
+    def commit(self, fulfilment: Fulfilment, *, fallback: bool = False, **when: Unpack[When]) -> Command:
+        """Put in what was made of a plan. Turns that came since the plan stand behind it, untouched.
+
+        Where an answer is empty, no text, as long as what it stands for or longer than its allowance, nothing happens and the output says in
+        `refused` why; with `fallback` an extract stands in its place.
+
+        Raises:
+            ConflictError: anything else happened to the turns that were planned on: they yielded, came back, or one was raised to a higher class.
+            InvalidOptionError: no fulfilment.
+        """
+        legal = "what session.background.fulfil() returned, or Fulfilment.of(plan, text)"
+        require("fulfilment", fulfilment, isinstance(fulfilment, Fulfilment), legal)
+        return Commit(fulfilment, fallback)
+
+    acommit = twin(commit)
+
+    def signal(self, signals: Signals) -> None:
+        """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
+        require("signals", signals, isinstance(signals, Signals), "Signals(progress=, error_rate=, looping=)")
+        self._session._writer.resize(policy=evolve(self._session.policy, signals=signals))
+
+    def _fulfiller(self, summariser: Any, method: str) -> Any:
+        if callable(getattr(summariser, method, None)):
+            return summariser
+        projector = self._session.policy.projector
+        return projector if summariser is None else evolve(projector, summariser=summariser)
+
     # --- around each write of the session ---------------------------------------------
 
     @property
@@ -147,26 +226,28 @@ class Background:
             self._end(flight, "cancelled", "its event loop was closed before it was done")
         return self._flight
 
-    def after(self, output: ContextOutput) -> None:
-        """Put in what is ready, give up what is outdated, begin what is due: in a thread."""
+    @procedure
+    def after(self, output: ContextOutput) -> Steps[ContextOutput]:
+        """Put in what is ready, give up what is outdated, begin what is due, and return what was written."""
         self._seen(output)
         if (flight := self._free()) is not None:
-            self._land(flight)
+            yield from self._landing(flight)
         if (flight := self._begun()) is not None:
-            flight.thread = Thread(target=self._written, args=(flight,), name="polycontext-background", daemon=True)
-            try:
-                flight.thread.start()
-            except RuntimeError as error:  # there are too many threads, or the interpreter ends
-                self._end(flight, "failed", f"{type(error).__name__}: {error}")
+            yield Effect(partial(self._begin_thread, flight), partial(self._begin_task, flight))
+        return output
 
-    async def aafter(self, output: ContextOutput) -> None:
-        """Do what `after` does, in a task."""
-        self._seen(output)
-        if (flight := self._free()) is not None:
-            await self._aland(flight)
-        if (flight := self._begun()) is not None:
-            # Held here: the loop itself does not keep a task alive.
-            flight.task = asyncio.get_running_loop().create_task(self._awritten(flight), name="polycontext-background")
+    aafter = twin(after)
+
+    def _begin_thread(self, flight: _Flight) -> None:
+        flight.thread = Thread(target=drive, args=(self._writing(flight),), name="polycontext-background", daemon=True)
+        try:
+            flight.thread.start()
+        except RuntimeError as error:  # there are too many threads, or the interpreter ends
+            self._end(flight, "failed", f"{type(error).__name__}: {error}")
+
+    async def _begin_task(self, flight: _Flight) -> None:
+        # Held here: the loop itself does not keep a task alive.
+        flight.task = asyncio.get_running_loop().create_task(adrive(self._writing(flight)), name="polycontext-background")
 
     def _seen(self, output: ContextOutput) -> None:
         """See whether what was ready came in with a turn that needed room, or is outdated."""
@@ -202,27 +283,14 @@ class Background:
 
     # --- writing ----------------------------------------------------------------------
 
-    def _written(self, flight: _Flight) -> None:
+    def _writing(self, flight: _Flight) -> Steps[None]:
         projector = self._session.policy.projector
-        summariser: object = projector.summariser
         try:
-            if isinstance(summariser, Summariser):
-                flight.fulfilment = projector.fulfil(flight.plan, reading=flight.reading)
-            else:
-                flight.fulfilment = asyncio.run(projector.afulfil(flight.plan, reading=flight.reading))
-        except BaseException as error:
-            self._end(flight, "failed", f"{type(error).__name__}: {error}")
-            raise
-        flight.written.set()
-        if self._free() is flight:
-            self._land(flight)
-
-    async def _awritten(self, flight: _Flight) -> None:
-        try:
-            flight.fulfilment = await self._session.policy.projector.afulfil(flight.plan, reading=flight.reading)
+            afulfil = partial(projector.afulfil, flight.plan, reading=flight.reading)
+            flight.fulfilment = yield Effect(partial(_fulfilled, projector, flight), afulfil)
             flight.written.set()
             if self._free() is flight:
-                await self._aland(flight)
+                yield from self._landing(flight)
         except asyncio.CancelledError:
             self._end(flight, "cancelled", "its task was cancelled")
             raise
@@ -237,21 +305,13 @@ class Background:
         flight = self._flight
         return None if flight is None or flight.fulfilment is None or is_answering(self._session.conversation) else flight
 
-    def _land(self, flight: _Flight) -> None:
+    def _landing(self, flight: _Flight) -> Steps[None]:
         if self._taken(flight) and flight.fulfilment is not None:
+            asked, _ = self._session._asked(Commit(flight.fulfilment), {})
+            writer = self._session._writer
             try:
-                self._landed(flight, self._session._writer.write(self._session._asked(Commit(flight.fulfilment))))
+                self._landed(flight, (yield Effect(partial(writer.write, asked), partial(writer.awrite, asked))))
             except Exception as error:  # noqa: BLE001 - whatever it is, it is no fault of the turn that came meanwhile
-                self._missed(flight, error)
-            except BaseException:
-                flight.landing = False  # whoever comes next may put it in, or give it up
-                raise
-
-    async def _aland(self, flight: _Flight) -> None:
-        if self._taken(flight) and flight.fulfilment is not None:
-            try:
-                self._landed(flight, await self._session._writer.awrite(self._session._asked(Commit(flight.fulfilment))))
-            except Exception as error:  # noqa: BLE001 - as above
                 self._missed(flight, error)
             except BaseException:
                 flight.landing = False  # whoever comes next may put it in, or give it up
@@ -280,7 +340,7 @@ class Background:
         with self._lock:
             if self._flight is not flight or (became == "cancelled" and flight.landing):
                 return
-            revision = self._session.revision
+            revision = self._session.conversation.revision
             # What came too late is begun sooner the next time, and without a pause; what landed, a little later again.
             self._share = self._share / 2 if became == "outdated" else min(_BEGINS, self._share * 1.25)
             self._failed = self._failed + 1 if became in _NO_GOOD else 0
@@ -293,3 +353,11 @@ class Background:
         if flight.task is not None and not flight.task.done():
             with suppress(RuntimeError):  # its loop is closed
                 flight.task.get_loop().call_soon_threadsafe(flight.task.cancel)
+
+
+def _fulfilled(projector: ContextProjector, flight: _Flight) -> Fulfilment:
+    """Have the words of a plan written in this thread."""
+    summariser: object = projector.summariser
+    if isinstance(summariser, Summariser):
+        return projector.fulfil(flight.plan, reading=flight.reading)
+    return asyncio.run(projector.afulfil(flight.plan, reading=flight.reading))

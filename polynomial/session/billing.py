@@ -9,14 +9,15 @@ from attrs import define, evolve, field
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
 from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.session.delivery import Delivery
-from polycontext.polynomial.session.options import Asking, require, whole_number
 from polycontext.pressure.cache.account import Account, Delivered, Limit
 from polycontext.pressure.cache.bill import Bill
 from polycontext.pressure.cache.cache_plan import CachePlan, marked
 from polycontext.pressure.cache.prices import Prices, prices_of
 from polycontext.window import Role
 from polycontext.window.providers import Provider, Rendered
+
+from .delivery import Delivery
+from .options import Asking, require, whole_number
 
 Clock = Callable[[], datetime]
 

@@ -7,7 +7,7 @@ What makes a session a child is a document of its journal, so that it is one aft
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve
 
@@ -15,12 +15,6 @@ from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.session.commands import Add, Command, Patch, Together
-from polycontext.polynomial.session.context_tools import LEAST_TOKENS, quoted
-from polycontext.polynomial.session.kept import KeptSession, _store_at
-from polycontext.polynomial.session.looking import HANDED_BACK, HandedBack
-from polycontext.polynomial.session.options import check_arguments, check_tools, require, whole_number
-from polycontext.polynomial.session.writer import Writer
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes.cutting import cut
 from polycontext.pressure.threshold import NO_SIGNALS
@@ -28,6 +22,18 @@ from polycontext.window import ContextItem, Role, Turn, count_tools
 from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
+
+from .commands import Add, Command, Patch, Together
+from .construction import store_at
+from .context_tools import LEAST_TOKENS, quoted
+from .effects import Steps
+from .looking import HANDED_BACK, HandedBack
+from .options import check_arguments, check_tools, require, whole_number
+from .verbs import write
+from .writer import Writer
+
+if TYPE_CHECKING:
+    from .context_session import ContextSession
 
 CHILD = "polycontext.child"
 """The name of the document that says whose child a session is, what it was asked for, and which call it answers."""
@@ -38,11 +44,9 @@ TOLD_SHARE = 4
 RESULT_SHARE = 2
 """What is attached as a result takes at most this part of the parent's room; the result of a call gets in whole, and is cut in the view."""
 
-S = TypeVar("S", bound=KeptSession)
-
 
 def child_of(
-    parent: S,
+    parent: "ContextSession",
     task: str,
     child_id: str,
     *,
@@ -51,8 +55,8 @@ def child_of(
     call: str | None,
     system: str | None,
     tools: Sequence[Mapping[str, Any]] | None,
-) -> S:
-    """Return the child that `TravellingSession.child` tells of; nothing is stored unless it has been told all."""
+) -> "ContextSession":
+    """Return the child that `ContextSession.child` tells of; nothing is stored unless it has been told all."""
     check_arguments(session_id=child_id)
     own_id = parent._writer.session_id
     require("task", task, isinstance(task, str) and bool(task.strip()), "a text that says what is to be done")
@@ -62,7 +66,7 @@ def child_of(
     require("tells", tells, listed, "ids of turns, such as ['t5'], or a text of which turns are to speak")
     child = _beside(parent, child_id, max_tokens, check_tools(tools))
     asked = {"parent": own_id, "task": task, "call": call}
-    if not child.revision:
+    if not child.conversation.revision:
         try:
             # Who has its result already is not asked for it again; only a new child needs the call to be open.
             waiting = parent.window.open_calls
@@ -71,7 +75,7 @@ def child_of(
             child._write(Together((document, *_told(parent, child, task, tells, system))), expected_revision=0)
         except ConflictError:
             # Somebody else has made it meanwhile: the same one, perhaps.
-            child.refresh()
+            child.history.refresh()
         except BaseException:
             child.close()
             raise
@@ -82,11 +86,11 @@ def child_of(
     return child
 
 
-def _beside(parent: S, child_id: str, max_tokens: int | None, tools: Sequence[Mapping[str, Any]]) -> S:
+def _beside(parent: "ContextSession", child_id: str, max_tokens: int | None, tools: Sequence[Mapping[str, Any]]) -> "ContextSession":
     """Return an empty session, or the one that is there, beside `parent`: with its options, and room of its own."""
-    counter, reserve = parent.window.counter, parent.reserve
+    counter, reserve = parent.window.counter, parent.usage.reserve
     told_tools = count_tools(counter, tools) if tools else 0
-    whole = parent._writer.given + parent._taken if max_tokens is None else whole_number("max_tokens", max_tokens, 1)
+    whole = parent._writer.given + parent._asking.taken if max_tokens is None else whole_number("max_tokens", max_tokens, 1)
     room = whole - reserve - told_tools
     if room < 1:
         raise ContextOverflowError(reserve + told_tools + 1, whole, "what the child's requests need besides (reserve and tool definitions)")
@@ -94,34 +98,36 @@ def _beside(parent: S, child_id: str, max_tokens: int | None, tools: Sequence[Ma
     child._opened = None
     empty = Conversation(parent._writer.empty.window.with_room(room), machine=parent.conversation.machine)
     if parent._place is not None:
-        child._opened = _store_at(*parent._place)
+        child._opened = store_at(*parent._place)
     policy = evolve(parent.policy, signals=NO_SIGNALS)
     child._writer = Writer(empty, policy, child._opened or parent._writer.store, child_id)
-    child._taken, child._told_tools, child._reports = reserve + told_tools, told_tools, {}
-    child._asking = parent._asking._replace(tools=tuple(tools))
-    child._parent = parent  # type: ignore[attr-defined]  # that of a TravellingSession
+    child._reports = {}
+    child._asking = parent._asking._replace(tools=tuple(tools), tool_tokens=told_tools)
+    child._parent = parent
     return child
 
 
 # --- what it is told ---------------------------------------------------------------
 
 
-def _told(parent: KeptSession, child: KeptSession, task: str, tells: str | Sequence[str], system: str | None) -> Iterator[Command]:
+def _told(
+    parent: "ContextSession", child: "ContextSession", task: str, tells: str | Sequence[str], system: str | None
+) -> Iterator[Command]:
     """Iterate over what makes the child's first commit: the system's words, the user's demands, what is quoted, the task."""
     window = parent.window
     own = [turn.text for turn in window.all_turns() if turn.role is Role.SYSTEM] if system is None else [system]
     for text in filter(str.strip, own):
-        yield Add(parent._turn(Role.SYSTEM, text))  # type: ignore[attr-defined]  # that of a ContextSession
+        yield Add(parent._turn(Role.SYSTEM, text))
     most = max(LEAST_TOKENS, child.window.max_tokens // TOLD_SHARE)
     if demands := _demands(parent.conversation, most):
-        yield Add(parent._turn(Role.USER, demands), ResourceClass.PRESERVED)  # type: ignore[attr-defined]
-    quote = quoted(parent.conversation, parent.search, tells, most) if tells else ""
+        yield Add(parent._turn(Role.USER, demands), ResourceClass.PRESERVED)
+    quote = quoted(parent.conversation, parent.history.search, tells, most) if tells else ""
     if quote:
         item = ContextItem(quote, "text", timestamp=parent._clock())
         turn = item_turn(item, f"session {parent._writer.session_id}")
         # As what is attached: data, and none of the user's words to this one.
         yield Add(evolve(turn, timestamp=parent._clock()), ResourceClass.REQUIRED)
-    yield Add(parent._turn(Role.USER, task), ResourceClass.PRESERVED)  # type: ignore[attr-defined]
+    yield Add(parent._turn(Role.USER, task), ResourceClass.PRESERVED)
 
 
 def _demands(conversation: Conversation, most: int) -> str:
@@ -146,16 +152,16 @@ def _listed(sentences: Sequence[str]) -> str:
 # --- what it gives back ------------------------------------------------------------
 
 
-def _parent_of(child: KeptSession) -> KeptSession:
-    parent: KeptSession | None = getattr(child, "_parent", None)
+def _parent_of(child: "ContextSession") -> "ContextSession":
+    parent = child._parent
     told = "a session that parent.child(...) returned; after a restart, ask the parent for it again with the same task and id"
     require("session", child, parent is not None, told)
     assert parent is not None
     return parent
 
 
-def handed_back(child: KeptSession, text: str | None) -> ContextOutput:
-    """Give a child's result to its parent; see `TravellingSession.hand_back`."""
+def handed_back(child: "ContextSession", text: str | None) -> Steps[ContextOutput]:
+    """Give a child's result to its parent; see `ContextSession.hand_back`."""
     parent = _parent_of(child)
     log, child_id = child.conversation.log, child._writer.session_id
     if text is None:
@@ -168,10 +174,12 @@ def handed_back(child: KeptSession, text: str | None) -> ContextOutput:
     # What was taken back by a rewind may be handed back once more.
     said = f"{len(parent.conversation.joints)} {child_id}"
     key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return parent._write(Add(told, ResourceClass.REQUIRED if call is None else None), idempotency_key=f"handed back {key}")
+    command = Add(told, ResourceClass.REQUIRED if call is None else None)
+    output: ContextOutput = yield write(parent, command, idempotency_key=f"handed back {key}")
+    return output
 
 
-def _result(parent: KeptSession, child_id: str, text: str, call: str | None) -> Turn:
+def _result(parent: "ContextSession", child_id: str, text: str, call: str | None) -> Turn:
     if call is not None:
         return Turn(Role.TOOL, text, tool_call_id=call)
     # An attached text stands whole until it yields: one that would fill the window is cut before.

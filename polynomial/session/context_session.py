@@ -2,70 +2,41 @@
 
 Every write is a command: it is decided over the machine's table, stored, and only then the session is it.
 Reading never changes anything and never waits; only a request compresses a view that went over its budget since.
+This class is a table of contents: each method hands on to the module of its subject.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Unpack
-
-from attrs import evolve
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
-from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
-from polycontext.polynomial.errors import ContextOverflowError, SessionWriteError
+from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.polynomial.inputs import ContextInput, ContextOutput, as_tool_calls
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.session.commands import Add, Oversize, Recall, Take, Together
-from polycontext.polynomial.session.delivery import Delivery
-from polycontext.polynomial.session.intake import Items, Messages, added, all_added, all_attached, attached, checked_ids, class_of, closing
-from polycontext.polynomial.session.kept import Place, When
-from polycontext.polynomial.session.options import (
-    Asking,
-    check_arguments,
-    check_plugins,
-    check_policy,
-    check_prices,
-    check_rules,
-    check_tools,
-    load_ahead,
-    require,
-    room_of,
-    whole_number,
-)
-from polycontext.polynomial.session.syncing import SyncingSession
-from polycontext.polynomial.session.twins import awaiting
-from polycontext.polynomial.session.writer import Writer
-from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.pressure import ContextProjector, Signals, Threshold
-from polycontext.pressure.threshold import session_threshold
-from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, Turn, count_tools
-from polycontext.window.providers import Provider
+from polycontext.polynomial.state import State
+from polycontext.polynomial.stores.session_store import SessionStore
+from polycontext.pressure import ContextProjector, Threshold, pressure_of
+from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
+from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.recognising import AUTO
 
+from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
+from . import construction, intake
+from .commands import Add, Asked, Command, Oversize, Recall, Take, Together
+from .delivery import Delivery
+from .effects import Steps
+from .options import Asking, Auto, Clock, Format, Model, NewOptions, OpenOptions, Place
+from .verbs import Adding, ClassTwin, HistoryPart, When, procedure, twin, verb
+from .writer import Writer
+
 if TYPE_CHECKING:
-    from polycontext.polynomial.session.answer import Answer
-    from polycontext.polynomial.session.exchange import Lines
+    from polycontext.pressure.cache.cache_plan import CachePlan
     from polycontext.pressure.cache.prices import Prices
-    from polycontext.window.model_profiles import ModelProfile
-
-Auto = Literal["background"] | bool
-
-DEFAULT_ROOM = 8000
-"""Tokens of a session where neither a model nor a number is said."""
-
-Clock = Callable[[], datetime]
-Calls = Iterable[Any]
-"""`ToolCall`s, a provider's JSON data, or objects of its SDK."""
 
 
-def utc_now() -> datetime:
-    """Return the time; the one place where a session reads a clock of its own."""
-    return datetime.now(UTC)
-
-
-class ContextSession(SyncingSession):
+class ContextSession:
     """Hold one conversation: its machine, its log, and everything that readers may ask of it (docs/session.md).
 
     Args:
@@ -104,9 +75,24 @@ class ContextSession(SyncingSession):
     {'role': 'user', 'content': 'Book me a night train to Vienna.'}
     """
 
+    _writer: Writer
+    _delivery: Delivery
+    _provider: Provider
+    _clock: Clock
+    _asking: Asking
+    _opened: SessionStore | None = None
+    _place: tuple[Place, float] | None = None
+    _parent: "ContextSession | None" = None
+    """Who has asked for this child."""
+    _answer: "subjects.answer.Answer | None" = None
+    """What is being streamed in."""
+    _background: "subjects.background.Background | None" = None
+    _handles: "Mapping[str, subjects.followed.Pair] | None" = None
+    """By the id of each turn: the turn as it came, and the object that it came as. They are not kept with the session."""
+
     def __init__(
         self,
-        model: "int | str | ModelProfile | None" = None,
+        model: Model = None,
         *,
         max_tokens: int | None = None,
         auto: Auto = True,
@@ -119,59 +105,63 @@ class ContextSession(SyncingSession):
         classifier: Classifier = default_classifier,
         preserved_share: float = 0.2,
         rules: Sequence[ToolRule] = (),
-        clock: Clock = utc_now,
+        clock: Clock = intake.utc_now,
         listeners: Sequence[object] = (),
         store: Place | None = None,
         session_id: str = "session",
-        provider: Provider | str | None = None,
+        provider: Format | None = None,
         prices: "Prices | None" = None,
         machine: type[ContextMachine] = ContextMachine,
     ) -> None:
-        room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
-        whole_number("cooldown", cooldown, 0, "turns")
-        check_policy(projector, threshold)
-        check_plugins(classifier=classifier, clock=clock, store=store, listeners=listeners, session_id=session_id, auto=auto)
-        self._told_tools = count_tools(room.counter, tools := check_tools(tools))
-        taken = room.reserve + self._told_tools
-        if taken and not 0 <= taken < room.max_tokens:
-            raise ContextOverflowError(taken, room.max_tokens, "what the request needs besides (reserve and tool definitions)")
-        projector = projector or ContextProjector()
-        if ruled := check_rules(rules):
-            projector = evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *ruled)))
-        classifier = classified_by(projector.reach.rules, classifier)
-        window = ContextWindow(room.max_tokens - taken, counter=room.counter, classifier=classifier, preserved_share=preserved_share)
-        policy = ContextPolicy(
-            projector,
-            threshold or session_threshold(),
-            cooldown,
-            auto=bool(auto),
-            background=auto == "background",
-            prices=check_prices(prices),
-        )
-        self._taken, self._reports = taken, {}
-        self._provider = room.provider
-        self._asking = Asking(room.model, tools, room.reserve)
-        self._clock, self._delivery = clock, Delivery()
-        is_machine = isinstance(machine, type) and issubclass(machine, ContextMachine)
-        require("machine", machine, is_machine, "ContextMachine, or a subclass of it")
-        with self._opening(store) as kept:
-            self._writer = Writer(Conversation(window, machine=machine), policy, kept, session_id)
-        load_ahead(room.counter)
-        if listeners:
-            from polycontext.polynomial.session.live_machine import machine_of  # noqa: PLC0415 - for those who listen
+        self._reports: Mapping[str, Any] = {}
+        construction.construct(
+            self, model, max_tokens, auto=auto, reserve=reserve, tools=tools, projector=projector, threshold=threshold,
+            cooldown=cooldown, counter=counter, classifier=classifier, preserved_share=preserved_share, rules=rules, clock=clock,
+            listeners=listeners, store=store, session_id=session_id, provider=provider, prices=prices, machine=machine,
+        )  # fmt: skip
 
-            machine_of(self, listeners)
+    @classmethod
+    def open(
+        cls, url: Place, session_id: str = "session", model: Model = None, *, timeout: float = 5.0, **options: Unpack[OpenOptions]
+    ) -> Self:
+        """Return the session of that id, as its last writer left it, or a new one; options are those of a session.
+
+        `url` is the path of a SQLite file, or ``sqlite:///`` with a path behind it (a fourth slash begins an absolute one), or a store.
+        The budget is that of `model` or ``max_tokens=``. It is stored with the next commit, and taken from there when neither is given.
+        Close the session, or use it in a `with`; sessions of one file share it within a process. See `open_calls` for what a
+        writer that is gone has left in the middle.
+
+        Raises:
+            StoreBusyError: another process has the file open for longer than `timeout` seconds; names it.
+            StoreError: the store cannot be opened, or is damaged; says what to do.
+            InvalidOptionError: no store can be at `url`, or an option is out of its range.
+
+        >>> from tempfile import mkdtemp
+        >>> from pathlib import Path
+        >>> from polycontext import ContextSession
+        >>> file = Path(mkdtemp()) / "sessions.db"
+        >>> with ContextSession.open(file, "customer-17", max_tokens=8000) as session:
+        ...     _ = session.add_user_turn("Where is my parcel?")
+        >>> with ContextSession.open(file, "customer-17", max_tokens=8000) as session:
+        ...     [turn.text for turn in session.log()]
+        ['Where is my parcel?']
+        >>> ContextSession.history.list_sessions(file), ContextSession.history.delete(file, "customer-17")
+        (('customer-17',), True)
+        """
+        return construction.opened(cls, url, session_id, model, timeout=timeout, options=options)
+
+    aopen = ClassTwin(open)  # noqa: A003 - the method above
 
     @classmethod
     def from_messages(
         cls,
-        messages: Messages,
-        model: "int | str | ModelProfile | None" = None,
+        messages: intake.Messages,
+        model: Model = None,
         *,
-        provider: Provider | str = AUTO,
+        provider: Format = AUTO,
         oversize: Oversize = "truncate",
-        **options: Any,
-    ) -> "ContextSession":
+        **options: Unpack[NewOptions],
+    ) -> Self:
         """Return a new session that has taken a provider's message list in; options are those of a session, `provider` that of the list.
 
         Raises:
@@ -184,58 +174,40 @@ class ContextSession(SyncingSession):
         session.extend(messages, provider, oversize=oversize)
         return session
 
-    @classmethod
-    def from_log(cls, lines: "Lines", model: "int | str | ModelProfile | None" = None, **options: Any) -> "ContextSession":
-        """Return a new session that has taken the turns of `export_log` in, under their ids, classified and counted anew.
+    # --- what is said --------------------------------------------------------------
 
-        What the user says and does not fit is truncated in the view. Calls that were open when the view was cleared get a marked result.
-
-        Raises:
-            InvalidDataError: a line is no turn; names it, and the place of its first fault.
-            Whatever a session or `add` raises.
-        """
-        from polycontext.polynomial.session.exchange import as_told_anew, turns_of_lines  # noqa: PLC0415 - the codec is for those who import
-
-        turns = as_told_anew(turns_of_lines(lines))
-        session = cls(model, **options)
-        session._write(Together(tuple(added(turn) for turn in turns)))
-        return session
-
-    # --- writing -----------------------------------------------------------------
-
-    def add_system(self, /, content: str, **options: Any) -> ContextOutput:
+    @verb
+    def add_system(self, content: str, **options: Unpack[Adding]) -> Command:
         """Add a system turn; options are those of `add`."""
-        return self.add(self._turn(Role.SYSTEM, content), **options)
+        return intake.added(self._turn(Role.SYSTEM, content), **options)
 
-    aadd_system = awaiting(add_system)
+    aadd_system = twin(add_system)
 
-    def add_user_turn(self, /, content: str, *, name: str | None = None, **options: Any) -> ContextOutput:
+    @verb
+    def add_user_turn(self, content: str, *, name: str | None = None, **options: Unpack[Adding]) -> Command:
         """Add what the user says; options are those of `add`."""
-        return self.add(self._turn(Role.USER, content, name=name), **options)
+        return intake.added(self._turn(Role.USER, content, name=name), **options)
 
-    aadd_user_turn = awaiting(add_user_turn)
+    aadd_user_turn = twin(add_user_turn)
 
-    def add_assistant_turn(self, /, content: str | None = None, tool_calls: Calls | None = None, **options: Any) -> ContextOutput:
+    @verb
+    def add_assistant_turn(self, content: str | None = None, tool_calls: Iterable[Any] | None = None, **options: Unpack[Adding]) -> Command:
         """Add what the model says and calls; calls are `ToolCall`s or a provider's own objects; options are those of `add`."""
-        return self.add(self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options)
+        return intake.added(self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options)
 
-    aadd_assistant_turn = awaiting(add_assistant_turn)
+    aadd_assistant_turn = twin(add_assistant_turn)
 
-    def add_tool_turn(self, /, content: str, *, tool_call_id: str, name: str | None = None, **options: Any) -> ContextOutput:
+    @verb
+    def add_tool_turn(self, content: str, *, tool_call_id: str, name: str | None = None, **options: Unpack[Adding]) -> Command:
         """Add the result of an open call; options are those of `add`."""
-        return self.add(self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
+        return intake.added(self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
 
-    aadd_tool_turn = awaiting(add_tool_turn)
+    aadd_tool_turn = twin(add_tool_turn)
 
+    @verb
     def add(
-        self,
-        turn: Turn,
-        resource_class: ResourceClass | str | None = None,
-        expected_revision: int | None = None,
-        *,
-        oversize: Oversize = "truncate",
-        idempotency_key: str | None = None,
-    ) -> ContextOutput:
+        self, turn: Turn, resource_class: ResourceClass | str | None = None, *, oversize: Oversize = "truncate", **when: Unpack[When]
+    ) -> Command:
         """Take any turn through the machine; with `auto`, make room first where needed.
 
         `resource_class` overrules the classifier. What the user says and does not fit is truncated in the view and whole in the log; with
@@ -248,18 +220,14 @@ class ContextSession(SyncingSession):
                 even after compressing everything that may yield.
             ConflictError: `expected_revision` is not the current one.
         """
-        return self._write(added(turn, resource_class, oversize), expected_revision=expected_revision, idempotency_key=idempotency_key)
+        return intake.added(turn, resource_class, oversize)
 
-    aadd = awaiting(add)
+    aadd = twin(add)
 
+    @verb
     def extend(
-        self,
-        messages: Messages,
-        provider: Provider | str = AUTO,
-        *,
-        oversize: Oversize = "truncate",
-        **when: Unpack[When],
-    ) -> ContextOutput:
+        self, messages: intake.Messages, provider: Format = AUTO, *, oversize: Oversize = "truncate", **when: Unpack[When]
+    ) -> Command:
         """Take several turns, or a provider's messages, in as one commit: all or none.
 
         They may go on with what is there: results of open calls come first. `oversize` is as in `add`. Whose format they are in is
@@ -273,26 +241,21 @@ class ContextSession(SyncingSession):
         >>> len(session.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]).window)
         2
         """
-        return self._write(all_added(self.conversation, messages, provider, oversize), **when)
+        return intake.all_added(self.conversation, messages, provider, oversize)
 
-    aextend = awaiting(extend)
+    aextend = twin(extend)
 
-    def add_message(
-        self, message: object, provider: Provider | str = AUTO, *, oversize: Oversize = "truncate", **when: Unpack[When]
-    ) -> ContextOutput:
+    @verb
+    def add_message(self, message: object, provider: Format = AUTO, *, oversize: Oversize = "truncate", **when: Unpack[When]) -> Command:
         """Take one message in as a provider's response or request has it: JSON data, or an object of the SDK; see `extend`."""
-        return self.extend([message], provider, oversize=oversize, **when)  # type: ignore[list-item]
+        return intake.all_added(self.conversation, [message], provider, oversize)
 
-    aadd_message = awaiting(add_message)
+    aadd_message = twin(add_message)
 
+    @verb
     def attach(
-        self,
-        item: ContextItem,
-        resource_class: ResourceClass | str | None = None,
-        *,
-        source: str | None = None,
-        **when: Unpack[When],
-    ) -> ContextOutput:
+        self, item: ContextItem, resource_class: ResourceClass | str | None = None, *, source: str | None = None, **when: Unpack[When]
+    ) -> Command:
         """Add a context item as one user turn, REQUIRED by default; it yields to its outline and can be recalled.
 
         `source` says where it comes from, its file name and lines by default: attaching another text of the same
@@ -304,26 +267,19 @@ class ContextSession(SyncingSession):
             PluginError: the registered formatter of a custom kind failed.
             Whatever `add` raises for a user turn.
         """
-        return self._write(attached(item, source, resource_class), **when)
+        return intake.attached(item, source, resource_class)
 
-    aattach = awaiting(attach)
+    aattach = twin(attach)
 
-    def send_message(self, content: str, items: Items = (), **when: Unpack[When]) -> ContextOutput:
+    @verb
+    def send_message(self, content: str, items: intake.Items = (), **when: Unpack[When]) -> Command:
         """Attach items, each alone or with its source, and add what the user says of them, as one commit."""
-        return self._write(Together((*all_attached(items), Add(self._turn(Role.USER, content)))), **when)
+        return Together((*intake.all_attached(items), Add(self._turn(Role.USER, content))))
 
-    asend_message = awaiting(send_message)
+    asend_message = twin(send_message)
 
-    def close_open_calls(self, reason: str, **when: Unpack[When]) -> ContextOutput:
-        """End every call that waits for its result with a marked one that says why there is none; the output names them as repaired.
-
-        For whoever opens a conversation that its last writer left in the middle of a call; without open calls nothing happens.
-        """
-        return self._write(closing(self.conversation, reason), **when)
-
-    aclose_open_calls = awaiting(close_open_calls)
-
-    def send(self, event: str | ContextInput, /, *args: Any, **kwargs: Any) -> ContextOutput:
+    @procedure
+    def send(self, event: str | ContextInput, /, *args: Any, **kwargs: Any) -> Steps[ContextOutput]:
         """Send an event of the machine by its name, with what the verb of it takes, or an input (docs/machine.md).
 
         An event that your own machine adds takes any JSON data.
@@ -335,21 +291,11 @@ class ContextSession(SyncingSession):
         >>> session.send("user_turn", "Where is my parcel?").state
         <ContextState.ACCUMULATING: 'ACCUMULATING'>
         """
-        from polycontext.polynomial.session.sending import call_of  # noqa: PLC0415 - for those who drive the machine
+        return subjects.sending.sent(self, event, args, kwargs)
 
-        call = call_of(event, args, kwargs)
-        output = getattr(self, call.verb)(*call.args, **call.kwargs)
-        return output if isinstance(output, ContextOutput) else self.output
+    asend = twin(send)
 
-    async def asend(self, event: str | ContextInput, /, *args: Any, **kwargs: Any) -> ContextOutput:
-        """Send an event without blocking; see `send`."""
-        from polycontext.polynomial.session.sending import call_of  # noqa: PLC0415 - as above
-
-        call = call_of(event, args, kwargs)
-        output = await getattr(self, "_awrite" if call.verb == "_write" else f"a{call.verb}")(*call.args, **call.kwargs)
-        return output if isinstance(output, ContextOutput) else self.output
-
-    def answer(self) -> "Answer":
+    def answer(self) -> "subjects.answer.Answer":
         """Open an answer that is streamed in: `output.answering` holds its words, and once it is closed it is one assistant turn.
 
         Raises:
@@ -365,14 +311,34 @@ class ContextSession(SyncingSession):
         >>> session.output.answering, session.messages()[-1]["content"]
         (None, 'On its way.')
         """
-        from polycontext.polynomial.session.answer import Answer  # noqa: PLC0415 - for those who stream
+        return subjects.answer.opened(self)
 
-        if self._answer is not None:
-            raise SessionWriteError("an answer is being written", "wait for it, or close it")
-        self._answer = Answer(self)
-        return self._answer
+    @verb
+    def close_open_calls(self, reason: str, **when: Unpack[When]) -> Command:
+        """End every call that waits for its result with a marked one that says why there is none; the output names them as repaired.
 
-    def clear(self, *, keep_system: bool = False, **when: Unpack[When]) -> ContextOutput:
+        For whoever opens a conversation that its last writer left in the middle of a call; without open calls nothing happens.
+        """
+        return intake.closing(self.conversation, reason)
+
+    aclose_open_calls = twin(close_open_calls)
+
+    # --- what yields, and what stays --------------------------------------------------
+
+    @verb
+    def compress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> Command:
+        """Compress to a target pressure (default: 40 % of the free room, or the low mark where that is lower); the output reports what it did.
+
+        Raises:
+            FloorError: the projector's fulfilment would take an atom below the floor of its class.
+            InvalidOptionError: `target` is no number from 0 to 1, `query` no text.
+        """
+        return intake.compressing(target, query)
+
+    acompress = twin(compress)
+
+    @verb
+    def clear(self, *, keep_system: bool = False, **when: Unpack[When]) -> Command:
         """Forget the view; log and ledger keep all. With `keep_system` the system turns are taken in again in the same commit.
 
         >>> session = ContextSession(max_tokens=1000)
@@ -381,12 +347,12 @@ class ContextSession(SyncingSession):
         ['Be brief.']
         """
         system = (turn for turn in self.window.all_turns() if keep_system and turn.role is Role.SYSTEM)
-        kept = (Add(self._turn(turn.role, turn.text)) for turn in system)
-        return self._write(Together((Take(ContextInput.clear()), *kept)), **when)
+        return Together((Take(ContextInput.clear()), *(Add(self._turn(turn.role, turn.text)) for turn in system)))
 
-    aclear = awaiting(clear)
+    aclear = twin(clear)
 
-    def recall(self, resource_ids: str | Iterable[str], **when: Unpack[When]) -> ContextOutput:
+    @verb
+    def recall(self, resource_ids: str | Iterable[str], **when: Unpack[When]) -> Command:
         """Raise atoms back to VERBATIM from the log; ids are those of any of their turns, or of a gist.
 
         Raises:
@@ -394,43 +360,225 @@ class ContextSession(SyncingSession):
             ContextOverflowError: the window would be pressured again at once.
             IllegalDirectionError: there is no view (EMPTY), or it is PRESSURED.
         """
-        return self._write(Recall(checked_ids(resource_ids)), **when)
+        return Recall(intake.checked_ids(resource_ids))
 
-    arecall = awaiting(recall)
+    arecall = twin(recall)
 
-    def promote(self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]) -> ContextOutput:
+    @verb
+    def promote(self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]) -> Command:
         """Raise the class of a turn; classes are never lowered.
 
         Raises:
             UnknownResourceError: no such id. DemotionError: the class is not higher.
             IllegalDirectionError: there is no view (EMPTY).
         """
-        check_arguments(resource_id=resource_id, rationale=rationale)
-        return self._write(Take(ContextInput.promote(resource_id, class_of(resource_class), rationale)), **when)
+        return intake.promoted(resource_id, resource_class, rationale)
 
-    apromote = awaiting(promote)
+    apromote = twin(promote)
 
-    def pin(self, resource_id: str, why: str = "", **when: Unpack[When]) -> ContextOutput:
+    @verb
+    def pin(self, resource_id: str, why: str = "", **when: Unpack[When]) -> Command | None:
         """Keep a turn word for word from now on, its pictures included; what is PRESERVED already stays as it is.
 
         Raises:
             UnknownResourceError: no such id. IllegalDirectionError: there is no view (EMPTY).
         """
-        check_arguments(resource_id=resource_id)
-        if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:
-            return self.output
-        return self.promote(resource_id, ResourceClass.PRESERVED, rationale=why, **when)
+        return intake.pinned(self.window, resource_id, why)
 
-    apin = awaiting(pin)
+    apin = twin(pin)
 
-    def signal(self, signals: Signals) -> None:
-        """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
-        require("signals", signals, isinstance(signals, Signals), "Signals(progress=, error_rate=, looping=)")
-        self._writer.resize(policy=evolve(self.policy, signals=signals))
+    # --- what a model is handed ---------------------------------------------------------
 
-    # --- by name ---------------------------------------------------------------------
+    def messages(self, provider: Format | None = None, *, allow_open: bool = False) -> list[dict[str, Any]]:
+        """Return the view as a message list that the provider accepts, within budget; without one, the session's own.
 
-    def invoke(self, path: str, /, *arguments: Any, **options: Any) -> Any:
+        For Anthropic the system turns travel outside of the list: see `request`.
+
+        Raises:
+            InvalidMessagesError: nothing to say, or calls are open (unless `allow_open`).
+            ContextOverflowError: the view is over its budget, and the session does not compress by itself, or nothing can yield.
+            Whatever `save` raises, where a view went over its budget since the last commit: it is compressed first.
+        """
+        return self.request(provider, allow_open=allow_open).messages
+
+    def request(
+        self,
+        provider: Format | None = None,
+        *,
+        allow_open: bool = False,
+        cache: "bool | CachePlan" = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> Rendered:
+        """Return messages, and the system blocks apart where the provider wants them so; without a provider, for the session's own.
+
+        `options` are your own fields of the request, such as `thinking`: they are merged into the result's `options`, and win over what the
+        session sets under the same key (docs/epochs.md). With `cache` the request has breakpoints and a key for the provider's prompt cache
+        (docs/cache.md).
+
+        Raises:
+            SpendingError: with the request the `limit` would be crossed. Whatever `messages` raises.
+        """
+        return self.usage.request(provider, allow_open=allow_open, cache=cache, options=options)
+
+    def build_prompt(
+        self,
+        agent_type: str = "default",
+        eigenvectors: Mapping[str, float] | None = None,
+        constraints: Sequence[str] = (),
+        *,
+        task: str | None = None,
+        system_only: bool = False,
+        prompts: "subjects.plugins.PromptMaker | None" = None,
+        **values: str | float,
+    ) -> str:
+        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/prompts.md).
+
+        It goes to the model and never to a browser; within budget as `messages` is, and
+        without a word on classes. `system_only` leaves the conversation out, for use beside
+        `messages`. `prompts` brings templates of your own; `values` are what templates name.
+
+        Raises:
+            InvalidMessagesError: calls are open.
+            ContextOverflowError: over budget even after everything yielded that may.
+            InvalidOptionError: an argument cannot be what it has to be.
+            PluginError: no prompt builder is announced, and none was given.
+        """
+        maker = subjects.plugins.checked_maker(agent_type, eigenvectors, constraints, task, prompts)
+        return maker.build_prompt(self.output, agent_type, eigenvectors, constraints, task=task, system_only=system_only, **values)
+
+    def tools(self, provider: Format | None = None) -> list[dict[str, Any]]:
+        """Return tools for the model itself, to search, read and describe what has left its view; in the session's own format without a provider.
+
+        Send them with a request, and give each call of them to `call_tool` (docs/context-tools.md).
+
+        Raises:
+            UnknownNameError: no such provider.
+        """
+        return subjects.context_tools.context_tools(self._provider if provider is None else provider)
+
+    def call_tool(self, name: str, arguments: str | bytes | Mapping[str, Any] | None = None, *, max_tokens: int | None = None) -> str:
+        """Return what a call of one of `tools` answers, to be added as its result; the view stays as it is.
+
+        `arguments` are JSON text or a mapping, as the model gave them. The answer has at most `max_tokens` by the session's counter: 2,000 where nothing
+        is said, and no more than a quarter of the window. What the model got wrong is answered too, beginning with ``"Error: "``.
+
+        Raises:
+            InvalidOptionError: `name` is no text, `arguments` neither, `max_tokens` no whole number of at least 50.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("The code of the east door is 4711.")
+        >>> _ = session.clear()
+        >>> print(session.call_tool("context_search", '{"query": "east door"}'))
+        Turns that say it and that you do not see whole, best first (context_recall reads them):
+        t1 user: The code of the east door is 4711.
+        """
+        return subjects.context_tools.answered(self.conversation, self.history.search, name, arguments, max_tokens)
+
+    acall_tool = twin(call_tool)
+
+    @procedure
+    def sync(
+        self, turns: Iterable[Turn], handles: Iterable[object] | None = None, *, repair: bool = True, rewind: bool = True
+    ) -> Steps[ContextOutput]:
+        """Make the conversation that of `turns`, all of them, from the first on; `handles` are the objects that they came as, one for each.
+
+        What follows the longest common beginning is added as one commit. Where the conversation has gone on otherwise (an edited message,
+        an answer taken back), it is rewound to there first: the journal keeps both. Given the same turns again, nothing happens. Turns are
+        compared by what they say and carry; ids, times and metadata are their keeper's own.
+
+        With `repair`, calls without results are closed by marked ones, results of no call are left out, and where the assistant is first, the
+        user opens; without, they are refused. What the user says and does not fit is cut in the view. Without `rewind`, a conversation that has
+        gone on otherwise is another one, and left as it is.
+
+        Raises:
+            ConflictError: it would have to be rewound, and `rewind` is False.
+            InvalidOptionError: not as many handles as turns. InvalidTurnError: no turn.
+            OrderError: without `repair`, the wrong moment of a call. ContextOverflowError: system turns that leave no room.
+
+        >>> from polycontext import ContextSession, Turn
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.sync([Turn("user", "Red or blue?"), Turn("assistant", "Red.")])
+        >>> _ = session.sync([Turn("user", "Red or blue?"), Turn("assistant", "Blue.")])
+        >>> [turn.text for turn in session.log()]
+        ['Red or blue?', 'Blue.']
+        """
+        return subjects.followed.synced(self, turns, handles, repair=repair, rewind=rewind)
+
+    asynced = twin(sync)
+
+    @procedure
+    def view(
+        self, *, reserve: int = 0, tools: Sequence[Mapping[str, Any]] | None = (), system: str | None = None
+    ) -> "Steps[tuple[subjects.followed.Seen, ...]]":
+        """Return what a model is to see: the turns that stand, as the objects that they came as, and gists in the place of the others.
+
+        It is valid and fits beside what this request needs besides: `reserve` tokens for the reply, `tools`, and a `system` prompt that is no
+        turn. What the session keeps free for the reply and its tools anyway counts once. Where it does not fit, it is compressed first. Asked
+        again, it is the same. What is handed out is a request, as that of `messages`: `reported` learns from what the provider says of it.
+
+        Raises:
+            ContextOverflowError: not even with everything yielded that may. InvalidOptionError: what cannot be.
+        """
+        return subjects.followed.viewed(self, reserve, tools, system)
+
+    aview = twin(view)
+
+    # --- other agents, and callers that hold names ----------------------------------------
+
+    def child(
+        self,
+        task: str,
+        child_id: str,
+        *,
+        max_tokens: int | None = None,
+        tells: str | Sequence[str] = (),
+        call: str | None = None,
+        system: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = (),
+    ) -> "ContextSession":
+        r"""Return a session of its own for a sub-agent, in the same store and with the same options, told its task and what it needs (docs/child-sessions.md).
+
+        It is told what the system says here (or `system` instead), the standing demands of the user, and of the conversation what `tells` names: ids of turns, or a
+        text of which turns are to speak; that takes at most a quarter of its room. `max_tokens` is its budget, by default what this session has;
+        `tools` are its own. `call` is the id of the open call that it answers. `hand_back` gives its result to this session. Asked for again, after a
+        restart too, it is the same child as it stands by then.
+
+        Raises:
+            ConflictError: there is a session of that id that is no such child. UnknownResourceError: `tells` names a turn that is none.
+            InvalidOptionError: no task, no open call of that id. ContextOverflowError: what it has to be told does not fit.
+
+        >>> from polycontext import ContextSession
+        >>> session = ContextSession(max_tokens=8000)
+        >>> _ = session.add_user_turn("Plan a trip to Vienna. From now on, never suggest a flight.")
+        >>> child = session.child("Find a train.", "trains", max_tokens=2000)
+        >>> [turn.text for turn in child.log()]
+        ['This holds throughout:\n- From now on, never suggest a flight.', 'Find a train.']
+        >>> _ = child.add_assistant_turn("NJ 457 leaves at 22:10.")
+        >>> _ = child.hand_back()
+        >>> "NJ 457 leaves at 22:10." in session.log()[-1].text
+        True
+        """
+        return subjects.children.child_of(self, task, child_id, max_tokens=max_tokens, tells=tells, call=call, system=system, tools=tools)
+
+    achild = twin(child)
+
+    @procedure
+    def hand_back(self, text: str | None = None) -> Steps[ContextOutput]:
+        """Give the result of this child to its parent, as one turn, and return the parent's output; without a text, what the model said last.
+
+        It is the result of the call that the child was made for, or else an attached text. Handed back again, it is there once.
+
+        Raises:
+            InvalidOptionError: this session is no child that its parent has asked for, or it has said nothing yet.
+            OrderError: the parent waits for the results of other calls.
+        """
+        return subjects.children.handed_back(self, text)
+
+    ahand_back = twin(hand_back)
+
+    @procedure
+    def invoke(self, path: str, /, *arguments: Any, **options: Any) -> Steps[Any]:
         """Do what stands at a path of a session, and return what it gives (docs/paths.md).
 
         Raises:
@@ -448,88 +596,146 @@ class ContextSession(SyncingSession):
         >>> session.invoke("self.context.window.focus").text
         'Paint the house.'
         """
-        from polycontext.polynomial.session.invoking import invoked  # noqa: PLC0415 - for those who ask by name
+        return subjects.invoking.invoked(self, path, arguments, options)
 
-        return invoked(self, path, arguments, options)
+    ainvoke = twin(invoke)
 
-    def ainvoke(self, path: str, /, *arguments: Any, **options: Any) -> Coroutine[Any, Any, Any]:
-        """Do what stands at a path without blocking; see `invoke`."""
-        from polycontext.polynomial.session.invoking import ainvoked  # noqa: PLC0415 - for those who ask by name
+    # --- what it is now ---------------------------------------------------------------------
 
-        return ainvoked(self, path, arguments, options)
+    def __repr__(self) -> str:
+        conversation, window = self.conversation, self.window
+        told = f"{len(window)} turns, {window.total_tokens} of {window.max_tokens} tokens, {len(conversation.log)} in the log"
+        past = f"revision {conversation.revision} of " if self._writer.is_past else ""
+        return f"ContextSession({past}{self._writer.session_id!r}, {conversation.state}, {told})"
 
-    # --- keeping ------------------------------------------------------------------------
+    @property
+    def conversation(self) -> Conversation:
+        """Return the whole session as one immutable value."""
+        return self._writer.conversation
 
-    def to_json(self) -> str:
-        """Return the session as JSON text, with a schema version; `from_json` restores the identical session (docs/saving.md)."""
-        from polycontext.polynomial.journal.saved import SavedSession  # noqa: PLC0415 - the codec is for those who save
+    @property
+    def state(self) -> State:
+        """Return the machine's state."""
+        return self.conversation.state
 
-        as_given = self.conversation.with_room(self._writer.given)
-        return SavedSession.of(self.events(), as_given, self.policy, taken=self._taken, provider=self._provider).to_text()
+    @property
+    def window(self) -> ContextWindow:
+        """Return the window, focused on the last turn; immutable."""
+        return self.conversation.window
 
-    @classmethod
-    def from_json(
-        cls,
-        text: str | bytes,
-        *,
-        projector: ContextProjector | None = None,
-        threshold: Threshold | None = None,
-        counter: TokenCounter | None = None,
-        classifier: Classifier = default_classifier,
-        clock: Clock = utc_now,
-        listeners: Sequence[object] = (),
-        store: Place | None = None,
-        session_id: str = "session",
-        machine: type[ContextMachine] = ContextMachine,
-    ) -> "ContextSession":
-        """Restore a session by replaying its journal; no model is called.
+    @property
+    def pressure(self) -> float:
+        """Return tokens used / max tokens of the window."""
+        return pressure_of(self.conversation.window)
 
-        What is no data (a summariser, a classifier, a counter of your own) is passed again, and `threshold` where it is not to be a session's own.
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """Return the calls of the last atom that have no result yet, in their order: what a writer left that is gone.
+
+        Make them again, or end them by `close_open_calls`.
+        """
+        return intake.waiting(self.window)
+
+    @property
+    def output(self) -> ContextOutput:
+        """Return what readers consume: window and state now."""
+        conversation = self.conversation
+        return ContextOutput(conversation.window, conversation.state, answering=None if self._answer is None else self._answer.text)
+
+    @property
+    def policy(self) -> ContextPolicy:
+        """Return what guards and actions call."""
+        return self._writer.policy
+
+    @property
+    def machine(self) -> ContextMachine:
+        """Return the live machine: it is always where the session is, and an event sent to it is sent to the session (docs/machine.md).
+
+        Listeners of python-statemachine may be added to it; one that fails is logged and changes nothing.
+        """
+        return subjects.live_machine.machine_of(self)
+
+    def log(self) -> tuple[Turn, ...]:
+        """Return every turn ever accepted, in order, whatever became of it in the view."""
+        return tuple(self.conversation.log)
+
+    def explain(self, resource_id: str) -> "subjects.looking.Explained":
+        """Return what became of a turn: its class, who gave it, why and when; where it is, and what stands for it. O(journal).
 
         Raises:
-            InvalidDataError: no saved session, of an unknown schema, or with an event that the machine's table does not allow.
-            ConflictError: `store` holds a session of this id already.
+            UnknownResourceError: no turn of this conversation has the id.
         """
-        from polycontext.polynomial.journal.saved import SavedSession  # noqa: PLC0415 - the codec is for those who load
+        return subjects.looking.explained(self.conversation, self.history.events(), resource_id)
 
-        saved = SavedSession.from_text(text)
-        memory = InMemoryStore()
-        memory.append(session_id, 0, saved.events, saved.companions)
-        with saved.settings_checked():
-            session = cls(
-                saved.max_tokens,
-                auto="background" if saved.background else saved.auto,
-                reserve=saved.taken,
-                projector=projector or ContextProjector(reach=saved.reach),
-                threshold=threshold,
-                cooldown=saved.cooldown,
-                counter=counter or saved.loaded_counter(),
-                classifier=classifier,
-                preserved_share=saved.preserved_share,
-                clock=clock,
-                listeners=listeners,
-                machine=machine,
-                store=memory,
-                session_id=session_id,
-                provider=saved.provider,
-            )
-        session.signal(saved.signals)
-        if store is not None:
-            # Only what has been replayed goes into a store.
-            with session._opening(store) as kept:
-                kept.append(session_id, 0, saved.events, saved.companions)
-                session._writer.keep_in(kept)
-        return session
+    def render(self) -> dict[str, Any]:
+        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/props.md)."""
+        return subjects.plugins.load_renderer()().render_chat(self)
+
+    # --- its parts ----------------------------------------------------------------------------
+
+    history = HistoryPart()
+    """How it once stood, and going back (`History`); asked of the class, what is kept of all sessions (`Archive`)."""
+
+    @cached_property
+    def usage(self) -> "subjects.usage.Usage":
+        """Return what requests cost, what they may cost, and what a provider counts."""
+        return subjects.usage.Usage(self)
+
+    @property
+    def background(self) -> "subjects.background.Background":
+        """Return what is written in the background, and compressing in three steps."""
+        self._background = self._background or subjects.background.Background(self)
+        return self._background
+
+    @cached_property
+    def documents(self) -> "subjects.documents.Documents":
+        """Return the JSON data that are kept beside the conversation."""
+        return subjects.documents.Documents(self)
+
+    # --- letting go of it -----------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of the store if this session has opened it, and of what is written in the background; twice is once. What was read stays readable."""
+        if self._background is not None:
+            self._background.cancel()
+        if self._opened is not None:
+            self._opened.close()
+
+    aclose = twin(close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.aclose()
 
     # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_answer", "_delivery", "_log_index", "_background", "_billing", "_handles")
+        own = ("_answer", "_delivery", "_background", "_handles", "history", "usage", "documents")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _delivery=Delivery())
 
-    # --- inside ---------------------------------------------------------------------------
+    # --- inside -----------------------------------------------------------------------------------
 
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
+
+    def _asked(self, command: Command, when: When) -> tuple[Asked, int | None]:
+        ready = None if self._background is None else self._background.ready
+        return intake.asked(command, when, self._clock(), self._delivery.delivered, ready)
+
+    def _write(self, command: Command, **when: Unpack[When]) -> ContextOutput:
+        output = self._writer.write(*self._asked(command, when))
+        return self.background.after(output) if self.policy.background else output
+
+    async def _awrite(self, command: Command, **when: Unpack[When]) -> ContextOutput:
+        output = await self._writer.awrite(*self._asked(command, when))
+        return await self.background.aafter(output) if self.policy.background else output

@@ -16,8 +16,6 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import json_object
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.session.options import require, whole_number
-from polycontext.polynomial.session.searching import MOST_FOUND
 from polycontext.polynomial.stores.asked_words import said
 from polycontext.polynomial.stores.session_store import Found
 from polycontext.pressure import pressure_of
@@ -27,6 +25,9 @@ from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider
 from polycontext.window.providers.wire import as_provider
 from polycontext.window.yielding import unbound
+
+from .options import require, whole_number
+from .searching import MOST_FOUND
 
 Search = Callable[[str, int], Sequence[Found]]
 """Returns the turns that speak most of a text, best first, so many at most."""

@@ -20,7 +20,16 @@ from polycontext.polynomial.journal.events import Event, PatchEvent, RewindEvent
 from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.machine.step import ContextPolicy, Step, besides_floor, is_over_budget
 from polycontext.polynomial.machine.table import run
-from polycontext.polynomial.session.commands import (
+from polycontext.polynomial.state import ContextState, InputKind, State
+from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
+from polycontext.pressure.fulfilment import Reading, Rejection
+from polycontext.pressure.plan import unbinding_plan
+from polycontext.window import ContextItem, ContextWindow, Role, Turn
+from polycontext.window.items import item_turn
+from polycontext.window.items.attachment import attachment_of
+from polycontext.window.opening import is_opening
+
+from .commands import (
     Add,
     Asked,
     Attach,
@@ -33,15 +42,7 @@ from polycontext.polynomial.session.commands import (
     Take,
     Together,
 )
-from polycontext.polynomial.session.options import require, written
-from polycontext.polynomial.state import ContextState, InputKind, State
-from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
-from polycontext.pressure.fulfilment import Reading, Rejection
-from polycontext.pressure.plan import unbinding_plan
-from polycontext.window import ContextItem, ContextWindow, Role, Turn
-from polycontext.window.items import item_turn
-from polycontext.window.items.attachment import attachment_of
-from polycontext.window.opening import is_opening
+from .options import require, written
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -375,7 +376,7 @@ def _committed(draft: Draft, command: Commit) -> Draft:
 
 def _recalled(draft: Draft, command: Recall) -> Deciding:
     """Bring turns back; where they find no room and the session is automatic, compress before it."""
-    from polycontext.polynomial.session.recall import logged_ids, recall_edit  # noqa: PLC0415 - for those who recall
+    from .recall import logged_ids, recall_edit  # noqa: PLC0415 - for those who recall
 
     draft.check_direction(InputKind.RECALL)
     log = draft.conversation.log
@@ -413,7 +414,7 @@ def _stamped(turn: Turn, at: datetime) -> Turn:
 # --- attaching: the same text of the same source once, and an id that named one item never given to another ---
 
 
-def held_attachment(window: ContextWindow, item: ContextItem, source: str | None) -> Turn | None:
+def held_attachment(window: ContextWindow, item: ContextItem, source: str | None = None) -> Turn | None:
     """Return the turn of `window` that holds `item` word for word; None where its source has another text since."""
     wanted = item_turn(item, source)
     sought = _source(wanted)

@@ -1,25 +1,30 @@
-"""What of a conversation that is kept elsewhere is new here, and what of it the view has; see `SyncingSession`."""
+"""What of a conversation that is kept elsewhere is new here, and what of it the view has; see `ContextSession.sync`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import field, frozen
 
 from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.events import is_erased
-from polycontext.polynomial.session.commands import Add, Command, Compress, Together
-from polycontext.polynomial.session.decide import planned
-from polycontext.polynomial.session.intake import checked_turn
-from polycontext.polynomial.session.kept import KeptSession
-from polycontext.polynomial.session.options import check_tools, require, whole_number
-from polycontext.polynomial.session.readable import ReadableSession
-from polycontext.polynomial.session.time_travel import rewinding
-from polycontext.polynomial.session.travelling import TravellingSession
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
 from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers.pairing import NO_RESULT
+
+from .commands import Add, Command, Compress, Together
+from .decide import planned
+from .effects import Steps
+from .intake import checked_turn
+from .options import check_tools, require, whole_number
+from .time_travel import rewinding
+from .verbs import write
+from .writer import TRIES
+
+if TYPE_CHECKING:
+    from .context_session import ContextSession
 
 
 @frozen
@@ -52,6 +57,37 @@ class Needed(NamedTuple):
 
 Seen = Kept | Gist
 Pair = tuple[Turn, Any]
+
+
+def synced(
+    session: "ContextSession", turns: Iterable[Turn], handles: Iterable[object] | None, *, repair: bool, rewind: bool
+) -> Steps[ContextOutput]:
+    """Make the conversation that of `turns`; see `ContextSession.sync`."""
+    pairs = pairs_of(turns, handles, repair=repair)
+    for _ in range(TRIES):
+        base, output = session.conversation.revision, session.output
+        command = becoming(session, pairs, rewind=rewind)
+        try:
+            output = output if command is None else (yield write(session, command, expected_revision=base))
+        except ConflictError:
+            continue
+        session._handles = handled(session.conversation.log, pairs)  # noqa: SLF001 - a part of it
+        return output
+    raise session._writer.outrun()  # noqa: SLF001 - as above
+
+
+def viewed(
+    session: "ContextSession", reserve: int, tools: Sequence[Mapping[str, Any]] | None, system: str | None
+) -> "Steps[tuple[Seen, ...]]":
+    """Return what a model is to see, once it fits; see `ContextSession.view`."""
+    for _ in range(TRIES):
+        needs = needed(session, reserve, tools, system)
+        command = making_room(session, needs)
+        if command is None:
+            session._delivery.handed_out(session.window, needs.sent)  # noqa: SLF001 - a part of it
+            return seen(session, session._handles or {})  # noqa: SLF001 - as above
+        yield write(session, command)
+    raise session._writer.outrun()  # noqa: SLF001 - as above
 
 
 def pairs_of(turns: Iterable[object], handles: Iterable[object] | None, *, repair: bool) -> list[Pair]:
@@ -92,7 +128,7 @@ def _closed(waiting: Iterable[str]) -> Iterator[Pair]:
         yield Turn(Role.TOOL, NO_RESULT, tool_call_id=call, metadata={"repaired": True}), None
 
 
-def becoming(session: TravellingSession, pairs: Sequence[Pair], *, rewind: bool) -> Command | None:
+def becoming(session: "ContextSession", pairs: Sequence[Pair], *, rewind: bool) -> Command | None:
     """Return the command that makes the conversation that of `pairs`; None where it is that already.
 
     Raises:
@@ -135,7 +171,7 @@ def handled(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
     return {logged.resource_id: pair for logged, pair in zip(log, pairs, strict=False)}
 
 
-def seen(session: ReadableSession, handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
+def seen(session: "ContextSession", handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
     """Return the view, each turn with the object that it came as."""
     return tuple(_seen(turn, handles) for turn in session.window.all_turns())
 
@@ -149,7 +185,7 @@ def _seen(turn: Turn, handles: Mapping[str, Pair]) -> Seen:
     return Kept(handle, turn) if whole else Kept(None, turn, handle)
 
 
-def needed(session: KeptSession, reserve: object, tools: Any, system: object) -> Needed:
+def needed(session: "ContextSession", reserve: object, tools: Any, system: object) -> Needed:
     """Return what a request needs beside the view, and beside what the session was told of it when it was made.
 
     Raises:
@@ -160,12 +196,12 @@ def needed(session: KeptSession, reserve: object, tools: Any, system: object) ->
     require("system", system, system is None or isinstance(system, str), "a text, or None")
     # The window was made without the session's own reserve and tools: they are not taken off it twice.
     reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)  # noqa: SLF001 - a part of it
-    told = max(0, (count_tools(counter, tools) if tools else 0) - session._told_tools)  # noqa: SLF001 - a part of it
+    told = max(0, (count_tools(counter, tools) if tools else 0) - session._asking.tool_tokens)  # noqa: SLF001 - a part of it
     said = count_turn(counter, Turn(Role.SYSTEM, system)) if isinstance(system, str) and system else 0
     return Needed(REQUEST_OVERHEAD + told + said, reply)
 
 
-def making_room(session: ReadableSession, needs: Needed) -> Compress | None:
+def making_room(session: "ContextSession", needs: Needed) -> Compress | None:
     """Return the command after which the view fits beside what a request needs besides; None where it does already.
 
     Raises:

@@ -3,21 +3,26 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from polycontext.linearity import InvalidOptionError, UnknownResourceError
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.erasing import expiring, forgetting
 from polycontext.polynomial.journal.events import TurnEvent, is_erased
-from polycontext.polynomial.session.readable import ReadableSession
-from polycontext.polynomial.session.writer import TRIES, Writer
 from polycontext.polynomial.stores.session_store import ErasingStore, Rewritten
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 
+from .writer import TRIES, Writer
 
-def forget(session: ReadableSession, writer: Writer, resource_id: str, at: datetime) -> bool:
+if TYPE_CHECKING:
+    from .context_session import ContextSession
+
+
+def forget(session: "ContextSession", resource_id: str, at: datetime) -> bool:
     """Erase the words of one turn from a store; tell whether there was anything left to erase."""
-    if not session.conversation.log.knows(resource_id) and not any(_brought(event, resource_id) for event in session.events()):
+    writer = session._writer  # noqa: SLF001 - a part of it
+    if not session.conversation.log.knows(resource_id) and not any(_brought(event, resource_id) for event in session.history.events()):
         # Says which ids are like it.
         session.conversation.log.place(resource_id)
         raise UnknownResourceError(resource_id)

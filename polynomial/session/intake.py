@@ -1,25 +1,37 @@
 """What a caller hands in, as commands: turns, a provider's messages, items, ids and classes, each looked at before anything is done."""
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
+from polycontext.polynomial.inputs import ContextInput
 from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.session.commands import Add, Attach, Oversize, Together
 from polycontext.polynomial.state import ContextState
-from polycontext.window import ContextItem, InvalidTurnError, Role, Turn
+from polycontext.pressure import Fulfilment
+from polycontext.window import ContextItem, ContextWindow, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items import ITEM_IDS
 from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers import Provider
 from polycontext.window.providers.recognising import format_of
 
+from .commands import Add, Asked, Attach, Command, Compress, Oversize, Take, Together
+from .delivery import Delivered
+from .options import check_arguments
+from .verbs import When
+
 Messages = Iterable[Turn | Mapping[str, Any]]
 Items = Iterable[ContextItem | tuple[ContextItem, str | None]]
 
 
-def added(turn: object, resource_class: ResourceClass | str | None = None, oversize: Oversize = "truncate") -> Add:
-    """Return the command that takes one turn in."""
+def utc_now() -> datetime:
+    """Return the time; the one place where a session reads a clock of its own."""
+    return datetime.now(UTC)
+
+
+def added(turn: object, resource_class: ResourceClass | str | None = None, oversize: Oversize = "truncate", **_: object) -> Add:
+    """Return the command that takes one turn in; what else is given concerns its write."""
     return Add(checked_turn(turn), None if resource_class is None else class_of(resource_class), _checked(oversize))
 
 
@@ -79,6 +91,45 @@ def closing(conversation: Conversation, reason: object) -> Together:
     said = f"[no result: {reason.strip()}]"
     calls = conversation.window.open_calls
     return Together(tuple(Add(Turn(Role.TOOL, said, tool_call_id=call, metadata={"repaired": True})) for call in calls))
+
+
+def asked(command: Command, when: When, at: datetime, delivered: Delivered | None, ready: Fulfilment | None) -> tuple[Asked, int | None]:
+    """Return a command with its moment, and the revision that it was made for, if one was said.
+
+    Raises:
+        InvalidOptionError: what is said of the write is no revision, or no key.
+    """
+    if when:
+        check_arguments(**when)
+    sent = None if delivered is None else delivered.epoch
+    return Asked(command, at, when.get("idempotency_key"), sent, ready), when.get("expected_revision")
+
+
+def compressing(target: float | None, query: object) -> Compress:
+    """Return the command that compresses now."""
+    check_arguments(query=query)
+    return Compress(target, None if query is None else str(query))
+
+
+def promoted(resource_id: object, resource_class: object, rationale: str = "") -> Take:
+    """Return the command that raises the class of a turn."""
+    check_arguments(resource_id=resource_id, rationale=rationale)
+    return Take(ContextInput.promote(str(resource_id), class_of(resource_class), rationale))
+
+
+def pinned(window: ContextWindow, resource_id: object, why: str) -> Take | None:
+    """Return the command that keeps a turn word for word; None where it is kept so already."""
+    check_arguments(resource_id=resource_id)
+    if window.linearity.get(str(resource_id)) is ResourceClass.PRESERVED:
+        return None
+    return promoted(resource_id, ResourceClass.PRESERVED, why)
+
+
+def waiting(window: ContextWindow) -> tuple[ToolCall, ...]:
+    """Return the calls of the last atom that have no result yet, in their order."""
+    ids, turns = window.open_calls, window.all_turns()
+    calls = next((turn.tool_calls for turn in reversed(turns) if turn.tool_calls), ()) if ids else ()
+    return tuple(call for call in calls if call.id in ids)
 
 
 def _checked(oversize: Oversize) -> Oversize:

@@ -3,45 +3,51 @@
 What is wrong with a call is said before anything is done: which path, which argument, what would be legal.
 """
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import partial
 from inspect import Parameter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from polycontext.linearity import InvalidDataError
 from polycontext.polynomial.errors import UnknownPathError
-from polycontext.polynomial.session.options import check_arguments
-from polycontext.polynomial.session.paths import ContextPath, found, renamed
-from polycontext.polynomial.session.twins import Awaiting, awaited
+
+from .effects import Effect, Steps
+from .options import check_arguments
+from .paths import ContextPath, found, renamed
+
+if TYPE_CHECKING:
+    from .context_session import ContextSession
 
 _TAKEN = ("self", "system_only")
 """What no value of a template can be called: `build_prompt` has these names for itself."""
 
 
-def invoked(session: Any, path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def invoked(session: "ContextSession", path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Steps[Any]:
     """Do what `ContextSession.invoke` says."""
-    _tell_of_former(path)
-    return checked(found(path), arguments, options).does(session, *arguments, **options)
-
-
-def ainvoked(session: Any, path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Coroutine[Any, Any, Any]:
-    """Return what does it without blocking, once it is awaited."""
-    # Not in the coroutine: who calls is to be seen, and not the loop that runs it.
     _tell_of_former(path)
     return _done(session, path, arguments, options)
 
 
-async def _done(session: Any, path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    return await awaited(checked(found(path), arguments, options).does(Awaiting(session), *arguments, **options))
+def _done(session: "ContextSession", path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Steps[Any]:
+    does = checked(found(path), arguments, options).does
+    result = yield Effect(partial(does, session, *arguments, **options), partial(_awaited, does, session, *arguments, **options))
+    return result
+
+
+async def _awaited(does: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return what a path gives: what writes is awaited, what reads is there at once."""
+    awaited = getattr(does, "awaited", None)
+    return does(*arguments, **options) if awaited is None else await awaited(*arguments, **options)
 
 
 def _tell_of_former(path: object) -> None:
     """Warn whoever called with a former path; one that leads nowhere is an error soon."""
     if isinstance(path, str) and renamed(path) is not None:
         with suppress(UnknownPathError):
-            warn(f"{path!r} is deprecated; legal: {found(path).name!r}", DeprecationWarning, stacklevel=4)
+            warn(f"{path!r} is deprecated; legal: {found(path).name!r}", DeprecationWarning, stacklevel=5)
 
 
 def checked(path: ContextPath, arguments: Sequence[Any], options: Mapping[str, Any]) -> ContextPath:

@@ -4,6 +4,8 @@ import logging
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from inspect import isawaitable
 from threading import Lock
 from typing import Any
 
@@ -12,9 +14,11 @@ from statemachine.engines.async_ import AsyncEngine
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.machine.context_machine import ContextMachine, ContextModel
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.session.options import is_in_loop
-from polycontext.polynomial.session.twins import awaited
 from polycontext.polynomial.state import State
+
+from .effects import Effect, Steps
+from .options import is_in_loop
+from .verbs import call, procedure, twin
 
 _LOG = logging.getLogger("polycontext.session")
 _FAILED = "a listener of the machine failed; the input stays accepted"
@@ -75,31 +79,24 @@ class LiveMachine:
         if isinstance(made, Step):
             self._steps.append((made, state))
 
-    def play(self) -> None:
-        """Play what was stored; where others are at it, they play these, too."""
+    @procedure
+    def play(self) -> Steps[None]:
+        """Play what was stored; where others are at it, they play these, too. Listeners that are coroutine functions are awaited."""
         while self._begins():
             with self._next() as play:
-                play()
+                yield Effect(play, partial(_awaited, play))
 
-    async def aplay(self) -> None:
-        """Play what was stored, and await listeners."""
-        while self._begins():
-            with self._next() as play:
-                await awaited(play())
+    aplay = twin(play)
 
-    def send_waiting(self) -> None:
+    @procedure
+    def send_waiting(self) -> Steps[None]:
         """Send what listeners have sent meanwhile; what is refused is logged."""
         while self._sent:
             event, args, kwargs = self._sent.popleft()
             with _logged(_REFUSED, event):
-                self._session.send(event, *args, **kwargs)
+                yield call(self._session, "send", event, *args, **kwargs)
 
-    async def asend_waiting(self) -> None:
-        """Send what listeners have sent meanwhile without blocking."""
-        while self._sent:
-            event, args, kwargs = self._sent.popleft()
-            with _logged(_REFUSED, event):
-                await self._session.asend(event, *args, **kwargs)
+    asend_waiting = twin(send_waiting)
 
     def _begins(self) -> bool:
         """Return whether there is a step that nobody else plays, and let nobody else play then."""
@@ -125,6 +122,10 @@ class LiveMachine:
 def machine_of(session: Any, listeners: Sequence[object] = ()) -> ContextMachine:
     """Return the live machine of a session, made when it is first looked at."""
     writer = session._writer  # noqa: SLF001 - as above
+    if writer.is_past:
+        conversation = writer.conversation  # what it is sent moves itself alone
+        past: ContextMachine = conversation.machine(conversation.window, session.policy, conversation.state)
+        return past
     with writer._publishing:  # noqa: SLF001 - as above
         writer.live = writer.live or LiveMachine(session, listeners)
         machine: ContextMachine = writer.live.machine
@@ -137,3 +138,9 @@ def _logged(what: str, *details: object) -> Generator[None]:
         yield
     except Exception:  # noqa: BLE001 - what a listener raises is its own affair, and what it has sent is refused to nobody else
         _LOG.exception(what, *details)
+
+
+async def _awaited(play: Callable[[], Any]) -> None:
+    played = play()
+    if isawaitable(played):
+        await played

@@ -12,8 +12,9 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.session.delivery import Delivered
 from polycontext.window.providers.blocks import dumped
+
+from .delivery import Delivered
 
 LEAST_FACTOR, MOST_FACTOR = 0.5, 2.5
 """Tokens of a provider for each of a counter's, as far as they can be explained by another tokenizer: the rest stands beside the turns."""

@@ -4,22 +4,38 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import orjson
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError, constraint_sentences
+from polycontext.linearity import Classifier, InvalidDataError, InvalidOptionError, UnknownNameError, constraint_sentences
 from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.linearity.json_data import copied
-from polycontext.pressure import ContextProjector
+from polycontext.polynomial.machine.context_machine import ContextMachine
+from polycontext.polynomial.stores.session_store import SessionStore
+from polycontext.pressure import ContextProjector, Threshold
 from polycontext.window import TokenCounter
 from polycontext.window.providers import Provider
 from polycontext.window.providers.wire import as_provider
 
 if TYPE_CHECKING:
+    from polycontext.pressure.cache.prices import Prices
     from polycontext.window.model_profiles import ModelProfile
+
+Place = str | Path | SessionStore
+"""Where sessions are kept: the path of a SQLite file, the URL of a store, or a store itself."""
+
+Model: TypeAlias = "int | str | ModelProfile | None"
+"""Who is asked: by name, by profile, or by the number of tokens that its window holds."""
+
+Format = Provider | str
+"""In whose format: a provider, or its name."""
+
+Auto = Literal["background"] | bool
+Clock = Callable[[], datetime]
 
 _LONGEST_KEY = 200
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -29,28 +45,30 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+_NAMED = (
+    lambda value: isinstance(value, str) and bool(value) and not _SURROGATE.search(value),
+    "a text that is not empty and encodes as UTF-8",
+)
 _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "function": (callable, "a function of a ContextWindow"),
     "position": (_is_whole, "a whole number, 0 to the number of turns"),
     "query": (lambda value: value is None or isinstance(value, str), "a text, or None"),
-    "expected_revision": (lambda value: value is None or _is_whole(value), "a whole number, as session.revision gives it, or None"),
+    "expected_revision": (lambda value: value is None or _is_whole(value), "a whole number, as session.history.revision gives it, or None"),
     "idempotency_key": (
         lambda value: value is None or (isinstance(value, str) and value.isprintable() and 0 < len(value) <= _LONGEST_KEY),
         f"a text of 1 to {_LONGEST_KEY} printable characters, another one for every command",
     ),
-    "session_id": (
-        lambda value: isinstance(value, str) and bool(value) and not _SURROGATE.search(value),
-        "a text that is not empty and encodes as UTF-8",
-    ),
-    "name": (
-        lambda value: isinstance(value, str) and bool(value) and not _SURROGATE.search(value),
-        "a text that is not empty and encodes as UTF-8",
-    ),
+    "session_id": _NAMED,
+    "name": _NAMED,
     "change": (callable, "a function of the data that returns a JSON Patch, or None"),
-    "content": (lambda value: isinstance(value, str), "a text"),
-    "resource_id": (lambda value: isinstance(value, str), "the id of a turn, such as 't5'"),
-    "rationale": (lambda value: isinstance(value, str), "a text"),
-    "agent_type": (lambda value: isinstance(value, str), "the name of a template, such as 'default'"),
+    "content": (_is_text, "a text"),
+    "resource_id": (_is_text, "the id of a turn, such as 't5'"),
+    "rationale": (_is_text, "a text"),
+    "agent_type": (_is_text, "the name of a template, such as 'default'"),
     "eigenvectors": (lambda value: value is None or isinstance(value, Mapping), "names and shares from 0 to 1, or None"),
     "constraints": (lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes), "a list of texts"),
     "task": (lambda value: value is None or isinstance(value, str), "a text, or None"),
@@ -59,12 +77,51 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 """What an argument of that name may be; it means the same wherever it stands."""
 
 
+class SessionOptions(TypedDict, total=False):
+    """Hold what any session can be given by keyword, however it is made; see `ContextSession`."""
+
+    max_tokens: int | None
+    auto: Auto
+    reserve: int | None
+    tools: Sequence[Mapping[str, Any]] | None
+    projector: ContextProjector | None
+    threshold: Threshold | None
+    cooldown: int
+    counter: TokenCounter | None
+    classifier: Classifier
+    preserved_share: float
+    rules: Sequence[ToolRule]
+    clock: Clock
+    listeners: Sequence[object]
+    prices: "Prices | None"
+    machine: type[ContextMachine]
+
+
+class NewOptions(SessionOptions, total=False):
+    """Hold what a new session can be given besides."""
+
+    store: Place | None
+    session_id: str
+
+
+class OpenOptions(SessionOptions, total=False):
+    """Hold what a session that is opened can be given besides."""
+
+    provider: Provider | str | None
+
+
 class Asking(NamedTuple):
-    """Who is asked with every request: the model, if it is named, the definitions of tools, the tokens kept free for its answer."""
+    """Who is asked with every request: the model, if it is named, the definitions of tools, the tokens kept free for its answer and taken by those."""
 
     model: str | None = None
     tools: tuple[Mapping[str, Any], ...] = ()
     reserve: int = 0
+    tool_tokens: int = 0
+
+    @property
+    def taken(self) -> int:
+        """Return the tokens that are taken off the window before anything stands in it."""
+        return self.reserve + self.tool_tokens
 
 
 class Room(NamedTuple):
@@ -78,7 +135,7 @@ class Room(NamedTuple):
 
 
 def room_of(
-    model: "int | str | ModelProfile | None",
+    model: Model,
     max_tokens: int | None,
     reserve: int | None,
     counter: TokenCounter | None,

@@ -4,114 +4,126 @@ A path is for callers that hold names and not code: another agent, a configurati
 its window or its ledger does under a name of its own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import Parameter, Signature, formatannotation, getdoc, signature
 from re import sub
-from typing import Any, TypeVar, Unpack, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_type_hints
 
 from attrs import frozen
 
 from polycontext.linearity import InvalidOptionError, LinearityStats, ResourceClass
 from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.session.context_session import ContextSession
-from polycontext.polynomial.session.intake import class_of
-from polycontext.polynomial.session.kept import When
 from polycontext.window import ContextWindow, Store, Turn
 
+from .effects import Steps
+from .intake import class_of
+from .plugins import PromptMaker
+from .verbs import When, call, procedure
+
+if TYPE_CHECKING:
+    from .context_session import ContextSession
+
 B = TypeVar("B")
-F = TypeVar("F", bound=Callable[..., Any])
 
 ROOT = "self.context"
 
 # --- what each does --------------------------------------------------------------
 
 
-def _as(method: Callable[..., Any], *, without: str = "") -> Callable[[F], F]:
-    """Let a path take and give what a method of the session takes and gives, `without` one argument of it."""
-
-    def signed(function: F) -> F:
-        whole = signature(method)
-        taken = [named for each in whole.parameters.values() if each.name != without for named in _named(each)]
-        vars(function)["__signature__"] = whole.replace(parameters=taken)
-        return function
-
-    return signed
-
-
-def _named(parameter: Parameter) -> list[Parameter]:
-    """Return what every write can be given under the names that it has there; any other parameter as it is."""
-    if parameter.annotation != Unpack[When]:
-        return [parameter]
-    return [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in get_type_hints(When).items()]
-
-
-def _focus(session: ContextSession) -> Turn | None:
+def _focus(session: "ContextSession") -> Turn | None:
     """Return the turn in focus, which is the newest; None where there is none."""
     return session.window.extract()
 
 
-def _map(session: ContextSession, function: Callable[[ContextWindow], B]) -> Store[B]:
+def _map(session: "ContextSession", function: Callable[[ContextWindow], B]) -> Store[B]:
     """Return what `function` makes of the window focused on every position in turn; computed when it is read."""
     return session.window.extend(function)
 
 
-def _seek(session: ContextSession, position: int) -> ContextWindow:
+def _seek(session: "ContextSession", position: int) -> ContextWindow:
     """Return the window focused on `position`, 0 to the number of turns; the session's own stays at its end."""
     return session.window.seek(position)
 
 
-def _history(session: ContextSession) -> tuple[Turn, ...]:
+def _history(session: "ContextSession") -> tuple[Turn, ...]:
     """Return every turn of the window, in order; what left it is in `session.log()`."""
     return session.window.all_turns()
 
 
-def _check(session: ContextSession) -> float:
+def _check(session: "ContextSession") -> float:
     """Return the pressure: tokens used / max tokens."""
     return session.pressure
 
 
-@_as(ContextSession.compress)
-def _compress(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
+@procedure
+def _compress(
+    session: "ContextSession", target: float | None = None, *, query: str | None = None, **when: Unpack[When]
+) -> Steps[ContextOutput]:
     """Compress to a target pressure, by default to 40 % of the free room at most; the output reports what it did."""
-    return session.compress(*arguments, **options)
+    output: ContextOutput = yield call(session, "compress", target, query=query, **when)
+    return output
 
 
-def _threshold(session: ContextSession) -> float:
+def _threshold(session: "ContextSession") -> float:
     """Return the pressure above which the window counts as pressured now."""
     return session.policy.mark(session.window)
 
 
-@_as(ContextSession.promote)
-def _tag(session: ContextSession, resource_id: str, resource_class: ResourceClass | str, **options: Any) -> ContextOutput:
+@procedure
+def _tag(
+    session: "ContextSession", resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]
+) -> Steps[ContextOutput]:
     """Give a turn a class; one that it has already stays as it is, a higher one promotes it, a lower one is refused."""
-    if session.window.linearity.get(resource_id) is class_of(resource_class):
-        return session.output
-    return session.promote(resource_id, resource_class, **options)
+    output = session.output
+    if session.window.linearity.get(resource_id) is not class_of(resource_class):
+        output = yield call(session, "promote", resource_id, resource_class, rationale=rationale, **when)
+    return output
 
 
-@_as(ContextSession.promote)
-def _promote(session: ContextSession, *arguments: Any, **options: Any) -> ContextOutput:
+@procedure
+def _promote(
+    session: "ContextSession", resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]
+) -> Steps[ContextOutput]:
     """Raise the class of a turn; the same class or a lower one is refused."""
-    return session.promote(*arguments, **options)
+    output: ContextOutput = yield call(session, "promote", resource_id, resource_class, rationale=rationale, **when)
+    return output
 
 
-def _stats(session: ContextSession) -> LinearityStats:
+def _stats(session: "ContextSession") -> LinearityStats:
     """Return how many resources there are of each class, and how many were promoted and dropped."""
     return session.window.linearity.stats()
 
 
-@_as(ContextSession.build_prompt, without="system_only")
-def _system(session: ContextSession, /, *arguments: Any, **options: Any) -> str:
+def _system(
+    session: "ContextSession",
+    /,
+    agent_type: str = "default",
+    eigenvectors: Mapping[str, float] | None = None,
+    constraints: Sequence[str] = (),
+    *,
+    task: str | None = None,
+    prompts: "PromptMaker | None" = None,
+    **values: str | float,
+) -> str:
     """Return the system prompt of an agent, without the conversation."""
-    return session.build_prompt(*arguments, system_only=True, **options)
+    return session.build_prompt(agent_type, eigenvectors, constraints, task=task, system_only=True, prompts=prompts, **values)
 
 
-@_as(ContextSession.build_prompt, without="system_only")
-def _render(session: ContextSession, /, *arguments: Any, **options: Any) -> str:
+def _render(
+    session: "ContextSession",
+    /,
+    agent_type: str = "default",
+    eigenvectors: Mapping[str, float] | None = None,
+    constraints: Sequence[str] = (),
+    *,
+    task: str | None = None,
+    prompts: "PromptMaker | None" = None,
+    **values: str | float,
+) -> str:
     """Return the one text that a model completes: system prompt, the view as a transcript, the task."""
-    return session.build_prompt(*arguments, **options)
+    return session.build_prompt(agent_type, eigenvectors, constraints, task=task, system_only=False, prompts=prompts, **values)
 
 
 # --- which there are -------------------------------------------------------------
@@ -133,7 +145,7 @@ class ContextPath:
     def signature(self) -> Signature:
         """Return what the path takes and gives."""
         whole = signature(self.does)
-        return whole.replace(parameters=[*whole.parameters.values()][1:])
+        return whole.replace(parameters=[named for each in [*whole.parameters.values()][1:] for named in _named(each)])
 
     @property
     def summary(self) -> str:
@@ -143,6 +155,13 @@ class ContextPath:
     def __str__(self) -> str:
         plain = [each.replace(annotation=_Plain(each.annotation)) for each in self.signature.parameters.values()]
         return f"{self.name}{Signature(plain, return_annotation=_Plain(self.signature.return_annotation))}"
+
+
+def _named(parameter: Parameter) -> list[Parameter]:
+    """Return what every write can be given under the names that it has there; any other parameter as it is."""
+    if parameter.annotation != Unpack[When]:
+        return [parameter]
+    return [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in get_type_hints(When).items()]
 
 
 class _Plain:
@@ -229,8 +248,8 @@ def renamed(name: str) -> str | None:
     return next((now + name[len(old) :] for old, now in ALIASES.items() if f"{name}.".startswith(f"{old}.")), None)
 
 
-def _listing(namespace: str) -> Callable[[ContextSession], tuple[ContextPath, ...]]:
-    def listed(_: ContextSession) -> tuple[ContextPath, ...]:
+def _listing(namespace: str) -> Callable[[Any], tuple[ContextPath, ...]]:
+    def listed(_: object) -> tuple[ContextPath, ...]:
         """Return the paths below."""
         return paths(namespace)
 

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 from polycontext.window import PluginError
 
+from .options import check_arguments
+
 RENDERERS = "polycontext.renderers"
 PROMPTS = "polycontext.prompts"
 
@@ -68,3 +70,13 @@ def _load(group: str, name: str) -> Any:
     if not found:
         raise PluginError(f"an entry point of group {group!r}", name, "none is announced", "an installed distribution that announces one")
     return next(iter(found)).load()
+
+
+def checked_maker(agent_type: object, eigenvectors: object, constraints: object, task: object, prompts: PromptMaker | None) -> PromptMaker:
+    """Return who makes the prompt of an agent: the caller's own, or the one that is announced.
+
+    Raises:
+        InvalidOptionError: what the prompt is to be made of cannot be. PluginError: none is announced.
+    """
+    check_arguments(agent_type=agent_type, eigenvectors=eigenvectors, constraints=constraints, task=task, prompts=prompts)
+    return load_prompt_maker()() if prompts is None else prompts

@@ -1,68 +1,44 @@
+# ruff: noqa: SLF001 - a part of sessions
 """Find a moment of a conversation, and read, repeat or branch off what stood then (docs/time-travel.md)."""
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from attrs import define, evolve
+from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError, UnknownResourceError
 from polycontext.polynomial.journal.conversation import Conversation, replay
 from polycontext.polynomial.journal.events import CompressEvent, Event, TurnEvent, goes_behind
-from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
-from polycontext.polynomial.session.commands import Add, Rewind, Together
-from polycontext.polynomial.session.delivery import Delivery
-from polycontext.polynomial.session.intake import Items, all_attached
-from polycontext.polynomial.session.kept import KeptSession
-from polycontext.polynomial.session.readable import ReadableSession
-from polycontext.polynomial.stores.session_store import ForkingStore, SessionStore
+from polycontext.polynomial.machine.step import is_over_budget
+from polycontext.polynomial.stores.session_store import ForkingStore
 from polycontext.window import ContextWindow, Role, Turn
 
+from .commands import Add, Rewind, Together
+from .construction import beside
+from .intake import Items, all_attached
+
 if TYPE_CHECKING:
-    from polycontext.polynomial.session.travelling import Moment
+    from .context_session import ContextSession
+
+Moment = int | datetime | str
+"""A point of a conversation: a revision, a time, or the id of the turn that was the last one then."""
 
 _NEWEST = 256
 """Events that are looked at first when a turn is sought: most of what is taken back is new."""
 
 
-class PastSession(ReadableSession):
-    """Show a session as it once stood: all that can be read of one, and nothing that writes."""
-
-    def __init__(self, session: ReadableSession, conversation: Conversation) -> None:
-        writer = session._writer  # noqa: SLF001 - what is a reader of it
-        self._writer: Any = _Reader(conversation, writer.policy, writer.store, writer.session_id)
-        self._delivery, self._provider, self._clock = Delivery(), session.provider, session._clock  # noqa: SLF001 - as above
-        self._taken, self._told_tools = session._taken, session._told_tools  # noqa: SLF001 - as above
-
-    @property
-    def machine(self) -> ContextMachine:
-        """Return a machine that is where the conversation was; what it is sent moves itself alone."""
-        conversation = self.conversation
-        return conversation.machine(conversation.window, self.policy, conversation.state)
-
-    def __repr__(self) -> str:
-        return super().__repr__().replace("ContextSession(", f"PastSession(revision {self.revision} of ", 1)
+def past_session(session: "ContextSession", revision: int) -> "ContextSession":
+    """Return `session` as it stood after its first `revision` events, to read."""
+    past = copy(session)
+    past._writer, past._opened = session._writer.past(conversation_at(session, revision)), None
+    return past
 
 
-@define(eq=False)
-class _Reader:
-    """Stand where a session has its writer."""
-
-    conversation: Conversation
-    policy: ContextPolicy
-    store: SessionStore
-    session_id: str
-
-
-def past_session(session: KeptSession, revision: int) -> PastSession:
-    """Return `session` as it stood after its first `revision` events."""
-    return PastSession(session, conversation_at(session, revision))
-
-
-def conversation_at(session: ReadableSession, revision: int) -> Conversation:
+def conversation_at(session: "ContextSession", revision: int) -> Conversation:
     """Return the conversation as it stood after its first `revision` events; O(events since the nearest one that is remembered)."""
-    writer = session._writer  # noqa: SLF001 - a part of it, loaded when it is wanted
+    writer = session._writer
     nearest = writer.nearest(revision)
     if nearest.revision == revision:
         return nearest
@@ -72,10 +48,12 @@ def conversation_at(session: ReadableSession, revision: int) -> Conversation:
     return evolve(replay(events, nearest), companions={})
 
 
-def committed_at(session: ReadableSession, revision: int) -> Conversation:
+def committed_at(session: "ContextSession", revision: int) -> Conversation:
     """Return the conversation as it stood then, behind the compression that its last turn brought with it in one commit."""
     conversation = conversation_at(session, revision)
-    while (event := next(iter(session.events(conversation.revision)[:1]), None)) is not None and _belongs(conversation.window, event):
+    while (event := next(iter(session.history.events(conversation.revision)[:1]), None)) is not None and _belongs(
+        conversation.window, event
+    ):
         conversation = conversation_at(session, conversation.revision + 1)
     return conversation
 
@@ -88,13 +66,13 @@ def _belongs(window: ContextWindow, event: Event) -> bool:
     return is_over_budget(window) or (not event.edit.splices and last is not None and any(part.is_bound for part in last.parts))
 
 
-def revision_at(session: ReadableSession, moment: "Moment") -> int:
+def revision_at(session: "ContextSession", moment: Moment) -> int:
     """Return how many events of `session` there were at a moment.
 
     Raises:
         InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the journal has the id.
     """
-    revision = session.revision
+    revision = session.conversation.revision
     legal = f"a revision from 0 to {revision}, a time with its zone, or the id of a turn"
     match moment:
         case bool():
@@ -102,7 +80,7 @@ def revision_at(session: ReadableSession, moment: "Moment") -> int:
         case int() if 0 <= moment <= revision:
             return moment
         case datetime() if moment.utcoffset() is not None:
-            return next((before for before, event in enumerate(session.events()) if _time_of(event) > moment), revision)
+            return next((before for before, event in enumerate(session.history.events()) if _time_of(event) > moment), revision)
         case str():
             return _came_with(session, moment)
         case _:
@@ -110,22 +88,22 @@ def revision_at(session: ReadableSession, moment: "Moment") -> int:
     raise InvalidOptionError("moment", moment, legal)
 
 
-def rewinding(session: ReadableSession, to: "Moment") -> Rewind:
+def rewinding(session: "ContextSession", to: Moment) -> Rewind:
     """Return the command that goes back to a moment."""
     return Rewind(committed_at(session, revision_at(session, to)))
 
 
-def editing(session: KeptSession, resource_id: str, content: str, items: Items, at: datetime) -> Together:
+def editing(session: "ContextSession", resource_id: str, content: str, items: Items) -> Together:
     """Return the command that attaches `items` and says `content` in the place of a user turn."""
     log = session.conversation.log
     turn = log[log.place(resource_id)]
     if turn.role is not Role.USER:
         raise InvalidOptionError("resource_id", resource_id, f"the id of a user turn; this one is of the {turn.role}")
     before = conversation_at(session, _came_with(session, resource_id) - 1)
-    return Together((Rewind(before), *all_attached(items), Add(Turn(Role.USER, content, name=turn.name, timestamp=at))))
+    return Together((Rewind(before), *all_attached(items), Add(Turn(Role.USER, content, name=turn.name, timestamp=session._clock()))))
 
 
-def regenerating(session: KeptSession) -> Rewind:
+def regenerating(session: "ContextSession") -> Rewind:
     """Return the command that goes back to the last thing that the user said."""
     log = session.conversation.log
     said = next((turn for turn in reversed(log) if turn.role is Role.USER), None)
@@ -134,21 +112,22 @@ def regenerating(session: KeptSession) -> Rewind:
     return Rewind(committed_at(session, _came_with(session, said.resource_id)))
 
 
-def fork(session: KeptSession, new_id: str, moment: "Moment | None") -> None:
-    """Store a new session in which all stands as it did in `session` at a moment."""
-    writer = session._writer  # noqa: SLF001
+def forked(session: "ContextSession", new_id: str, moment: Moment | None) -> "ContextSession":
+    """Store a new session in which all stands as it did in `session` at a moment, and return it."""
+    writer = session._writer
     conversation = session.conversation if moment is None else committed_at(session, revision_at(session, moment))
     store, revision, companions = writer.store, conversation.revision, conversation.companions
     if isinstance(store, ForkingStore):
         store.fork(writer.session_id, new_id, revision, companions)
     else:
         store.append(new_id, 0, store.load(writer.session_id).events[:revision], companions)
+    return beside(session, new_id)
 
 
-def _came_with(session: ReadableSession, resource_id: str) -> int:
+def _came_with(session: "ContextSession", resource_id: str) -> int:
     """Return the number of the event with which a turn came in: of the one that stands, where several had the id."""
-    for first in (max(0, session.revision - _NEWEST), 0):
-        found = _numbers(session.events(first), first, resource_id)
+    for first in (max(0, session.conversation.revision - _NEWEST), 0):
+        found = _numbers(session.history.events(first), first, resource_id)
         stands = next((number for number in found if session.conversation.has_passed(number)), None)
         if stands is not None or (found and not first):
             return stands or found[0]

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from random import uniform
 from threading import Lock, RLock
 from time import sleep
@@ -27,14 +28,16 @@ from polycontext.polynomial.journal.events import CompressEvent, Event, InputEve
 from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.machine.step import ContextPolicy, Step
 from polycontext.polynomial.machine.table import run
-from polycontext.polynomial.session.commands import Asked, Companion
-from polycontext.polynomial.session.decide import Decided, Decision, Made, Wanted, decide, go_on, told
-from polycontext.polynomial.session.options import written
 from polycontext.polynomial.state import ContextState, InputKind
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
-from polycontext.pressure import ConflictError, ContextProjector
+from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
 from polycontext.pressure.fulfilment import default_summariser
+
+from .commands import Asked, Companion
+from .decide import Decided, Decision, Made, Wanted, decide, go_on, told
+from .effects import Effect, Steps, adrive, drive, in_thread
+from .options import written
 
 TRIES = 64
 """How often a writer decides again because others were first, before it says so."""
@@ -52,6 +55,9 @@ _WRITING: ContextVar[tuple[object, ...]] = ContextVar("polycontext_writing", def
 
 class Writer:
     """Drive decisions into a store, and let readers, companions and a live machine follow what is stored."""
+
+    is_past = False
+    """Whether it shows what once stood, and writes nothing."""
 
     def __init__(self, conversation: Conversation, policy: ContextPolicy, store: SessionStore, session_id: str) -> None:
         self.conversation = self.stored = self._snapped = self.empty = conversation
@@ -78,7 +84,7 @@ class Writer:
         if not isinstance(self.store, InMemoryStore):
             # TypeError is what pickle and copy say of what cannot travel, and what their callers catch.
             kind = type(self.store).__name__
-            raise TypeError(f"a session kept in a {kind} cannot be copied. Open it again over its store, or use to_json and from_json.")
+            raise TypeError(f"a session kept in a {kind} cannot be copied. Open it again over its store, or export it.")
         # The conversation first: a store that is ahead of its session is caught up with, the other way round there is no way.
         return {name: getattr(self, name) for name in _TRAVELS}
 
@@ -94,6 +100,12 @@ class Writer:
         beside = Writer(self.empty, self.policy, store or self.store, session_id)
         beside.given = self.given
         return beside
+
+    def past(self, conversation: Conversation) -> "Writer":
+        """Return a writer of this session that shows what once stood, and refuses to write."""
+        past = object.__new__(Writer)
+        vars(past).update(vars(self), conversation=conversation, stored=conversation, is_past=True, live=None)
+        return past
 
     def keep_in(self, store: SessionStore) -> None:
         """Write to `store` from now on, which has all that is stored so far."""
@@ -117,7 +129,7 @@ class Writer:
             raise SessionWriteError("a listener of the machine is a coroutine function", "awaiting the twin of this method")
         with self._entered(), self._turnstile:
             try:
-                output = self._write(asked, expected_revision)
+                output = drive(self._steps(asked, expected_revision))
             finally:
                 if live is not None:
                     live.play()
@@ -125,25 +137,13 @@ class Writer:
             live.send_waiting()
         return output
 
-    def _write(self, asked: Asked, expected_revision: int | None) -> ContextOutput:
-        for lost in range(TRIES):
-            if lost > 1:
-                sleep(_pause(lost))
-            if asked.key is not None and self.has_happened(asked.key):
-                return self._as_it_is()
-            base = self._base(expected_revision)
-            decision = self._decided(decide(base, asked, self.policy, unstored=base is not self.stored), base)
-            if decision is not None and self._stored(base, decision, asked.key):
-                return told(decision.output)
-        raise self.outrun()
-
     async def awrite(self, asked: Asked, expected_revision: int | None = None) -> ContextOutput:
         """Do what `write` does without blocking; tasks of one event loop take turns."""
         live = self.live
         with self._entered():
             async with self._one_task():
                 try:
-                    output = await self._awrite(asked, expected_revision)
+                    output = await adrive(self._steps(asked, expected_revision))
                 finally:
                     if live is not None:
                         await live.aplay()
@@ -151,15 +151,16 @@ class Writer:
             await live.asend_waiting()
         return output
 
-    async def _awrite(self, asked: Asked, expected_revision: int | None) -> ContextOutput:
+    def _steps(self, asked: Asked, expected_revision: int | None) -> Steps[ContextOutput]:
+        """Decide, append, publish; where another writer was first, decide again."""
         for lost in range(TRIES):
             if lost > 1:
-                await asyncio.sleep(_pause(lost))
-            if asked.key is not None and await asyncio.to_thread(self.has_happened, asked.key):
+                yield _pause(lost)
+            if asked.key is not None and (yield in_thread(self.has_happened, asked.key)):
                 return self._as_it_is()
             base = self._base(expected_revision)
-            decision = await self._adecided(decide(base, asked, self.policy, unstored=base is not self.stored), base)
-            if decision is not None and await self._astored(base, decision, asked.key):
+            decision = yield from self._decided(decide(base, asked, self.policy, unstored=base is not self.stored), base)
+            if decision is not None and (yield from self._stored(base, decision, asked.key)):
                 return told(decision.output)
         raise self.outrun()
 
@@ -175,29 +176,24 @@ class Writer:
             raise ConflictError("session revision", expected_revision, base.revision)
         return base
 
-    def _decided(self, deciding: Decided, base: Conversation) -> Decision | None:
-        """Drive a decision; None where another writer was first while words were made."""
-        made = go_on(deciding)
+    def _decided(self, deciding: Decided, base: Conversation) -> Steps[Decision | None]:
+        """Drive a decision, which takes as long as the texts are; None where another writer was first while words were made."""
+        made: Wanted | Decision = yield in_thread(go_on, deciding)
         while isinstance(made, Wanted):
-            self._turnstile.release()
-            try:
-                fulfilment = self._projector(made).fulfil(made.plan, reading=made.reading)
-            finally:
-                self._turnstile.acquire()
+            fulfil = partial(self._projector(made).afulfil, made.plan, reading=made.reading)
+            fulfilment = yield Effect(partial(self._fulfilled, made), fulfil)
             if self.conversation is not base:
                 return None
-            made = go_on(deciding, fulfilment)
+            made = yield in_thread(go_on, deciding, fulfilment)
         return made
 
-    async def _adecided(self, deciding: Decided, base: Conversation) -> Decision | None:
-        """Drive a decision in a thread: counting, classifying and planning take as long as the texts are."""
-        made = await asyncio.to_thread(go_on, deciding)
-        while isinstance(made, Wanted):
-            fulfilment = await self._projector(made).afulfil(made.plan, reading=made.reading)
-            if self.conversation is not base:
-                return None
-            made = await asyncio.to_thread(go_on, deciding, fulfilment)
-        return made
+    def _fulfilled(self, wanted: Wanted) -> Fulfilment:
+        """Return the words of a plan; other threads may write meanwhile."""
+        self._turnstile.release()
+        try:
+            return self._projector(wanted).fulfil(wanted.plan, reading=wanted.reading)
+        finally:
+            self._turnstile.acquire()
 
     def _projector(self, wanted: Wanted) -> ContextProjector:
         """Return who is asked for words: where they are needed at once, what needs no model."""
@@ -206,33 +202,30 @@ class Writer:
 
     # --- storing, then being -----------------------------------------------------
 
-    def _stored(self, base: Conversation, decision: Decision, key: str | None) -> bool:
+    def _stored(self, base: Conversation, decision: Decision, key: str | None) -> Steps[bool]:
         """Store a decision and become it; False where the store has more than was known, which is known then."""
+        storing = self._storing(base, decision, key)
+        return (yield in_thread(drive, storing)) if self._async is None else (yield from storing)
+
+    def _storing(self, base: Conversation, decision: Decision, key: str | None) -> Steps[bool]:
         companions = self._changed_companions(base)
-        if decision.events or companions:
-            options = self._options(decision, key)
-            try:
-                self.store.append(self.session_id, decision.base, decision.events, companions, **options)
-            except ConflictError as refused:
-                self._catch_up(self.store.load(self.session_id, base.revision), base.revision, refused)
-                return False
-            self._become(base, decision, companions, snapped="snapshot" in options)
+        if not decision.events and not companions:
+            return True
+        options: dict[str, Any] = yield in_thread(self._options, decision, key)
+        try:
+            yield self._stores("append", decision.base, decision.events, companions, **options)
+        except ConflictError as refused:
+            stored = yield self._stores("load", base.revision)
+            yield in_thread(self._catch_up, stored, base.revision, refused)
+            return False
+        self._become(base, decision, companions, snapped="snapshot" in options)
         return True
 
-    async def _astored(self, base: Conversation, decision: Decision, key: str | None) -> bool:
-        if self._async is None:
-            return await asyncio.to_thread(self._stored, base, decision, key)
-        companions = self._changed_companions(base)
-        if decision.events or companions:
-            options = await asyncio.to_thread(self._options, decision, key)
-            try:
-                await self._async.aappend(self.session_id, decision.base, decision.events, companions, **options)
-            except ConflictError as refused:
-                stored = await self._async.aload(self.session_id, base.revision)
-                await asyncio.to_thread(self._catch_up, stored, base.revision, refused)
-                return False
-            self._become(base, decision, companions, snapped="snapshot" in options)
-        return True
+    def _stores(self, method: str, *args: Any, **options: Any) -> Effect:
+        """Return the effect that asks the store, by its own coroutine where it is awaited."""
+        ask = getattr(self.store, method)
+        aask = ask if self._async is None else getattr(self._async, f"a{method}")
+        return Effect(partial(ask, self.session_id, *args, **options), partial(aask, self.session_id, *args, **options))
 
     def _options(self, decision: Decision, key: str | None) -> dict[str, Any]:
         """Return what is stored with a decision besides: the key of its command, and from time to time a snapshot, where the store keeps any."""
@@ -375,6 +368,8 @@ class Writer:
 
     def caught_up(self) -> Conversation:
         """Return the conversation once it is what the store has."""
+        if self.is_past:
+            return self.conversation
         after = self.stored.revision
         self._catch_up(self.store.load(self.session_id, after), after)
         if self.live is not None and self.live.may_block():
@@ -386,10 +381,12 @@ class Writer:
 
     def is_inside(self) -> bool:
         """Return whether the caller runs inside a write of this session."""
-        return not self._under_way.isdisjoint(_WRITING.get())
+        return self.is_past or not self._under_way.isdisjoint(_WRITING.get())
 
     def _entered(self) -> "_Entered":
-        """Refuse a write from inside another one of this session: it would wait for itself, or be lost."""
+        """Refuse a write from inside another one of this session: it would wait for itself, or be lost; and one to what is over."""
+        if self.is_past:
+            raise SessionWriteError("the session is shown as it once stood", "writing to the session itself, or to a fork from here")
         if self.is_inside():
             raise SessionWriteError(
                 "a summariser, classifier, companion or listener writes to the session that it works for",
@@ -427,6 +424,7 @@ class _Entered:
             error.with_traceback(None)
 
 
-def _pause(lost: int) -> float:
-    """Return how many seconds a writer lets others go first that was too late so often in a row: at random, and longer each time."""
-    return uniform(0, min(_LONGEST_PAUSE, 0.0005 * 2**lost))  # noqa: S311 - nothing here is a secret
+def _pause(lost: int) -> Effect:
+    """Let others go first, for a writer that was too late so often in a row: at random, and longer each time."""
+    seconds = uniform(0, min(_LONGEST_PAUSE, 0.0005 * 2**lost))  # noqa: S311 - nothing here is a secret
+    return Effect(partial(sleep, seconds), partial(asyncio.sleep, seconds))

@@ -62,7 +62,7 @@ def _ignored(text: str) -> object:
 
 def _search(text: str) -> object:
     session = _session("plain words to be found", by_tool=True)
-    return session.search(text)
+    return session.history.search(text)
 
 
 def _image(text: str) -> object:

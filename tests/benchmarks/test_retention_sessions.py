@@ -127,7 +127,7 @@ def test_every_change_of_the_prefix_counts() -> None:
     """Compressions are counted as the session's epochs are."""
     grown = Grown(Way(0.9, 0.5).session(700), turns_of(agent().messages))
     assert grown.grow(20)
-    assert grown.compressions == grown.session.epoch.number - 1 > 0
+    assert grown.compressions == grown.session.window.epoch.number - 1 > 0
 
 
 @pytest.fixture

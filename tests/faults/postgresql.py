@@ -27,7 +27,7 @@ Act = Callable[[Server, int, Random], Tally]
 
 def done(act: Act, server: Server, rounds: int, random: Random) -> Tally:
     """Do harm to a session that nothing has happened to yet."""
-    ContextSession.delete(server.url, SESSION, timeout=60)
+    ContextSession.history.delete(server.url, SESSION, timeout=60)
     return act(server, rounds, random)
 
 
@@ -37,7 +37,7 @@ def killed(server: Server, rounds: int, random: Random) -> Tally:
         # So that what a writer needs is loaded, and the tables are there, before there is one.
         for number in range(20):
             say(session, number)
-    ContextSession.delete(server.url, SESSION)
+    ContextSession.history.delete(server.url, SESSION)
     return kill_writers(Tally("PG: kill -9"), server.url, rounds, random, LONGEST)
 
 

@@ -77,7 +77,7 @@ def judge(session: ContextSession, last: int, tally: Tally) -> int:
     tally.duplicated += sum(count - 1 for count in parts.values())
     tally.half += sum(sum((number, part) in parts for part in range(parts_of(number))) != parts_of(number) for number in numbers)
     tally.half += sum(number > last + 1 for number in numbers)
-    replayed = replay(session.events(), Conversation(ContextWindow(BUDGET, counter=WORDS)))
+    replayed = replay(session.history.events(), Conversation(ContextWindow(BUDGET, counter=WORDS)))
     # What is saved beside a conversation is no event of it.
     tally.half += replayed != evolve(session.conversation, companions={})
     return max(numbers, default=-1)

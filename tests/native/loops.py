@@ -30,6 +30,7 @@ from polycontext.pressure import ConflictError, Fulfilment
 from polycontext.pressure.native import prefix_plan
 from polycontext.window import Role, Turn
 from polycontext.window.part import native_providers
+from tests.polynomial.conversations import text_of
 from tests.strict.script import Script, Step, script_of
 from tests.strict.vendors import VENDORS, Vendor
 
@@ -113,9 +114,9 @@ class Loop:
         if answer.get("input_transformations"):
             self.found.wrong.append(f"step {self.now[0]}: the provider dropped {answer['input_transformations']}")
         if self.edited:
-            epoch = self.session.epoch.number
+            epoch = self.session.window.epoch.number
             take_in(self.session, answer, vendor.provider)
-            self.found.counts["edits taken in"] += self.session.epoch.number != epoch
+            self.found.counts["edits taken in"] += self.session.window.epoch.number != epoch
             self._check_preserved()
         else:
             self.session.extend(vendor.reply(answer), vendor.provider)
@@ -177,7 +178,7 @@ class Loop:
         self.flying = None
         before = self.session.window
         try:
-            output = self.session.commit(fulfilment)
+            output = self.session.background.commit(fulfilment)
         except ConflictError:
             self.found.counts["conflicts"] += 1
             return
@@ -225,7 +226,7 @@ class Loop:
     def _forget(self, resource_id: str) -> None:
         session = self.session
         holders = {turn.resource_id for turn in session.window.all_turns() if resource_id in turn.sources}
-        if not session.forget(resource_id):
+        if not session.history.forget(resource_id):
             # Gone before this block was made.
             return
         self.found.counts["forgotten"] += 1
@@ -241,16 +242,18 @@ class Loop:
     def _go_back(self) -> None:
         """Go on from an earlier point, in a copy of the session or in itself."""
         stops = [
-            number for number, event in enumerate(self.session.events(), 1) if isinstance(event, CompressEvent) and event.edit.keeps_bound
+            number
+            for number, event in enumerate(self.session.history.events(), 1)
+            if isinstance(event, CompressEvent) and event.edit.keeps_bound
         ]
         if not stops:
             return
         stop = self.random.choice(stops)
         if self.random.random() < 0.5:
-            self.session = self.session.fork(f"fork-{self.now[0]}-{stop}", stop)
+            self.session = self.session.history.fork(f"fork-{self.now[0]}-{stop}", stop)
             self.found.counts["forks"] += 1
         else:
-            self.session.rewind(stop)
+            self.session.history.rewind(stop)
             self.found.counts["rewinds"] += 1
         if self.session.window.open_calls:
             self.session.close_open_calls("the conversation goes on elsewhere")
@@ -258,7 +261,7 @@ class Loop:
             self.session.add_user_turn("Once more.")
 
     def _replayed(self) -> None:
-        again = ContextSession.from_json(self.session.to_json())
+        again = ContextSession.history.load(text_of(self.session))
         if again.window != self.session.window or again.conversation.log != self.session.conversation.log:
             self.found.wrong.append(f"step {self.now[0]}: replaying gives another conversation")
 

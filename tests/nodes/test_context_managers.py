@@ -21,6 +21,7 @@ from polycontext.window import ContextItem, PillDocument, context_to_string
 from polycontext.window.items import DuplicateItemError, attachment_of
 from polycontext.window.pills import FileResolver
 from polycontext.window.providers import Provider, get_format
+from tests.polynomial.conversations import text_of
 
 Say = Callable[[ContextManagers, str], ContextOutput]
 
@@ -130,7 +131,7 @@ def test_managers_are_saved_with_their_session() -> None:
     managers.open("files", max_items=2).add(CODE)
     managers.open("notes", max_tokens=900).add(NOTE)
     managers.open("empty")
-    session.save()
+    session.documents.save()
     again = ContextManagers(ContextSession(max_tokens=8000, store=store))
     assert again.to_data() == managers.to_data()
     assert [(name, each.max_items, each.max_tokens) for name, each in again.items()] == [
@@ -141,7 +142,7 @@ def test_managers_are_saved_with_their_session() -> None:
     assert again.attachments() == [(CODE, "a.py"), (NOTE, NOTE.id)]
     with pytest.raises(DuplicateItemError):
         again["files"].add(CODE)
-    restored = ContextSession.from_json(session.to_json())
+    restored = ContextSession.history.load(text_of(session))
     assert ContextManagers(restored).attachments() == again.attachments()
 
 
@@ -149,7 +150,7 @@ def test_whoever_opens_them_again_is_told_of_evictions() -> None:
     """The notice is no data: it is given anew with the session."""
     session = ContextSession(max_tokens=8000)
     ContextManagers(session).open("files", max_items=1).add(CODE)
-    session.save()
+    session.documents.save()
     gone: list[str] = []
     ContextManagers(session, lambda name, item: gone.append(f"{name}: {item.content}"))["files"].add(NOTE)
     assert gone == ["files: x = 1"]
@@ -161,14 +162,14 @@ def test_a_message_that_is_refused_attaches_nothing(say: Say) -> None:
     session = ContextSession(max_tokens=200)
     managers = ContextManagers(session)
     managers.open("files").add(ContextItem("word " * 500, "text"))
-    before = session.to_json()
+    before = text_of(session)
     with pytest.raises(ContextOverflowError):
         say(managers, "Well?")
     managers.remove("files")
-    assert session.to_json() == before
+    assert text_of(session) == before
     with pytest.raises(ConflictError):
         managers.add_user_turn("Well?", expected_revision=7)
-    assert session.to_json() == before
+    assert text_of(session) == before
 
 
 def test_many_items_at_hand_yield_to_what_the_user_says() -> None:
@@ -237,8 +238,8 @@ def test_what_is_saved_and_is_no_managers_is_refused(data: Any, place: str) -> N
             return data
 
     session = ContextSession(max_tokens=100)
-    session.accompany(COMPANION, Broken())
-    session.save()
+    session.documents.accompany(COMPANION, Broken())
+    session.documents.save()
     with pytest.raises(InvalidDataError) as caught:
         ContextManagers(session)
     assert caught.value.path.startswith(place)
@@ -254,12 +255,12 @@ def test_managers_are_safe_under_threads() -> None:
     def work(writer: int) -> None:
         for number in range(20):
             managers.open(f"{writer}-{number}").add(ContextItem(f"{writer} {number}", "text"))
-            session.save()
+            session.documents.save()
             if number % 2:
                 managers.remove(f"{writer}-{number}")
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    session.save()
+    session.documents.save()
     assert len(managers) == len(managers.attachments()) == 80
-    assert session.companion(COMPANION) == managers.to_data()
+    assert session.documents.get(COMPANION) == managers.to_data()

@@ -51,7 +51,7 @@ def test_a_node_s_context_is_printed_on_request() -> None:
 def test_session_and_memory_are_saved_and_load_as_one(tmp_path: Path) -> None:
     """What is saved is one text: the session with its journal, and memory and database as its companion."""
     _run("--stop", "4", "--save", tmp_path / "saved")
-    session = ContextSession.from_json((tmp_path / "saved").read_text(encoding="utf-8"))
-    memory = ConversationContext.from_data(session.companion("kitchen")["memory"])
+    session = ContextSession.history.load((tmp_path / "saved").read_text(encoding="utf-8"))
+    memory = ConversationContext.from_data(session.documents.get("kitchen")["memory"])
     assert memory.next_turn_num == 5
     assert memory.closed_id in session.window.linearity

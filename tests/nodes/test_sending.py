@@ -168,7 +168,7 @@ def test_a_refused_user_turn_leaves_nothing_attached(root: Path, send: Send) -> 
     document = PillDocument.parse("[@src/agent.py] [@src/long.py]")
     with pytest.raises(ContextOverflowError):
         send(session, document, [FileResolver([root])])
-    assert (session.revision, session.log()) == (0, ())
+    assert (session.history.revision, session.log()) == (0, ())
     sent = send(session, PillDocument.parse("explain [@src/agent.py]"), [FileResolver([root])])
     assert ([each.name for each in sent.attached], sent.held) == (["src/agent.py"], ())
     assert len(session.log()) == 2

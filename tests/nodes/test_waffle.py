@@ -71,7 +71,7 @@ def test_the_number_is_the_sum_of_its_parts_and_the_guards() -> None:
 @given(session=sessions(), seen=st.integers(0, 30))
 def test_a_session_as_it_stood_is_drawn_by_the_same_law(session: ContextSession, seen: int) -> None:
     """At any revision that it had."""
-    past = session.at(min(seen, session.revision))
+    past = session.history.at(min(seen, session.history.revision))
     found = waffle(past)
     assert found.used == past.window.total_tokens
     assert found.total - found.used - found.free == 0
@@ -92,7 +92,7 @@ def test_it_says_pressured_where_the_machine_is(moves: list[tuple[Turn, Resource
 def test_the_past_knows_what_was_taken_off() -> None:
     """A session as it stood tells of the reserve as well."""
     session = lived(reserve=100)
-    assert (waffle(session.at(2)).reserve, waffle(session.at(2)).total) == (100, 1_500)
+    assert (waffle(session.history.at(2)).reserve, waffle(session.history.at(2)).total) == (100, 1_500)
 
 
 def test_an_empty_window_is_free() -> None:

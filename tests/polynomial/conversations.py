@@ -73,7 +73,7 @@ def preserved(session: ContextSession) -> list[Turn]:
 
 def whole(session: ContextSession) -> tuple[object, ...]:
     """Return everything that a refused input must leave as it is."""
-    return session.state, session.window, session.window.linearity, session.log(), session.events(), session.revision
+    return session.state, session.window, session.window.linearity, session.log(), session.history.events(), session.history.revision
 
 
 def add_all(session: ContextSession, turns: Sequence[Turn]) -> ContextSession:
@@ -161,3 +161,14 @@ def with_engine(engine: Engine, session: ContextSession) -> ContextSession:
     if engine == "machine":
         assert session.machine.context_state == session.state
     return session
+
+
+def text_of(session: ContextSession) -> str:
+    """Return a session as it is exported, in one text."""
+    return "".join(session.history.export())
+
+
+def document(session: ContextSession) -> dict[str, Any]:
+    """Return a session as the one document in which sessions were saved once; it is read still."""
+    header, *events = (json.loads(line) for line in session.history.export())
+    return {"schema": header["schema"], **header["settings"], "events": events, "companions": header["companions"]}

@@ -94,7 +94,7 @@ def test_every_recorded_conversation_replays(name: str, budget: int) -> None:
         session = ContextSession(budget, counter=COUNTER)
         drive(session, messages, budget)
         check_preserved(session, messages)
-        assert replay(session.events(), Conversation(ContextWindow(budget, counter=COUNTER))) == session.conversation
+        assert replay(session.history.events(), Conversation(ContextWindow(budget, counter=COUNTER))) == session.conversation
 
 
 def check_preserved(session: ContextSession, messages: list[Message]) -> None:
@@ -122,7 +122,7 @@ def test_the_machine_replays_a_sample_alike(name: str, budget: int, engine: Engi
             assert len(outcomes) == 1
         first, second = sessions
         assert first.window == second.window
-        assert [event.state for event in first.events()] == [event.state for event in second.events()]
+        assert [event.state for event in first.history.events()] == [event.state for event in second.history.events()]
 
 
 def taken(session: ContextSession, turn: Turn) -> str:

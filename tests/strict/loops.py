@@ -86,7 +86,7 @@ class Loop:
                 self.found.wrong.append(f"step {number}: {type(error).__name__}: {error}")
                 break
             self.found.steps += 1
-        self.found.epochs = self.session.epoch.number
+        self.found.epochs = self.session.window.epoch.number
         return self.found
 
     def _step(self, ask: Ask, step: Step) -> None:
@@ -109,12 +109,12 @@ class Loop:
     def _looked_at(self, request: dict[str, Any], rendered: Rendered) -> list[str]:
         """Return the bound parts of a request, after a look at what it may not lack and not exceed."""
         sent, window = self.vendor.bound(request), self.session.window
-        if self.epoch == self.session.epoch.number and sent != self.bound:
+        if self.epoch == self.session.window.epoch.number and sent != self.bound:
             self.found.wrong.append(f"step {self.now[0]}: thinking was taken away within epoch {self.epoch}")
         told, leaves = window.total_tokens + REQUEST_OVERHEAD, tokens_leaving(_COUNTER, self.vendor.provider, rendered.inline())
         if not leaves <= told <= window.max_tokens:
             self.found.wrong.append(f"step {self.now[0]}: {leaves} tokens leave, {told} were told, of {window.max_tokens}")
-        self.epoch = self.session.epoch.number
+        self.epoch = self.session.window.epoch.number
         return sent
 
     def _take(self, messages: list[Any]) -> None:

@@ -18,6 +18,7 @@ from polycontext.window import model_profiles as module
 from polycontext.window.model_profiles import find_model, known_models
 from polycontext.window.model_table import _tried, find_listed, listed_models
 from tests.house import ROOT, script
+from tests.polynomial.conversations import text_of
 
 ROWS = listed_models()
 
@@ -92,8 +93,8 @@ def test_models_that_count_in_ways_nobody_publishes_are_counted_with_a_margin() 
 def test_a_model_in_no_table_needs_its_room_told() -> None:
     """With `max_tokens` it works, counted with a margin; without, the error says so and names those like it."""
     session = ContextSession("my-llama:70b", max_tokens=5_000)
-    assert (session.window.max_tokens, session.window.counter.exact, str(session.provider)) == (5_000, False, "openai")
-    assert str(ContextSession("my-claude", max_tokens=5_000).provider) == "anthropic"
+    assert (session.window.max_tokens, session.window.counter.exact, str(session.usage.provider)) == (5_000, False, "openai")
+    assert str(ContextSession("my-claude", max_tokens=5_000).usage.provider) == "anthropic"
     assert project([{"role": "user", "content": "hi"}], "my-llama", max_tokens=99).max_tokens == 99
     with pytest.raises(UnknownNameError, match=r"did you mean 'gemini-2.5-pro'.*any name beside max_tokens="):
         ContextSession("gemni-2.5-pro")
@@ -108,7 +109,7 @@ def test_a_session_of_a_model_in_no_table_is_loaded_again() -> None:
     """Its counter has a name of its own, so nothing has to be registered for it."""
     session = ContextSession("my-llama", max_tokens=5_000)
     session.add_user_turn("hello, how are you today?")
-    loaded = ContextSession.from_json(session.to_json())
+    loaded = ContextSession.history.load(text_of(session))
     assert loaded.window.counter == session.window.counter
     assert loaded.window.total_tokens == session.window.total_tokens
 

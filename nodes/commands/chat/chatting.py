@@ -59,7 +59,7 @@ def chat(chatted: Chatted) -> int:
     with closing(InMemoryStore() if chatted.store is None else store_at(chatted.store)) as store:
         name = uuid4().hex[:8] if chatted.session is None else chatted.session
         session = _opened(store, name, chatted)
-        if chatted.system and not session.revision:
+        if chatted.system and not session.history.revision:
             session.add_system(chatted.system)
         talk = Talk(session, who, store=store, name=name, roots=roots, system=chatted.system)
         with _ends_in_order():

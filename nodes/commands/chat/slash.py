@@ -98,14 +98,14 @@ class Doing:
 
     async def search(self, words: Sequence[str]) -> Outcome:
         """Find who spoke of something."""
-        found = await self.talk.session.asearch(" ".join(words), _FOUND)
+        found = await self.talk.session.history.asearch(" ".join(words), _FOUND)
         write("".join(f"{one_line(f'{each.resource_id} {each.role}: {each.snippet}')}\n" for each in found) or "nobody speaks of that\n")
         return Outcome.DONE
 
     async def rewind(self, words: Sequence[str]) -> Outcome:
         """Go back."""
-        before = self.talk.session.revision
-        outcome = self._told(await self.talk.session.arewind(moment_of(words[0])))
+        before = self.talk.session.history.revision
+        outcome = self._told(await self.talk.session.history.arewind(moment_of(words[0])))
         write(f"undone by: /rewind {before}\n")
         return outcome
 
@@ -118,13 +118,13 @@ class Doing:
 
     async def sessions(self, words: Sequence[str]) -> Outcome:
         """Name the sessions of the store."""
-        names = await asyncio.to_thread(ContextSession.list_sessions, self.talk.store)
+        names = await asyncio.to_thread(ContextSession.history.list_sessions, self.talk.store)
         write("".join(f"{'*' if name == self.talk.name else ' '} {one_line(name)}\n" for name in names) or "nothing is kept yet\n")
         return Outcome.DONE
 
     async def regenerate(self, words: Sequence[str]) -> Outcome:
         """Have another answer."""
-        await self.talk.session.aregenerate()
+        await self.talk.session.history.aregenerate()
         return await self.talk.answer()
 
     async def quit(self, words: Sequence[str]) -> Outcome:

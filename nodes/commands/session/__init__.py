@@ -1,7 +1,8 @@
 """`polycontext session`: conversations that are kept in a store, one command after another."""
 
 from polycontext.nodes.commands.session import keeping, reading, writing
-from polycontext.nodes.commands.session.group import session
+
+from .group import session
 
 __all__ = ["keeping", "reading", "session", "writing"]
 

@@ -7,8 +7,8 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
+from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.events import ERASED, is_erased
-from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.pressure import Fidelity
 from polycontext.pressure.gist import is_pointer, is_summary
 from polycontext.pressure.reach import columns_of
@@ -71,7 +71,7 @@ class Became:
         }
 
 
-def became(session: ReadableSession) -> Iterator[Became]:
+def became(session: ContextSession) -> Iterator[Became]:
     """Yield what became of every turn of the log, in order; O(log)."""
     window = session.window
     standing = {turn.resource_id: turn for turn in window.all_turns()}
@@ -95,7 +95,7 @@ def _now(turn: Turn, standing: Turn | None, gist: Turn | None, is_old: bool) -> 
     return now, gist.resource_id
 
 
-def _superseded(window: ContextWindow, session: ReadableSession) -> Iterator[str]:
+def _superseded(window: ContextWindow, session: ContextSession) -> Iterator[str]:
     """Yield the ids of turns that stand, though a later one has what they say."""
     reach = session.policy.projector.reach
     columns = columns_of(window, reach)

@@ -10,11 +10,12 @@ from rich.text import Text
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.commands.output import one_line
 from polycontext.nodes.commands.seen import excerpt
-from polycontext.nodes.commands.session.became import Became, Now, became
-from polycontext.nodes.commands.session.told import listed, standing, standing_line
 from polycontext.nodes.waffle import Portion, cells, portions
-from polycontext.polynomial.session.readable import ReadableSession
+from polycontext.polynomial import ContextSession
 from polycontext.pressure import Fidelity
+
+from .became import Became, Now, became
+from .told import listed, standing, standing_line
 
 MOST_TURNS = 40
 """Turns shown of a long conversation, unless all are asked for: the first few and the last."""
@@ -39,7 +40,7 @@ _LOST = (
 _GONE = ((Now.FORGOTTEN, "forgotten"), (Now.EXPIRED, "expired"))
 
 
-def drawn(session: ReadableSession, name: str, *, show_all: bool, width: int) -> RenderableType:
+def drawn(session: ContextSession, name: str, *, show_all: bool, width: int) -> RenderableType:
     """Return the page of a session, for paper of `width` columns."""
     told, turns = standing(session, name), list(became(session))
     parts: list[RenderableType] = [Text(one_line(standing_line(told)), style="bold"), *_bar(session, width)]
@@ -52,7 +53,7 @@ def drawn(session: ReadableSession, name: str, *, show_all: bool, width: int) ->
     return Group(*parts)
 
 
-def _bar(session: ReadableSession, width: int) -> Iterator[RenderableType]:
+def _bar(session: ContextSession, width: int) -> Iterator[RenderableType]:
     """Yield the bar, and under it what its signs mean: the tokens of each class that stands word for word, of what is shortened, and what is free."""
     window, held = session.window, portions(session.window, by_role=False)
     free = max(0, window.max_tokens - window.total_tokens)

@@ -10,11 +10,12 @@ import orjson
 
 from polycontext.linearity import InvalidDataError
 from polycontext.nodes.commands.output import one_line, write, write_json, write_lines
-from polycontext.nodes.commands.session.opening import Where, check_new, opened_session, opened_store
-from polycontext.nodes.commands.session.reading_in import reading
 from polycontext.nodes.recordings.documents import opened
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.exchange import Imported, store_whole
+
+from .opening import Where, check_new, opened_session, opened_store
+from .reading_in import reading
 
 Form = Literal["whole", "log", "openai", "anthropic", "openai-responses"]
 """What goes out: the whole session, its log, or messages in a provider's format."""
@@ -31,11 +32,11 @@ def export_session(where: Where, form: Form) -> int:
 def _lines(session: ContextSession, form: Form) -> Iterator[str]:
     match form:
         case "whole":
-            return session.export_lines()
+            return session.history.export()
         case "log":
-            return session.export_log()
+            return session.history.export_turns()
         case provider:
-            return (orjson.dumps(message).decode() + "\n" for message in session.export_messages(provider))
+            return (orjson.dumps(message).decode() + "\n" for message in session.history.messages(provider))
 
 
 def import_session(where: Where, new_id: str | None, source: str, *, as_json: bool) -> int:

@@ -8,9 +8,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from polycontext.nodes.commands.output import paper_width, percent, write_json, write_rich
-from polycontext.nodes.commands.session.drawn import FREE, look_of, meaning_of, sign_of
-from polycontext.nodes.commands.session.opening import Where, opened_session, seen_at
 from polycontext.nodes.waffle import Portion, Waffle, waffle
+
+from .drawn import FREE, look_of, meaning_of, sign_of
+from .opening import Where, opened_session, seen_at
 
 _ROWS, _MOST_COLUMNS = 10, 20
 _NARROW = 50

@@ -8,7 +8,8 @@ import typer
 
 from polycontext.nodes.commands.output import USAGE, CommandError
 from polycontext.nodes.commands.registering import AsJson, ModelOption, command
-from polycontext.nodes.commands.session.group import (
+
+from .group import (
     At,
     Key,
     MaxTokens,
@@ -45,9 +46,9 @@ def rewind(
     as_json: AsJson = False,
 ) -> int:
     """Go back to where the session stood; what came since is kept, and going back to before the rewind undoes it."""
-    from polycontext.nodes.commands.session.opening import Told, Where
-    from polycontext.nodes.commands.session.whole import rewind_session
-    from polycontext.nodes.commands.session.written import when_of
+    from .opening import Told, Where
+    from .whole import rewind_session
+    from .written import when_of
 
     if (to is None) is not regenerate:
         raise CommandError(USAGE, "one of MOMENT and --regenerate is wanted; legal: where to go back to, or --regenerate")
@@ -65,8 +66,8 @@ def fork(
     as_json: AsJson = False,
 ) -> int:
     """Let another session branch off, in which all stands as it does here, or did; neither sees what becomes of the other."""
-    from polycontext.nodes.commands.session.opening import Where
-    from polycontext.nodes.commands.session.whole import fork_session
+    from .opening import Where
+    from .whole import fork_session
 
     return fork_session(Where(store, timeout, name), new_id, at, as_json=as_json)
 
@@ -89,8 +90,8 @@ def export(
     timeout: Timeout = 5.0,
 ) -> int:
     """Print a session as lines of JSON: whole, so that `import` goes on with it elsewhere, or what was said alone, for other programs."""
-    from polycontext.nodes.commands.session.exchanged import export_session
-    from polycontext.nodes.commands.session.opening import Where
+    from .exchanged import export_session
+    from .opening import Where
 
     if log and messages is not None:
         raise CommandError(USAGE, "--log and --messages; legal: one of them, or none for the whole session")
@@ -114,8 +115,8 @@ def import_(
 
     An id that is there is refused. What `new` was told of the window comes along.
     """
-    from polycontext.nodes.commands.session.exchanged import import_session
-    from polycontext.nodes.commands.session.opening import Where
+    from .exchanged import import_session
+    from .opening import Where
 
     return import_session(Where(store, timeout), name, source, as_json=as_json)
 
@@ -123,8 +124,8 @@ def import_(
 @command(session, "polycontext session delete --store chat.db --session s", verdict=verdict)
 def delete(store: StoreOption, name: SessionOption, timeout: Timeout = 5.0, as_json: AsJson = False) -> int:
     """Forget a session for ever, with all its words; nothing brings it back."""
-    from polycontext.nodes.commands.session.opening import Where
-    from polycontext.nodes.commands.session.whole import delete_session
+    from .opening import Where
+    from .whole import delete_session
 
     return delete_session(Where(store, timeout, name), as_json=as_json)
 
@@ -143,8 +144,8 @@ def forget(
 
     Their places are left. Nothing brings them back.
     """
-    from polycontext.nodes.commands.session.opening import Told, Where
-    from polycontext.nodes.commands.session.whole import forget_turns
+    from .opening import Told, Where
+    from .whole import forget_turns
 
     return forget_turns(Where(store, timeout, name, Told(model, max_tokens)), ids, as_json=as_json)
 
@@ -164,8 +165,8 @@ def retain(
     as_json: AsJson = False,
 ) -> int:
     """Let words of older turns expire, for ever, except for those that the model sees, and tell of how many turns; their places are left."""
-    from polycontext.nodes.commands.session.opening import Where
-    from polycontext.nodes.commands.session.whole import retain_turns
+    from .opening import Where
+    from .whole import retain_turns
 
     if days is None and max_bytes is None:
         raise CommandError(USAGE, "neither --days nor --max-bytes; legal: one of them or both, which say how much is kept")

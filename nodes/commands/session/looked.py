@@ -7,14 +7,15 @@ from attrs import asdict
 from rich.text import Text
 
 from polycontext.nodes.commands.output import FAULT, USAGE, CommandError, one_line, paper_width, tell, write, write_json, write_rich
-from polycontext.nodes.commands.session.became import became
-from polycontext.nodes.commands.session.drawn import drawn
-from polycontext.nodes.commands.session.opening import Where, opened_session, refused, seen_at
-from polycontext.nodes.commands.session.told import standing
 from polycontext.nodes.waffle import portions
 from polycontext.polynomial import ContextSession
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, Rendered
+
+from .became import became
+from .drawn import drawn
+from .opening import Where, opened_session, refused, seen_at
+from .told import standing
 
 
 def show_session(where: Where, moment: str | None, *, show_all: bool, as_json: bool) -> int:
@@ -23,7 +24,7 @@ def show_session(where: Where, moment: str | None, *, show_all: bool, as_json: b
         session = seen_at(opened, moment)
         if as_json:
             told = standing(session, where.session)
-            told["epoch"] = session.epoch.number
+            told["epoch"] = session.window.epoch.number
             told["window"] = [portion.as_json() for portion in portions(session.window, by_role=False)]
             told["turns"] = [each.as_json() for each in became(session)]
             write_json(told, indent=2)
@@ -37,7 +38,7 @@ def print_messages(where: Where, moment: str | None, provider: str | None, body:
     beside = _beside(body)
     with opened_session(where) as opened:
         session = seen_at(opened, moment)
-        asked = session.provider if provider is None else Provider(provider)
+        asked = session.usage.provider if provider is None else Provider(provider)
         try:
             request = session.request(asked, allow_open=allow_open)
         except InvalidMessagesError as error:
@@ -74,7 +75,7 @@ def _beside(body: str | None) -> dict[str, Any]:
 def search_session(where: Where, text: str, limit: int, *, as_json: bool) -> int:
     """Print the turns of the log that speak most of `text`, best first; exit code 1 says that there is none."""
     with opened_session(where, sized=False) as session:
-        found = session.search(text, limit)
+        found = session.history.search(text, limit)
     if as_json:
         write_json(
             [{"id": each.resource_id, "role": str(each.role), "snippet": each.snippet, "score": each.score} for each in found], indent=2

@@ -12,7 +12,6 @@ from attrs import asdict, evolve, frozen
 from polycontext.linearity import InvalidDataError, PolycontextError, UnknownNameError
 from polycontext.nodes.commands.output import FAULT, USAGE, CommandError
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.session.readable import ReadableSession
 from polycontext.polynomial.stores import SessionStore
 from polycontext.polynomial.stores.places import store_at
 
@@ -109,7 +108,7 @@ def session_of(store: SessionStore, name: str, said: Told, *, sized: bool = True
         raise CommandError(USAGE, f"{problem}; legal: --max-tokens, or --model")
     session = ContextSession.open(store, name, **told.options())
     if told not in (kept, Told()):
-        session.accompany(COMPANION, told)
+        session.documents.accompany(COMPANION, told)
     return session
 
 
@@ -127,9 +126,9 @@ def moment_of(text: str) -> int | datetime | str:
         return text
 
 
-def seen_at(session: ContextSession, moment: str | None) -> ReadableSession:
+def seen_at(session: ContextSession, moment: str | None) -> ContextSession:
     """Return the session as it stands, or as it stood at a moment."""
-    return session if moment is None else session.at(moment_of(moment))
+    return session if moment is None else session.history.at(moment_of(moment))
 
 
 def _joined(kept: Told | None, said: Told) -> Told:

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from polycontext.nodes.commands.registering import AsJson, ModelOption, command
-from polycontext.nodes.commands.session.group import At, MaxTokens, Provider, SessionOption, StoreOption, Timeout, session, verdict
+
+from .group import At, MaxTokens, Provider, SessionOption, StoreOption, Timeout, session, verdict
 
 
 @command(
@@ -27,8 +28,8 @@ def show(
     as_json: AsJson = False,
 ) -> int:
     """Show how full the window is and of what, what became of every turn, and where the words are that the model does not see."""
-    from polycontext.nodes.commands.session.looked import show_session
-    from polycontext.nodes.commands.session.opening import Told, Where
+    from .looked import show_session
+    from .opening import Told, Where
 
     return show_session(Where(store, timeout, name, Told(model, max_tokens)), at, show_all=show_all, as_json=as_json)
 
@@ -44,8 +45,8 @@ def context(
     as_json: AsJson = False,
 ) -> int:
     """Show what the window is filled with, as a grid of cells: by class, by who speaks, and whether word for word or shortened."""
-    from polycontext.nodes.commands.session.filled import context_session
-    from polycontext.nodes.commands.session.opening import Told, Where
+    from .filled import context_session
+    from .opening import Told, Where
 
     return context_session(Where(store, timeout, name, Told(model, max_tokens)), at, as_json=as_json)
 
@@ -71,8 +72,8 @@ def messages(
 
     An object with "messages", for Anthropic "system" too, for OpenAI's Responses "input".
     """
-    from polycontext.nodes.commands.session.looked import print_messages
-    from polycontext.nodes.commands.session.opening import Told, Where
+    from .looked import print_messages
+    from .opening import Told, Where
 
     return print_messages(Where(store, timeout, name, Told(model, max_tokens)), at, provider, body, allow_open=allow_open)
 
@@ -86,8 +87,8 @@ def explain(
     as_json: AsJson = False,
 ) -> int:
     """Tell what became of one turn and why, with its words: they are in the log, whatever the model sees of them."""
-    from polycontext.nodes.commands.session.looked import explain_turn
-    from polycontext.nodes.commands.session.opening import Where
+    from .looked import explain_turn
+    from .opening import Where
 
     return explain_turn(Where(store, timeout, name), resource_id, as_json=as_json)
 
@@ -112,8 +113,8 @@ def search(
 
     Exit code 1 says that nobody spoke of it.
     """
-    from polycontext.nodes.commands.session.looked import search_session
-    from polycontext.nodes.commands.session.opening import Where
+    from .looked import search_session
+    from .opening import Where
 
     return search_session(Where(store, timeout, name), text, limit, as_json=as_json)
 
@@ -121,7 +122,7 @@ def search(
 @command(session, "polycontext session list --store chat.db", verdict=verdict)
 def list_(store: StoreOption, timeout: Timeout = 5.0, as_json: AsJson = False) -> int:
     """Print the ids of all sessions of a store, in alphabetical order."""
-    from polycontext.nodes.commands.session.opening import Where
-    from polycontext.nodes.commands.session.whole import list_sessions
+    from .opening import Where
+    from .whole import list_sessions
 
     return list_sessions(Where(store, timeout), as_json=as_json)

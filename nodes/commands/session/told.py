@@ -5,7 +5,6 @@ from typing import Any
 
 from polycontext.nodes.commands.output import one_line, percent, write, write_json
 from polycontext.polynomial import ContextOutput, ContextSession
-from polycontext.polynomial.session.readable import ReadableSession
 
 _SHOWN = 12
 _VERBS = {
@@ -17,12 +16,12 @@ _VERBS = {
 }
 
 
-def standing(session: ReadableSession, name: str) -> dict[str, Any]:
+def standing(session: ContextSession, name: str) -> dict[str, Any]:
     """Return where the session stands, JSON-ready: what every command tells of it."""
     window = session.window
     return {
         "session": name,
-        "revision": session.revision,
+        "revision": session.history.revision,
         "state": str(session.state),
         "tokens": window.total_tokens,
         "max_tokens": window.max_tokens,

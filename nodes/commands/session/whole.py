@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from polycontext.nodes.commands.output import one_line, tell, write, write_json
-from polycontext.nodes.commands.session.opening import COMPANION, Told, Where, check_known, moment_of, opened_session, opened_store
-from polycontext.nodes.commands.session.told import tell_written
-from polycontext.nodes.commands.session.written import When
 from polycontext.polynomial import ContextSession
+
+from .opening import COMPANION, Told, Where, check_known, moment_of, opened_session, opened_store
+from .told import tell_written
+from .written import When
 
 
 def list_sessions(where: Where, *, as_json: bool) -> int:
@@ -37,12 +38,12 @@ def delete_session(where: Where, *, as_json: bool) -> int:
 def rewind_session(where: Where, to: str | None, when: When, *, as_json: bool) -> int:
     """Go back to a moment, or without one to the last thing that the user said."""
     with opened_session(where) as session:
-        before, revision = _ids(session), session.revision
-        output = session.regenerate(**when) if to is None else session.rewind(moment_of(to), **when)
+        before, revision = _ids(session), session.history.revision
+        output = session.history.regenerate(**when) if to is None else session.history.rewind(moment_of(to), **when)
         after = _ids(session)
         gone, come = [each for each in before if each not in after], [each for each in after if each not in before]
         tell_written(session, where.session, output, as_json=as_json, taken_back=list(gone), brought_back=list(come))
-        if not as_json and session.revision > revision:
+        if not as_json and session.history.revision > revision:
             write(f"undone by: polycontext session rewind --session {one_line(where.session)} {revision}\n")
     return 0
 
@@ -51,7 +52,7 @@ def fork_session(where: Where, new_id: str, moment: str | None, *, as_json: bool
     """Let another session branch off; it keeps what this one was told of its window."""
     with opened_session(where, sized=False) as session:
         other = forked(session, new_id, moment)
-        told = {"session": new_id, "forked_from": where.session, "revision": other.revision}
+        told = {"session": new_id, "forked_from": where.session, "revision": other.history.revision}
     if as_json:
         write_json(told)
     else:
@@ -61,12 +62,12 @@ def fork_session(where: Where, new_id: str, moment: str | None, *, as_json: bool
 
 def forked(session: ContextSession, new_id: str, moment: str | None) -> ContextSession:
     """Return a session that branches off, as it was told to be opened."""
-    other = session.fork(new_id, None if moment is None else moment_of(moment))
+    other = session.history.fork(new_id, None if moment is None else moment_of(moment))
     told_once = Told.of(session.conversation.companions)
     # What accompanied the session at an earlier moment is not known any more.
-    if told_once is not None and other.companion(COMPANION) is None:
-        other.accompany(COMPANION, told_once)
-        other.save()
+    if told_once is not None and other.documents.get(COMPANION) is None:
+        other.documents.accompany(COMPANION, told_once)
+        other.documents.save()
     return other
 
 
@@ -75,15 +76,15 @@ def forget_turns(where: Where, ids: Sequence[str], *, as_json: bool) -> int:
     with opened_session(where) as session:
         for resource_id in ids:
             session.explain(resource_id)
-        gone = [resource_id for resource_id in ids if session.forget(resource_id)]
+        gone = [resource_id for resource_id in ids if session.history.forget(resource_id)]
         return tell_written(session, where.session, session.output, as_json=as_json, forgotten=gone)
 
 
 def retain_turns(where: Where, days: float | None, max_bytes: int | None, *, as_json: bool) -> int:
     """Let the words of turns expire that are too old or too many, and say of how many."""
     with opened_session(where, sized=False) as session:
-        expired = session.retain(days=days, max_bytes=max_bytes)
-        told = {"session": where.session, "revision": session.revision, "expired": expired}
+        expired = session.history.retain(days=days, max_bytes=max_bytes)
+        told = {"session": where.session, "revision": session.history.revision, "expired": expired}
     if as_json:
         write_json(told)
     else:

@@ -8,7 +8,8 @@ import typer
 
 from polycontext.nodes.commands.output import USAGE, CommandError
 from polycontext.nodes.commands.registering import AsJson, ModelOption, command
-from polycontext.nodes.commands.session.group import (
+
+from .group import (
     Key,
     MaxTokens,
     Provider,
@@ -46,8 +47,8 @@ def new(
 
     What is said of its window is kept with it, so that the other commands need not be told.
     """
-    from polycontext.nodes.commands.session.opening import Told, Where
-    from polycontext.nodes.commands.session.written import new_session
+    from .opening import Told, Where
+    from .written import new_session
 
     return new_session(Where(store, timeout, name, Told(model, max_tokens, reserve, provider)), key, as_json=as_json)
 
@@ -89,8 +90,8 @@ def append(
     Reads JSON: a message, a list of messages, one message a line, a request, or the whole answer of a provider, from
     standard input or a file; with --role a plain text. Results of calls go in as they came.
     """
-    from polycontext.nodes.commands.session.opening import Told, Where
-    from polycontext.nodes.commands.session.written import Said, Taking, append_messages, append_text, when_of
+    from .opening import Told, Where
+    from .written import Said, Taking, append_messages, append_text, when_of
 
     if role is None and (text is not None or tool_call_id is not None):
         raise CommandError(USAGE, "a text without --role; legal: --role user, or messages from standard input or --from FILE")
@@ -116,8 +117,8 @@ def close_open_calls(
     as_json: AsJson = False,
 ) -> int:
     """Answer every call that waits for its result by a marked one, so that the conversation can go on; without such a call nothing happens."""
-    from polycontext.nodes.commands.session.opening import Told, Where
-    from polycontext.nodes.commands.session.written import close_calls, when_of
+    from .opening import Told, Where
+    from .written import close_calls, when_of
 
     where = Where(store, timeout, name, Told(model, max_tokens))
     return close_calls(where, reason, when_of(expected_revision, key), as_json=as_json)
@@ -139,8 +140,8 @@ def compress(
     as_json: AsJson = False,
 ) -> int:
     """Summarise or drop older messages now, without a model; all of them stay in the log."""
-    from polycontext.nodes.commands.session.opening import Told, Where
-    from polycontext.nodes.commands.session.written import compress_session, when_of
+    from .opening import Told, Where
+    from .written import compress_session, when_of
 
     where = Where(store, timeout, name, Told(model, max_tokens))
     return compress_session(where, target, query, when_of(expected_revision, key), as_json=as_json)
@@ -159,7 +160,7 @@ def recall(
     as_json: AsJson = False,
 ) -> int:
     """Bring turns back word for word, where the window has room for them."""
-    from polycontext.nodes.commands.session.opening import Told, Where
-    from polycontext.nodes.commands.session.written import recall_turns, when_of
+    from .opening import Told, Where
+    from .written import recall_turns, when_of
 
     return recall_turns(Where(store, timeout, name, Told(model, max_tokens)), ids, when_of(expected_revision, key), as_json=as_json)

@@ -6,13 +6,14 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.nodes.commands.output import USAGE, CommandError, progress
-from polycontext.nodes.commands.session.opening import COMPANION, ROOM, Told, Where, check_new, opened_session, opened_store
-from polycontext.nodes.commands.session.reading_in import read_messages, read_text, reading
-from polycontext.nodes.commands.session.told import tell_written
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.commands import Oversize
-from polycontext.polynomial.session.context_session import utc_now
+from polycontext.polynomial.session.intake import utc_now
 from polycontext.window import InvalidMessagesError, Turn
+
+from .opening import COMPANION, ROOM, Told, Where, check_new, opened_session, opened_store
+from .reading_in import read_messages, read_text, reading
+from .told import tell_written
 
 MANY = 1_000
 """Messages from which on one is shown while they are taken in."""
@@ -58,7 +59,7 @@ def new_session(where: Where, key: str | None, *, as_json: bool) -> int:
         if key is None or store.committed(where.session, key) is None:
             check_new(store, where.session)
         session = ContextSession.open(store, where.session, **told.options())
-        session.accompany(COMPANION, told)
+        session.documents.accompany(COMPANION, told)
         return tell_written(session, where.session, session.extend([], idempotency_key=key), as_json=as_json)
 
 

@@ -1,7 +1,7 @@
 """Broken agents, combinators, operations, engines, sessions and projections, each of which a law rejects."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from itertools import count
 from typing import Any
@@ -43,6 +43,8 @@ from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.projections import Projecting
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.machine.table import Table, run
+from polycontext.polynomial.session.history import History
+from polycontext.polynomial.session.verbs import HistoryPart
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.window import ContextWindow, Epoch, Part, Splice, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
@@ -419,8 +421,8 @@ class Timeless(ContextSession):
     """Say that no epoch ever ends."""
 
     @property
-    def epoch(self) -> Epoch:
-        return Epoch()
+    def window(self) -> ContextWindow:
+        return super().window.in_epoch(Epoch())
 
 
 breaks(
@@ -448,29 +450,51 @@ class Deaf(ContextSession):
         return ContextMachine(EMPTY)
 
 
-class Amnesiac(ContextSession):
+class Broken(HistoryPart):
+    """Hand out a broken history."""
+
+    def __init__(self, kind: type[History]) -> None:
+        self.kind = kind
+
+    def __get__(self, session: Any, owner: Any) -> Any:
+        return super().__get__(None, owner) if session is None else self.kind(session)
+
+
+class Lost(History):
     """Lose an event."""
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         return super().events(after)[:-1]
 
 
+class Amnesiac(ContextSession):
+    """Lose an event."""
+
+    history = Broken(Lost)
+
+
+class LeftOut(History):
+    """Write less than there is."""
+
+    def export(self) -> Iterator[str]:
+        first, *events = super().export()
+        header = json.loads(first)
+        header["settings"].pop(getattr(self._session, "left_out"))  # noqa: B009 - of a broken session alone
+        return iter([json.dumps(header) + "\n", *events])
+
+
 class Unsaved(ContextSession):
     """Write less than there is."""
 
     left_out = "signals"
-
-    def to_json(self) -> str:
-        saved = json.loads(super().to_json())
-        saved.pop(self.left_out)
-        return json.dumps(saved)
+    history = Broken(LeftOut)
 
 
 def lived(session: ContextSession) -> ContextSession:
     """Return a session with two turns and signals of its own."""
     session.add_user_turn("hello")
     session.add_assistant_turn("hi")
-    session.signal(Signals(progress=0.5))
+    session.background.signal(Signals(progress=0.5))
     return session
 
 

@@ -10,6 +10,7 @@ from polycontext.linearity import InvalidOptionError, keep_last, never_yield, yi
 from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
 from polycontext.nodes.testing import FAST
 from polycontext.pressure import AdaptiveThreshold
+from tests.polynomial.conversations import text_of
 
 Call = tuple[str, str, str]
 """A tool, its arguments, what it answers."""
@@ -110,7 +111,7 @@ def test_a_rule_without_a_tool_is_refused(make: Any, names: tuple[Any, ...]) -> 
 def test_rules_are_saved_with_the_session_and_go_on() -> None:
     """Opened again, the same rules classify what comes."""
     session = session_of(FILLER, never_yield("policy"), keep_last("read_file", per="path"))
-    again = ContextSession.from_json(session.to_json(), counter=FAST)
+    again = ContextSession.history.load(text_of(session), counter=FAST)
     assert again.policy.projector.reach == session.policy.projector.reach
     again.add_assistant_turn(None, tool_calls=[ToolCall("p", "policy", "{}")])
     again.add_tool_turn("Never.", tool_call_id="p")

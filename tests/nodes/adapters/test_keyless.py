@@ -126,7 +126,7 @@ def test_each_view_is_of_its_own_conversation(run: Callable[..., dict[str, str]]
     for natives in lists:
         session = bridge.fitted(natives).session
         assert [turn.text for turn in session.log()] == [native.words for native in natives]
-        assert not any(isinstance(event, RewindEvent) for event in session.events())
+        assert not any(isinstance(event, RewindEvent) for event in session.history.events())
     assert len(bridge.sessions) == CONVERSATIONS
     if store is not None:
         store.close()
@@ -203,7 +203,7 @@ def test_conversations_are_found_again_after_a_restart(tmp_path: Path) -> None:
     for natives in (other, one):
         before = views[natives[-1].words]
         again = bridge.fitted(natives)
-        assert again.session.revision == before.session.revision
+        assert again.session.history.revision == before.session.history.revision
         assert [native.words for native in again.natives] == [native.words for native in before.natives]
     assert len(store.list_sessions()) == 3
     store.close()
@@ -220,7 +220,7 @@ def test_bridges_on_one_store_do_not_rewind_each_other(tmp_path: Path) -> None:
             assert marks(view) == marks(lists[bridge][:end])
     logs = [ContextSession.open(store, name, ROOM, counter=FAST) for name in store.list_sessions()]
     assert sorted(len(marks([Native("", turn.text) for turn in session.log()])) for session in logs) == [23, 23]
-    assert not any(isinstance(event, RewindEvent) for session in logs for event in session.events())
+    assert not any(isinstance(event, RewindEvent) for session in logs for event in session.history.events())
     store.close()
 
 
@@ -236,7 +236,7 @@ def test_processes_may_take_turns_with_one_conversation(tmp_path: Path) -> None:
     for name in store.list_sessions():
         session = ContextSession.open(store, name, ROOM, counter=FAST)
         assert [turn.text for turn in session.log()] == [native.words for native in natives]
-        assert not any(isinstance(event, RewindEvent) for event in session.events())
+        assert not any(isinstance(event, RewindEvent) for event in session.history.events())
     store.close()
 
 
@@ -250,7 +250,7 @@ def test_a_view_of_what_another_process_has_led_on_is_not_handed_out(monkeypatch
         if not done.is_set():
             done.set()
             elsewhere.fit(other)
-            self.refresh()
+            self.history.refresh()
         return view(self, **besides)
 
     monkeypatch.setattr(ContextSession, "view", interrupted)

@@ -82,7 +82,7 @@ def test_two_agents_in_two_sessions_write_one_context(store: SessionStore) -> No
     assert [run.agent_id for run in third.context.audit.agent_runs] == ["intent_detection", "reasoning_structure", "intent_detection"]
     assert third.replay() == third.context == one.context
     assert serialize(third.context) == serialize(one.context)
-    assert {type(event) for event in third._session.events()} == {PatchEvent}
+    assert {type(event) for event in third._session.history.events()} == {PatchEvent}
 
 
 def test_threads_lose_nothing(store: SessionStore) -> None:
@@ -156,7 +156,7 @@ def test_what_two_runs_wrote_differently_at_the_same_time_is_refused_for_the_lat
         other.append("orchestrator", {INTENTS: [intent("book")]})
     assert (one.context.reasoning.summary, names(one)) == ("mine", ["book"])
     other.write("orchestrator", {"reasoning.summary": "theirs again"})
-    assert one._session.refresh() is one._session
+    assert one._session.history.refresh() is one._session
     assert one.context.reasoning.summary == "theirs again"
 
 
@@ -221,10 +221,10 @@ def test_going_back_takes_the_context_back_and_a_fork_goes_on_alone(store: Sessi
     kept = opened(store)
     kept.append("intent_detection", {INTENTS: [intent("book")]})
     session = kept._session
-    here = session.revision
+    here = session.history.revision
     kept.append("intent_detection", {INTENTS: [intent("pay")]})
-    fork = KeptContextStore(session.fork("fork"), "plan")
-    session.rewind(here)
+    fork = KeptContextStore(session.history.fork("fork"), "plan")
+    session.history.rewind(here)
     assert (names(kept), names(fork), names(opened(store))) == (["book"], ["book", "pay"], ["book"])
     kept.append("intent_detection", {INTENTS: [intent("ask")]})
     assert (names(kept), names(fork), names(opened(store))) == (["book", "ask"], ["book", "pay"], ["book", "ask"])
@@ -243,7 +243,7 @@ def test_hundreds_of_runs_stay_small_and_open_as_they_were(tmp_path: Path) -> No
         else:
             kept.append("intent_detection", {INTENTS: [intent(f"the intent {number}")]})
     last = kept.context
-    patches = [len(event.patch) for event in kept._session.events() if isinstance(event, PatchEvent)]
+    patches = [len(event.patch) for event in kept._session.history.events() if isinstance(event, PatchEvent)]
     assert max(patches[300:]) < 1.5 * max(patches[110:300])
     store.close()
     again = opened(store := SQLiteStore(path))
@@ -262,7 +262,7 @@ def test_large_artifacts_leave_and_come_back_after_reopening(tmp_path: Path) -> 
     kept.write("retrieval_planner", {"retrieval.artifacts": [artifact]}, turns=[Turn("user", "Look.")], idempotency_key="k1")
     stub = kept.context.retrieval.artifacts[0]
     assert (stub.content, len(kept._session.log())) == (None, 1)
-    assert sum(len(event.patch) for event in kept._session.events() if isinstance(event, PatchEvent)) < 10_000
+    assert sum(len(event.patch) for event in kept._session.history.events() if isinstance(event, PatchEvent)) < 10_000
     store.close()
     again = opened(store := SQLiteStore(tmp_path / "sessions.db"), artifacts=place)
     assert again.retrieve(again.context.retrieval.artifacts[0]).content == content
@@ -308,7 +308,7 @@ def test_there_must_be_something_to_begin_with_and_it_must_be_a_context() -> Non
     session = ContextSession(2_000)
     with pytest.raises(InvalidOptionError, match="the context to begin with"):
         KeptContextStore(session, "plan")
-    session.patch("notes", lambda _: [{"op": "add", "path": "", "value": {"seen": 1}}])
+    session.documents.patch("notes", lambda _: [{"op": "add", "path": "", "value": {"seen": 1}}])
     with pytest.raises(InvalidDataError):
         KeptContextStore(session, "notes")
 

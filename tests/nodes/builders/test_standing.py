@@ -12,6 +12,7 @@ from polycontext.nodes.memory import ClosedTurnError
 from polycontext.nodes.testing import FAST
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.window import ContextItem
+from tests.polynomial.conversations import text_of
 
 DEMAND = "From now on never suggest nuts."
 
@@ -42,7 +43,7 @@ def test_a_demand_reaches_every_node_after_compressing_saving_and_loading(name: 
     """Sixty exchanges later, from a file, with and without what was remembered of the exchanges."""
     session = chatted()
     assert any(turn.is_gist for turn in session.window.all_turns())
-    again = ContextSession.from_json(session.to_json())
+    again = ContextSession.history.load(text_of(session))
     memory = ConversationContext.from_session(again) if remembering else ConversationContext()
     assert DEMAND in str(told(name, again, ConversationContext.from_json(memory.to_json())))
 

@@ -9,6 +9,7 @@ from polycontext.nodes.reasoning import CurationSummary, TurnCuration
 from polycontext.polynomial import ContextSession
 from polycontext.window import default_counter
 from tests.nodes.memory.records import kitchen
+from tests.polynomial.conversations import text_of
 
 PENDING = PendingState("propose", "Save it?", ["Under which name?"])
 
@@ -139,7 +140,7 @@ def test_a_resumed_memory_goes_on_alike() -> None:
     resumed = close_turn(
         ConversationContext.from_json(lived.conversation.to_json()),
         CurrentTurn.from_json(lived.turn.to_json()),
-        ContextSession.from_json(session.to_json()).output,
+        ContextSession.history.load(text_of(session)).output,
     )
     assert resumed.to_json() == straight.to_json()
 

@@ -19,6 +19,7 @@ from polycontext.nodes.models.strict.responses import StrictResponses
 from polycontext.pressure.native import NativeGist, prefix_plan
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.part import PartKind
+from tests.polynomial.conversations import text_of
 
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]
 FUNCTIONS: Any = [{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": None}]
@@ -110,7 +111,7 @@ def test_anthropic_summarises_what_the_session_sends_and_goes_on_behind_it(
     sent = session.request("anthropic")
     assert request["messages"] == sent.messages[: len(request["messages"])]
     assert (request["system"], request["tools"]) == (list(sent.system), TOOLS)
-    output = session.commit(fulfilment)
+    output = session.background.commit(fulfilment)
     assert output.refused == ()
     assert output.compression is not None
     assert output.compression.reached
@@ -126,7 +127,9 @@ def test_openai_compacts_and_goes_on_behind_its_item(gpt: openai.OpenAI) -> None
     session = talked(ContextSession(max_tokens=100_000))
     session.add_assistant_turn("Nine.")
     session.add_user_turn("And the labels?")
-    output = session.commit(OpenAICompaction(gpt, "gpt-5.6").fulfil(prefix_plan(session.window, 150), reading=session.conversation.reading))
+    output = session.background.commit(
+        OpenAICompaction(gpt, "gpt-5.6").fulfil(prefix_plan(session.window, 150), reading=session.conversation.reading)
+    )
     assert output.refused == ()
     items: Any = session.messages("openai-responses")
     kinds = [item.get("type", item.get("role")) for item in items]
@@ -163,7 +166,7 @@ def test_both_ask_without_blocking(vendors: tuple[Server, str]) -> None:
             async with openai.AsyncOpenAI(api_key="none", base_url=f"{vendors[1]}/v1", max_retries=0) as client:
                 fulfilment = await OpenAICompaction(client, "gpt-5.6").afulfil(plan)
         session.add_assistant_turn("Ten lids.")
-        assert (await session.acommit(fulfilment)).refused == ()
+        assert (await session.background.acommit(fulfilment)).refused == ()
         return session
 
     for vendor in ("anthropic", "openai-responses"):
@@ -200,7 +203,7 @@ def test_a_summary_that_failed_changes_nothing_and_says_why(vendors: tuple[Serve
     ]
     for failure, why in zip(failures, told, strict=True):
         for fallback in (False, True):
-            (refused,) = session.commit(failure, fallback=fallback).refused
+            (refused,) = session.background.commit(failure, fallback=fallback).refused
             assert why in refused.reason
             assert session.window == before
 
@@ -216,14 +219,14 @@ def test_a_compaction_that_failed_changes_nothing_and_says_why() -> None:
         None,
     ]
     for answer in answers:
-        assert session.commit(OpenAICompaction(Answering(answer), "gpt").fulfil(plan)).refused
+        assert session.background.commit(OpenAICompaction(Answering(answer), "gpt").fulfil(plan)).refused
     assert session.window == before
 
 
 def test_nobody_is_asked_about_a_plan_without_a_prefix() -> None:
     """An empty one, or one of our own summariser."""
     session = talked(ContextSession(max_tokens=100_000))
-    for plan in (session.plan(1.0), session.plan(0.0001), prefix_plan(session.window, 100_000)):
+    for plan in (session.background.plan(1.0), session.background.plan(0.0001), prefix_plan(session.window, 100_000)):
         for compaction in (AnthropicCompaction(object(), "claude"), OpenAICompaction(object(), "gpt")):
             told = compaction.fulfil(plan).offers
             assert len(told) == len(plan.jobs)
@@ -235,7 +238,7 @@ def test_what_the_requests_have_besides_is_sent_too(vendors: tuple[Server, str],
     session = talked(ContextSession(max_tokens=100_000))
     thinking = {"thinking": {"type": "adaptive"}, "betas": ["thinking-binding-controls-2026-08-01"]}
     compaction = AnthropicCompaction(claude, "claude", instructions="In French.", further=thinking)
-    assert session.commit(compaction.fulfil(half(session), tools=TOOLS, system="You are an agent.")).refused == ()
+    assert session.background.commit(compaction.fulfil(half(session), tools=TOOLS, system="You are an agent.")).refused == ()
     (request,) = vendors[0].heard
     assert request["compaction"] == {"type": "summarize", "instructions": "In French."}
     assert request["thinking"] == thinking["thinking"]
@@ -245,7 +248,7 @@ def test_what_the_requests_have_besides_is_sent_too(vendors: tuple[Server, str],
 def test_a_conversation_changes_vendors_behind_a_native_gist_and_comes_back(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> None:
     """Each is sent its own block, or the twin."""
     session = talked(ContextSession(max_tokens=100_000))
-    session.commit(AnthropicCompaction(claude, "claude").fulfil(half(session), tools=TOOLS))
+    session.background.commit(AnthropicCompaction(claude, "claude").fulfil(half(session), tools=TOOLS))
     asked(claude, session)
     session.add_user_turn("And in sum?")
     items: Any = session.messages("openai-responses")
@@ -272,8 +275,8 @@ def test_a_part_that_stands_for_the_words_is_stored_with_the_turn() -> None:
         "content": [{"type": "compaction", "content": "Jars.", "signature": "c2ln"}],
         "usage": {"output_tokens": 40},
     }
-    session.commit(AnthropicCompaction(Answering(answer), "claude").fulfil(half(session)))
-    again = ContextSession.from_json(session.to_json())
+    session.background.commit(AnthropicCompaction(Answering(answer), "claude").fulfil(half(session)))
+    again = ContextSession.history.load(text_of(session))
     assert again.window == session.window
     gist: Turn = again.window.all_turns()[1]
     assert gist.parts == (Part("anthropic", json.dumps(answer["content"][0], separators=(",", ":")), PartKind.NATIVE),)

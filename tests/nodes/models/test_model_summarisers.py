@@ -113,10 +113,10 @@ def test_a_conversation_goes_on_while_a_model_writes(vendor: Vendor) -> None:
 
     async def run() -> tuple[CompressionResult | None, str]:
         session = talking(ContextSession(max_tokens=4_000, auto=False), 20)
-        plan = session.plan(0.1)
-        writing = asyncio.create_task(session.afulfil(plan, vendor.summariser()))
+        plan = session.background.plan(0.1)
+        writing = asyncio.create_task(session.background.afulfil(plan, vendor.summariser()))
         session.add_user_turn("And the frogs?")
-        done = session.commit(await writing).compression
+        done = session.background.commit(await writing).compression
         return done, session.window.all_turns()[-1].text
 
     done, last = asyncio.run(run())

@@ -12,6 +12,7 @@ from polycontext.nodes.models.provider_editing import editing_options, take_in
 from polycontext.nodes.models.strict import RequestRefusedError, StrictAnthropic, StrictServer
 from polycontext.nodes.models.strict.responses import StrictResponses
 from polycontext.window.part import native_providers
+from tests.polynomial.conversations import text_of
 
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}, {"name": "count", "input_schema": {"type": "object"}}]
 FUNCTIONS = [{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}]
@@ -79,7 +80,7 @@ def test_results_that_were_cleared_become_digests() -> None:
     assert thoughts(session) == 1
     again = asked(provider, session, CLEAR)
     assert not again.get("input_transformations")
-    assert ContextSession.from_json(session.to_json()).window == session.window
+    assert ContextSession.history.load(text_of(session)).window == session.window
 
 
 def test_results_that_are_preserved_or_of_excluded_tools_stay() -> None:
@@ -113,7 +114,7 @@ def test_nothing_happens_below_the_trigger_or_for_too_little() -> None:
         for _ in range(3):
             assert asked(provider, session, edit if edit is not CLEAR else COMPACT)["context_management"]["applied_edits"] == []
     assert not any(turn.is_gist for turn in session.window.all_turns())
-    assert session.epoch.number == 1
+    assert session.window.epoch.number == 1
 
 
 def test_thinking_that_was_cleared_is_told_and_stays_in_the_view() -> None:
@@ -166,7 +167,7 @@ def test_a_summary_at_a_threshold_stands_for_all_before_the_answer(question: str
     assert follow["content"][0]["type"] == "thinking"
     assert not follow.get("input_transformations")
     assert follow["usage"]["input_tokens"] <= session.window.total_tokens
-    assert ContextSession.from_json(session.to_json()).window == session.window
+    assert ContextSession.history.load(text_of(session)).window == session.window
 
 
 def test_a_pause_leaves_the_question_standing() -> None:
@@ -203,7 +204,7 @@ def test_thinking_that_the_provider_dropped_falls_in_the_view() -> None:
     assert len(answer["input_transformations"]) == 3
     take_in(session, answer, "anthropic")
     assert thoughts(session) == 1
-    assert session.epoch.unbound == ("anthropic",)
+    assert session.window.epoch.unbound == ("anthropic",)
 
 
 def test_thinking_that_another_model_may_read_again_stays() -> None:
@@ -253,7 +254,7 @@ def test_openai_compacts_at_a_threshold_and_the_session_follows() -> None:
             assert [turn.text for turn in session.window.all_turns()].count("How many jars are there? Never open one.") == 1
     assert seen > 2
     assert session.window.total_tokens < 2_000
-    assert ContextSession.from_json(session.to_json()).window == session.window
+    assert ContextSession.history.load(text_of(session)).window == session.window
 
 
 def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_taken() -> None:
@@ -279,7 +280,7 @@ def test_where_room_was_made_meanwhile_the_answers_own_summary_is_left_out() -> 
         session.add_user_turn("And now?")
     blocks = [{"type": "compaction", "content": "They talked."}, {"type": "text", "text": JARS * 50}]
     take_in(session, {"content": blocks}, "anthropic")
-    assert session.epoch.number > 1
+    assert session.window.epoch.number > 1
     assert not any(native_providers(turn.parts) for turn in session.window.all_turns())
 
 

@@ -119,7 +119,7 @@ def test_a_session_counts_by_an_endpoint(counters: tuple[AnthropicTokens, OpenAI
         tools = session.tools()
         tokens = counter.count_request(session.request(), tools=tools)
         assert tokens > counter.count_request(session.request()) > 140
-        measured = session.reported({"input_tokens": tokens}, model=counter.model)
+        measured = session.usage.reported({"input_tokens": tokens}, model=counter.model)
         assert measured is not None
         assert measured.besides > 100
         assert session.window.max_tokens < 8_000

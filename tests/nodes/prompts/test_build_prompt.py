@@ -164,13 +164,13 @@ def long_talk(max_tokens: int = 540) -> ContextSession:
 def test_a_view_that_leaves_no_room_yields_in_the_prompt_alone() -> None:
     """Where system prompt and view together are over budget, older turns are summarised in the text; the session stays."""
     session = long_talk()
-    view, events = session.window.all_turns(), session.events()
+    view, events = session.window.all_turns(), session.history.events()
     prompt = session.build_prompt("default", constraints=["Keep the numbers."] * 20)
     assert tokens_of(session.window, prompt) <= 540
     assert "~~~summary\n[Summary of" in prompt
     assert f"~~~assistant\n{view[-1].text}\n~~~" in prompt
     assert "~~~user\nNote what I say.\n~~~" in prompt
-    assert (session.window.all_turns(), session.events()) == (view, events)
+    assert (session.window.all_turns(), session.history.events()) == (view, events)
 
 
 def test_the_gentlest_sufficient_view_is_taken() -> None:

@@ -17,6 +17,7 @@ from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.window import ContextItem, TokenCounter, ToolCall, Turn
+from tests.polynomial.conversations import text_of
 
 CANARIES = {
     "system text": "CANARYSYSTEM",
@@ -90,7 +91,7 @@ STEPS: dict[str, Callable[[ContextSession], object]] = {
     "compress": lambda s: s.compress(0.1),
     "recall": lambda s: s.recall([s.log()[-1].resource_id]),
     "promote": lambda s: s.promote(s.log()[-1].resource_id, ResourceClass.PRESERVED, rationale="CANARYRATIONALE"),
-    "signal": lambda s: s.signal(Signals(progress=0.4567813)),
+    "signal": lambda s: s.background.signal(Signals(progress=0.4567813)),
     "prompt": _prompts,
     "clear": lambda s: s.clear(),
 }
@@ -120,4 +121,4 @@ def test_the_canaries_are_in_the_cage(place: str) -> None:
     session = _begun(FixedThreshold(0.6912347, 0.3187651), auto=False, budget=2000)
     for step in ("droppable", "calls", "promote", *("user", "assistant") * 6, "compress"):
         STEPS[step](session)
-    assert CANARIES[place] in session.to_json()
+    assert CANARIES[place] in text_of(session)

@@ -43,7 +43,7 @@ def secretive(seed: int, store: InMemoryStore) -> str:
     session = ContextSession(draw.choice((300, 900, 5000)), store=store, session_id=owned(LOCAL, name), counter=FAST)
     session.add_system(f"Be polite. {MARK}: never name the margin.")
     persona = {"template": f"You are {MARK} {{name}}.", "eigenvectors": {"warmth": 0.7, MARK: 0.1}}
-    session.patch("persona", lambda _: [{"op": "add", "path": "", "value": persona}])
+    session.documents.patch("persona", lambda _: [{"op": "add", "path": "", "value": persona}])
     # A small window may be full of what must stay.
     with suppress(ContextOverflowError):
         for _ in range(draw.randrange(3, 40)):
@@ -181,7 +181,7 @@ def test_no_byte_that_a_browser_receives_is_private(seed: int) -> None:
     """Shown, listed, paged, told as events, compressed, answered, refused, failed: any of it, in any order."""
     store = Failing()
     name = secretive(seed, store)
-    kept = "".join(ContextSession.open(store, owned(LOCAL, name), 5000, counter=FAST).export_lines())
+    kept = "".join(ContextSession.open(store, owned(LOCAL, name), 5000, counter=FAST).history.export())
     assert MARK in kept
     store.draw, store.fails = random.Random(seed), True  # noqa: S311 - a test's
     found = asyncio.run(received(seed, name, store))

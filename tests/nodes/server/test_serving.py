@@ -75,7 +75,7 @@ def test_the_command_serves_until_it_is_stopped(capsys: pytest.CaptureFixture[st
 
 
 def _kept(path: Any) -> ContextSession:
-    [name] = ContextSession.list_sessions(path)
+    [name] = ContextSession.history.list_sessions(path)
     with ContextSession.open(path, name) as session:
         return session
 
@@ -414,7 +414,7 @@ def test_an_endpoint_answers_and_its_counts_are_learned(provider: Callable[..., 
         asked.append(request)
         return "Plums and pears."
 
-    monkeypatch.setattr(session, "reported", learned.append)
+    monkeypatch.setattr(session.usage, "reported", learned.append)
     session.add_system("Never open a jar.")
     session.add_user_turn("What is on the shelves?")
     with StrictServer((provider(reply),)) as server:

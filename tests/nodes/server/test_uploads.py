@@ -262,7 +262,7 @@ def test_an_attachment_is_removed_for_ever(store: SessionStore) -> None:
 
     name = talk(store, steps)
     session = ContextSession.open(store, owned("local", name), 8000)
-    assert HELD not in "".join(session.export_lines())
+    assert HELD not in "".join(session.history.export())
 
 
 def test_a_name_is_one_that_a_pill_can_have() -> None:

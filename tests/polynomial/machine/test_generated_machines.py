@@ -14,7 +14,7 @@ from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.machine.table import run
 from polycontext.pressure import FixedThreshold
 from polycontext.window import ContextWindow
-from tests.polynomial.conversations import WORDS, words
+from tests.polynomial.conversations import WORDS, text_of, words
 from tests.polynomial.session.faulty import seeded
 
 OURS = ("empty", "accumulating", "pressured", "compressed")
@@ -88,7 +88,7 @@ def test_both_engines_take_a_generated_machine_the_same_way(chunk: int) -> None:
             assert (machine.context_state, machine.window) == (here, window)
             if given.kind != "rewind":
                 outcome(lambda: session.send(given))  # noqa: B023 - as above
-        again = ContextSession.from_json(session.to_json(), counter=WORDS, threshold=FixedThreshold(0.6, 0.3), machine=kind)
+        again = ContextSession.history.load(text_of(session), counter=WORDS, threshold=FixedThreshold(0.6, 0.3), machine=kind)
         assert again.conversation == session.conversation
         assert session.machine.context_state == session.state
     assert ContextMachine.table.directions == base

@@ -285,7 +285,7 @@ def test_listeners_of_a_session_hear_every_stored_event_once() -> None:
             session.add_tool_turn("x", tool_call_id="nobody's")
     session.extend([{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}])
     session.promote("t1", ResourceClass.PRESERVED) if session.window.linearity.get("t1") < ResourceClass.PRESERVED else session.clear()
-    events = session.events()
+    events = session.history.events()
     assert listener.heard == [(input_of(event).kind, event.state) for event in events if isinstance(event, InputEvent)]
     kinds = [kind for kind, _ in listener.heard]
     compressed = kinds.index(InputKind.COMPRESS)

@@ -93,11 +93,11 @@ def test_legal_input_leads_to(cell: tuple[str, str, str], engine: Engine) -> Non
     """A legal input leads to the state that the table names, and becomes one event."""
     state, kind, target = cell
     session = session_in(state, engine, kind)
-    events = session.revision
+    events = session.history.revision
     send(session, kind)
     assert session.state == target
-    assert session.revision == events + 1
-    assert session.events()[-1].state == target
+    assert session.history.revision == events + 1
+    assert session.history.events()[-1].state == target
 
 
 @engines

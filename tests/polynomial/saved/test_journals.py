@@ -19,6 +19,7 @@ from polycontext.pressure import AdaptiveThreshold, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import Turn
 from polycontext.window.part import PartKind
+from tests.polynomial.conversations import text_of
 
 FOLDER = Path(__file__).parent / "journals"
 
@@ -71,7 +72,7 @@ def facts_of(session: ContextSession) -> dict[str, Any]:
     return {
         "state": str(session.state),
         "max_tokens": window.max_tokens,
-        "auto": session.auto,
+        "auto": session.policy.auto,
         "preserved_share": window.preserved_share,
         "tokens": window.tokens,
         "open_calls": list(window.open_calls),
@@ -157,7 +158,7 @@ def expected_of(name: str) -> dict[str, Any]:
 def loaded(text: str, own: list[str]) -> ContextSession:
     """Load a session with what is not written down: the caller's own counter, and the marks, here those of the first release."""
     options: dict[str, Any] = {"threshold": AdaptiveThreshold()} | {name: OWN[name]() for name in own}
-    return ContextSession.from_json(text, clock=Ticking(), **options)
+    return ContextSession.history.load(text, clock=Ticking(), **options)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -179,7 +180,7 @@ def test_a_loaded_journal_written_again_is_the_same_session(name: str) -> None:
     """Saving in the present schema loses nothing: what is written again loads as the same."""
     own = expected_of(name)["own"]
     first = loaded(journal(name), own)
-    again = loaded(first.to_json(), own)
+    again = loaded(text_of(first), own)
     assert facts_of(again) == facts_of(first)
     assert next_of(again) == next_of(first)
 

@@ -143,14 +143,14 @@ class Living:
             session_id="s",
         )
         self.watched = watched
-        self.session.accompany("notes", self.notes)
+        self.session.documents.accompany("notes", self.notes)
         self.truth = self.empty = Conversation(ContextWindow(budget, counter=WORDS))
 
     def known(self) -> tuple[object, ...]:
         """Return everything that a reader of the session sees, by value and on its own."""
         session = self.session
         machine = (session.machine.context_state, session.machine.window.all_turns()) if self.watched else None
-        return _by_value(session.conversation), machine, session.events(), tuple(self.listener.heard)
+        return _by_value(session.conversation), machine, session.history.events(), tuple(self.listener.heard)
 
     def check_at(self, stored: Stored) -> None:
         """Expect the session, its live machine and its listener to be where a journal leads that is replayed strictly."""
@@ -160,7 +160,7 @@ class Living:
         session = self.session
         assert _by_value(session.conversation) == _by_value(self.truth)
         assert session.conversation == self.truth
-        assert session.events() == stored.events
+        assert session.history.events() == stored.events
         assert session.log() == tuple(event.turn for _, event in standing(stored.events) if isinstance(event, TurnEvent))
         if self.watched:
             assert (session.machine.context_state, session.machine.window) == (session.state, session.window)

@@ -32,10 +32,10 @@ def test_the_output_holds_what_has_been_said_and_the_journal_nothing_of_it() -> 
             answer.add(piece)
         assert said(session) == answer.text == "On its way."
         assert session.render()["answering"] is True
-        assert session.revision == 1
+        assert session.history.revision == 1
     assert said(session) is None
     assert session.render()["answering"] is False
-    assert (session.revision, session.log()[-1].text, session.log()[-1].role) == (2, "On its way.", "assistant")
+    assert (session.history.revision, session.log()[-1].text, session.log()[-1].role) == (2, "On its way.", "assistant")
 
 
 def test_tasks_stream_too() -> None:
@@ -77,7 +77,7 @@ def test_blanks_are_no_answer(pieces: tuple[str, ...]) -> None:
     with session.answer() as answer:
         for piece in pieces:
             answer.add(piece)
-    assert session.revision == 1
+    assert session.history.revision == 1
     assert session.output.answering is None
 
 
@@ -92,7 +92,7 @@ def test_one_answer_at_a_time_and_none_after_its_end() -> None:
     answer.add("Yes.")
     answer.close()
     answer.close()
-    assert session.revision == 2
+    assert session.history.revision == 2
     with pytest.raises(SessionWriteError, match="the answer has ended"):
         answer.add("more")
     session.answer().close()

@@ -1,7 +1,6 @@
 """Attaching: an item goes into the conversation once, yields to its outline, and comes back word for word."""
 
 import asyncio
-import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,11 +11,12 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
+from polycontext.polynomial.session.decide import held_attachment
 from polycontext.pressure import ConflictError, ContextProjector, Reach
 from polycontext.window import ContextItem, OrderError, PluginError, Role
 from polycontext.window.items import ItemIds, attachment_of, context_to_string, register_formatter
 from polycontext.window.providers import Provider, get_format
-from tests.polynomial.conversations import WORDS, session_of, tool_atom, whole, words
+from tests.polynomial.conversations import WORDS, document, session_of, text_of, tool_atom, whole, words
 
 SOURCE = "\n".join(f"class Part{n}:\n    def run_{n}(self):\n        return {' + '.join(map(str, range(30)))}\n" for n in range(4))
 
@@ -60,7 +60,7 @@ def test_an_item_becomes_one_user_turn(how: str) -> None:
     assert attachment is not None
     assert (attachment.id, attachment.type, attachment.source, attachment.label) == (item.id, "file", "src/parts.py", "src/parts.py")
     assert session.messages()[-1] == {"role": "user", "content": context_to_string([item])}
-    assert session.attached(item) == turn
+    assert held_attachment(session.window, item) == turn
 
 
 @BOTH
@@ -85,11 +85,11 @@ def test_the_same_item_is_not_said_twice(how: str) -> None:
     assert output.window == session.window
     unnamed = ContextItem("some text")
     put(session, unnamed, how)
-    revision = session.revision
+    revision = session.history.revision
     put(session, ContextItem("some text"), how)
-    assert session.revision == revision
+    assert session.history.revision == revision
     put(session, ContextItem("other text"), how)
-    assert session.revision == revision + 1
+    assert session.history.revision == revision + 1
 
 
 @BOTH
@@ -97,14 +97,14 @@ def test_attaching_again_with_a_higher_class_pins_what_stands(how: str) -> None:
     """The class of its turn is raised, never lowered."""
     session, item = started(), module()
     put(session, item, how)
-    turn = session.attached(item)
+    turn = held_attachment(session.window, item)
     assert turn is not None
     put(session, item, how, resource_class=ResourceClass.PRESERVED)
     assert session.window.class_of(turn) is ResourceClass.PRESERVED
-    revision = session.revision
+    revision = session.history.revision
     put(session, item, how, resource_class=ResourceClass.DROPPABLE)
     assert session.window.class_of(turn) is ResourceClass.PRESERVED
-    assert (session.revision, len(session.log())) == (revision, 3)
+    assert (session.history.revision, len(session.log())) == (revision, 3)
 
 
 @BOTH
@@ -113,9 +113,9 @@ def test_another_text_of_the_same_source_goes_in(how: str) -> None:
     session = started(max_tokens=5000)
     first, second = module(), module(SOURCE + "x = 1\n")
     for item in (first, second, first):
-        assert session.attached(item) is None
+        assert held_attachment(session.window, item) is None
         put(session, item, how)
-        assert session.attached(item) == session.window.extract()
+        assert held_attachment(session.window, item) == session.window.extract()
     assert item_ids(session) == [first.id, second.id, first.id]
 
 
@@ -127,8 +127,8 @@ def test_an_explicit_source_joins_what_has_no_file_name(how: str) -> None:
     put(session, ContextItem("total 4", "text"), how, source="shopping list")
     put(session, ContextItem("total 3", "text"), how, source="budget")
     assert len(session.log()) == 5
-    assert session.attached(ContextItem("total 4", "text"), source="shopping list") is not None
-    assert session.attached(ContextItem("total 3", "text"), source="shopping list") is None
+    assert held_attachment(session.window, ContextItem("total 4", "text"), source="shopping list") is not None
+    assert held_attachment(session.window, ContextItem("total 3", "text"), source="shopping list") is None
 
 
 @BOTH
@@ -150,7 +150,7 @@ def test_a_stale_writer_is_refused(how: str) -> None:
     for item in (module(), module("other")):
         with pytest.raises(ConflictError):
             put(session, item, how, expected_revision=2)
-    assert session.revision == 3
+    assert session.history.revision == 3
 
 
 @BOTH
@@ -176,7 +176,7 @@ def test_a_pressured_session_makes_room(how: str) -> None:
     """As before any turn."""
     session = pressured(auto=True)
     put(session, module("x = 1"), how)
-    assert session.attached(module("x = 1")) is not None
+    assert held_attachment(session.window, module("x = 1")) is not None
     assert any(turn.is_gist for turn in session.window.all_turns())
 
 
@@ -226,7 +226,7 @@ def test_attach_compress_outline_recall(how: str) -> None:
     session = started(max_tokens=2000, projector=ContextProjector(reach=Reach(keep_recent=2)))
     item = module()
     put(session, item, how)
-    turn = session.attached(item)
+    turn = held_attachment(session.window, item)
     assert turn is not None
     for number in range(3):
         session.add_assistant_turn(f"It has four parts, {number}.")
@@ -235,9 +235,9 @@ def test_attach_compress_outline_recall(how: str) -> None:
     session.compress(0.07)
     gist = next(each for each in session.window.all_turns() if turn.resource_id in each.sources)
     assert "attached file src/parts.py: class Part0\n def run_0" in gist.text
-    assert session.attached(item) is None
+    assert held_attachment(session.window, item) is None
     session.recall([turn.resource_id])
-    assert session.attached(item) == turn
+    assert held_attachment(session.window, item) == turn
     standing = [each for each in session.window.all_turns() if not each.is_gist]
     assert standing == [each for each in before if each in standing]
     get_format(Provider.OPENAI).check(session.messages())
@@ -262,7 +262,7 @@ def test_what_left_the_view_may_be_attached_again() -> None:
     session.attach(item)
     session.clear()
     session.attach(item)
-    assert session.attached(item) is not None
+    assert held_attachment(session.window, item) is not None
     assert item_ids(session) == [item.id, item.id]
 
 
@@ -307,13 +307,13 @@ def test_ids_go_on_behind_a_restored_session() -> None:
     """An item made after loading gets an id that the saved conversation does not have, and so does one that clashes."""
     session = started()
     session.attach(module(id="ctx-1000000"))
-    text = session.to_json().replace("ctx-1000000", "ctx-2000000")
-    restored = ContextSession.from_json(text, counter=WORDS)
+    text = text_of(session).replace("ctx-1000000", "ctx-2000000")
+    restored = ContextSession.history.load(text, counter=WORDS)
     assert item_ids(restored) == ["ctx-2000000"]
     assert int(ContextItem("x").id.removeprefix("ctx-")) > 2_000_000
     restored.attach(ContextItem("another", id="ctx-2000000"))
     assert len(set(item_ids(restored))) == 2
-    assert restored.attached(module()) is not None
+    assert held_attachment(restored.window, module()) is not None
 
 
 def test_a_saved_session_keeps_what_is_attached() -> None:
@@ -322,10 +322,10 @@ def test_a_saved_session_keeps_what_is_attached() -> None:
     session.attach(module(), ResourceClass.PRESERVED)
     session.attach(ContextItem("boom", "error"), source="build log")
     session.compress(0.0)
-    restored = ContextSession.from_json(session.to_json(), counter=WORDS)
+    restored = ContextSession.history.load(text_of(session), counter=WORDS)
     assert restored.window == session.window
     assert [attachment_of(turn) for turn in restored.log()] == [attachment_of(turn) for turn in session.log()]
-    saved = [event["turn"]["metadata"] for event in json.loads(session.to_json())["events"] if event.get("turn", {}).get("metadata")]
+    saved = [event["turn"]["metadata"] for event in document(session)["events"] if event.get("turn", {}).get("metadata")]
     assert saved[1] == {"context_item": {"id": item_ids(session)[1], "type": "error", "source": "build log", "label": ""}}
 
 
@@ -357,7 +357,7 @@ def test_whatever_happens_an_attached_item_stands_and_messages_are_valid(steps: 
         session = _taken(session, step, content, name)
         if step == "attach":
             item = ContextItem(content, "file", {"filename": name} if name else None)
-            held = session.attached(item)
+            held = held_attachment(session.window, item)
             assert held is not None
             assert held.text == context_to_string([item])
         if session.window:
@@ -380,7 +380,7 @@ def _taken(session: ContextSession, step: str, content: Any, name: str | None) -
         case "clear" if session.state is not ContextState.EMPTY:
             session.clear()
         case "reload":
-            return ContextSession.from_json(session.to_json(), counter=WORDS)
+            return ContextSession.history.load(text_of(session), counter=WORDS)
         case "recall":
             _recall_something(session)
         case _:
@@ -402,8 +402,8 @@ def test_a_turn_of_the_callers_own_with_such_metadata_is_an_attachment_too() -> 
     session, twin = started(), started()
     session.attach(module())
     twin.add(evolve(session.log()[-1], resource_id="", tokens=None), ResourceClass.REQUIRED)
-    assert twin.attached(module()) == twin.window.extract()
-    assert twin.attached(ContextItem("x")) is None
+    assert held_attachment(twin.window, module()) == twin.window.extract()
+    assert held_attachment(twin.window, ContextItem("x")) is None
 
 
 @BOTH
@@ -418,7 +418,7 @@ def test_a_message_comes_behind_the_items_it_speaks_of(how: str) -> None:
 
     with pytest.raises(ConflictError):
         send(expected_revision=revision - 1)
-    assert session.attached(item) is None
+    assert held_attachment(session.window, item) is None
     window = send().window
     assert [(turn.role, turn.text) for turn in window.all_turns()[-2:]] == [
         (Role.USER, context_to_string([item])),

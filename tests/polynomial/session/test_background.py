@@ -19,7 +19,7 @@ from polycontext.pressure import ContextProjector, FixedThreshold
 from polycontext.window import Part, ToolCall, Turn
 from tests.background_runs import live
 from tests.broken_answers import BROKEN, answered
-from tests.polynomial.conversations import WORDS, session_of, words
+from tests.polynomial.conversations import WORDS, session_of, text_of, words
 
 SAID = "Shelves one to four hold plums."
 THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
@@ -83,7 +83,7 @@ def test_a_summary_is_begun_before_room_is_needed_and_lands_by_itself() -> None:
     settled(session)
     assert (gists(session), session.window.all_turns()[-1].text, session.state) == ([SAID], "Meanwhile.", ContextState.COMPRESSED)
     assert (writer.asked, became(session), len(session.log())) == (1, ["landed"], 13)
-    assert ContextSession.from_json(session.to_json(), counter=WORDS).window == session.window
+    assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
 
 
 def settled(session: ContextSession) -> None:
@@ -123,7 +123,7 @@ def test_what_yields_without_words_asks_no_model() -> None:
     session.add(Turn("assistant", "", tool_calls=(ToolCall("c1", "read", "{}"),)))
     session.add(Turn("tool", "\n".join(words(10, f"line{number}x") for number in range(25)), tool_call_id="c1"))
     assert session.policy.begins(session.window, session.background._share)
-    assert (session.background.running, session.background._not_before) == (False, session.revision + 6)
+    assert (session.background.running, session.background._not_before) == (False, session.history.revision + 6)
 
 
 def test_it_lands_while_compressing_cools_down() -> None:
@@ -185,7 +185,7 @@ def test_an_answer_that_is_no_summary_changes_nothing(answer: object) -> None:
 
 def test_it_is_given_up_where_the_conversation_is_cleared_or_rewound() -> None:
     """What it was of is gone."""
-    for change in (ContextSession.clear, lambda session: session.rewind(3)):
+    for change in (ContextSession.clear, lambda session: session.history.rewind(3)):
         writer = Writer()
         session = talk(session_with(writer), 6)
         change(session)
@@ -211,7 +211,7 @@ def test_a_copy_and_a_fork_have_their_own() -> None:
     """What is written for one is not put into the other."""
     writer = Writer()
     session = talk(session_with(writer), 6)
-    twin, fork = copy.deepcopy(ContextSession.from_json(session.to_json(), counter=WORDS)), session.fork("other")
+    twin, fork = copy.deepcopy(ContextSession.history.load(text_of(session), counter=WORDS)), session.history.fork("other")
     assert not twin.background.running
     assert not fork.background.running
     writer.may.set()
@@ -221,9 +221,9 @@ def test_a_copy_and_a_fork_have_their_own() -> None:
 
 def test_a_session_that_is_saved_writes_in_the_background_again() -> None:
     """It is an option like the others."""
-    saved = talk(session_with(Writer(), cooldown=2), 1).to_json()
-    assert ContextSession.from_json(saved, counter=WORDS).policy.background
-    assert not ContextSession.from_json(session_of(400).to_json(), counter=WORDS).policy.background
+    saved = text_of(talk(session_with(Writer(), cooldown=2), 1))
+    assert ContextSession.history.load(saved, counter=WORDS).policy.background
+    assert not ContextSession.history.load(text_of(session_of(400)), counter=WORDS).policy.background
 
 
 @pytest.mark.parametrize("auto", ["foreground", None, 1, "Background"])

@@ -28,6 +28,7 @@ from polycontext.pressure.native import prefix_plan
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.tokens.block_tokens import text_blocks
+from tests.polynomial.conversations import text_of
 
 START = datetime(2026, 11, 23, tzinfo=UTC)
 
@@ -162,7 +163,7 @@ def test_the_bill_is_to_the_token_what_the_provider_says(provider: Provider, ste
         if talk.session.window.has_contents_of(asked) or all(turn.role is Role.SYSTEM for turn in turns):
             continue
         sent = talk.send(plan)
-        bill = talk.session.bill()
+        bill = talk.session.usage.bill()
         assert tuple(now - then for now, then in zip(_cost(bill), before, strict=True)) == sent
         assert bill.input == bill.read + bill.new + sum(miss.tokens for miss in bill.missed)
         before = _cost(bill)
@@ -180,15 +181,15 @@ def test_behind_a_summary_of_the_vendors_own_the_bill_is_right_too() -> None:
 
     client = SimpleNamespace(beta=SimpleNamespace(messages=SimpleNamespace(create=create)))
     plan = prefix_plan(talk.session.window, 2300)
-    assert talk.session.commit(AnthropicCompaction(client, "m").fulfil(plan)).refused == ()
+    assert talk.session.background.commit(AnthropicCompaction(client, "m").fulfil(plan)).refused == ()
     talk.session.add_user_turn("And now?")
     for _ in range(3):
-        before = talk.session.bill()
+        before = talk.session.usage.bill()
         sent = talk.send()
-        bill = talk.session.bill()
+        bill = talk.session.usage.bill()
         assert tuple(now - then for now, then in zip(_cost(bill), _cost(before), strict=True)) == sent
         talk.call(1, 5)
-    assert talk.session.bill().last == ()
+    assert talk.session.usage.bill().last == ()
 
 
 def _begun(provider: Provider, words: int = 2000, **options: Any) -> Talk:
@@ -206,7 +207,7 @@ def test_a_loop_of_tools_never_loses_its_prefix(calls: int) -> None:
     for _ in range(59):
         talk.call(calls, 3)
         talk.send()
-    bill = talk.session.bill()
+    bill = talk.session.usage.bill()
     assert [miss.why for miss in bill.missed] == [Why.FIRST]
     assert (bill.requests, bill.plain, bill.last) == (60, 0, ())
 
@@ -220,11 +221,11 @@ def test_a_compression_leaves_the_head_in_the_cache() -> None:
         talk.seconds += 250
     talk.session.compress(0.5)
     talk.call(1, 40)
-    new = talk.session.bill().new
+    new = talk.session.usage.bill().new
     read, _, _ = talk.send()
     assert read >= 2000
-    assert 40 < talk.session.bill().new - new < 60
-    (changed,) = (miss for miss in talk.session.bill().last if miss.why is Why.CHANGED)
+    assert 40 < talk.session.usage.bill().new - new < 60
+    (changed,) = (miss for miss in talk.session.usage.bill().last if miss.why is Why.CHANGED)
     assert changed.what.startswith("turn g")
     assert changed.what.endswith(", epoch 2 by compress")
 
@@ -243,7 +244,7 @@ def _with_other_key(talk: Talk) -> CachePlan:
 
 
 def _with_another_system(talk: Talk) -> CachePlan:
-    talk.session.forget("t1")
+    talk.session.history.forget("t1")
     return CachePlan(tools=talk.tools(0))
 
 
@@ -273,24 +274,24 @@ def test_every_miss_has_its_reason(provider: Provider, change: Callable[[Talk], 
     talk.call(1, 3)
     plan = change(talk)
     talk.send(plan)
-    bill = talk.session.bill()
+    bill = talk.session.usage.bill()
     assert (why, what) in {(miss.why, miss.what) for miss in bill.last}
     assert bill.missed[0].why is Why.FIRST
     assert str(why) in str(bill)
     talk.session.add_assistant_turn("Three.")
-    assert talk.session.bill().output == 13 + 5  # the call, the answer
+    assert talk.session.usage.bill().output == 13 + 5  # the call, the answer
 
 
 def test_without_breakpoints_everything_is_paid_in_full_and_said() -> None:
     """Plain requests stand on the bill too, the first one as well."""
     talk = _begun(Provider.ANTHROPIC)
     plain = talk.session.request()
-    assert talk.session.bill().requests == 1
+    assert talk.session.usage.bill().requests == 1
     assert talk.session.request() == plain
-    assert talk.session.bill().requests == 1
+    assert talk.session.usage.bill().requests == 1
     talk.call(1, 3)
     talk.session.messages()
-    bill = talk.session.bill()
+    bill = talk.session.usage.bill()
     assert (bill.requests, bill.read, bill.all_written) == (2, 0, 0)
     assert [miss.why for miss in bill.last] == [Why.UNMARKED]
 
@@ -298,19 +299,19 @@ def test_without_breakpoints_everything_is_paid_in_full_and_said() -> None:
 def test_of_several_requests_in_one_state_the_last_one_counts() -> None:
     """Looking twice pays nothing, nor does a list that ends on open calls; another format is another request."""
     talk = _begun(Provider.ANTHROPIC)
-    talk.session.limit(tokens=9000)
+    talk.session.usage.limit(tokens=9000)
     for _ in range(3):
         talk.session.messages()
     talk.send()
-    once = talk.session.bill()
+    once = talk.session.usage.bill()
     talk.session.add_assistant_turn(None, tool_calls=[ToolCall("c", "look", "{}")])
     talk.session.messages(allow_open=True)
-    assert talk.session.bill() == evolve(once, output=talk.session.bill().output)
+    assert talk.session.usage.bill() == evolve(once, output=talk.session.usage.bill().output)
     assert (once.requests, once.all_written) == (1, once.input)
     talk.session.add_tool_turn("a fish", tool_call_id="c")
     talk.session.messages(Provider.OPENAI)
     talk.session.messages(Provider.ANTHROPIC)
-    assert [talk.session.bill(provider=provider).requests for provider in (None, "openai", "anthropic")] == [3, 1, 2]
+    assert [talk.session.usage.bill(provider=provider).requests for provider in (None, "openai", "anthropic")] == [3, 1, 2]
 
 
 def test_own_breakpoints_are_kept_without_a_plan_and_replaced_by_one() -> None:
@@ -319,10 +320,10 @@ def test_own_breakpoints_are_kept_without_a_plan_and_replaced_by_one() -> None:
     own = {"type": "text", "text": "Look there.", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
     talk.session.add_message({"role": "assistant", "content": "Where?"}, "anthropic")
     talk.session.add_message({"role": "user", "content": [own]}, "anthropic")
-    assert talk.session.bill().requests == 0
+    assert talk.session.usage.bill().requests == 0
     plain = talk.session.request()
     assert plain.messages[-1]["content"] == [own]
-    assert talk.sent(plain) == (0, talk.session.bill().written[3600.0], 0)
+    assert talk.sent(plain) == (0, talk.session.usage.bill().written[3600.0], 0)
     request = talk.session.request(cache=True)
     assert request.messages[-1]["content"] == [{**own, "cache_control": {"type": "ephemeral"}}]
     assert request.system[-1]["cache_control"] == {"type": "ephemeral"}
@@ -349,20 +350,20 @@ def test_a_limit_is_never_crossed() -> None:
     """In tokens, with the longest answer: what would cross it is refused before it is handed out, and stands on no bill."""
     talk = _begun(Provider.ANTHROPIC)
     talk.send()
-    spent = talk.session.bill().input
-    talk.session.limit(tokens=3 * spent, answer=100)
+    spent = talk.session.usage.bill().input
+    talk.session.usage.limit(tokens=3 * spent, answer=100)
     talk.call(1, 3)
     talk.send()
     talk.session.add_assistant_turn("Three.")
     talk.session.add_user_turn("Sure?")
-    before = talk.session.bill()
+    before = talk.session.usage.bill()
     for ask in (talk.session.messages, talk.session.request, lambda: talk.session.request("openai", cache=True)):
         with pytest.raises(SpendingError, match=r"tokens: .* spent and .* asked for; legal: "):
             ask()
-    assert talk.session.bill() == before
-    talk.session.limit()
+    assert talk.session.usage.bill() == before
+    talk.session.usage.limit()
     talk.send()
-    assert talk.session.bill().requests == before.requests + 1
+    assert talk.session.usage.bill().requests == before.requests + 1
 
 
 def test_a_limit_in_money_goes_by_the_models_list_or_by_given_prices() -> None:
@@ -370,23 +371,23 @@ def test_a_limit_in_money_goes_by_the_models_list_or_by_given_prices() -> None:
     session = ContextSession("claude-sonnet-4-5", counter=Words())
     session.add_system("You look for fish. " * 1000)
     session.add_user_turn("How many?")
-    session.limit(money=0.0)
+    session.usage.limit(money=0.0)
     with pytest.raises(SpendingError, match=r"money: 0.0000 spent and 0.97"):
         session.messages()
-    session.limit(money=0.1, answer=0)
+    session.usage.limit(money=0.1, answer=0)
     session.request(cache=True)
-    bill = session.bill()
+    bill = session.usage.bill()
     assert bill.money == pytest.approx(bill.all_written * 3.75 / 1e6)
     assert bill.units == pytest.approx(bill.all_written * 1.25)
-    assert session.bill(Prices(0.0)).money == 0
+    assert session.usage.bill(Prices(0.0)).money == 0
     unknown = ContextSession(8000)
     unknown.add_user_turn("Hi.")
     with pytest.raises(InvalidOptionError, match="prices"):
-        unknown.limit(money=1.0)
-    unknown.limit(money=1.0, prices=Prices(3, 15))
+        unknown.usage.limit(money=1.0)
+    unknown.usage.limit(money=1.0, prices=Prices(3, 15))
     unknown.messages()
-    assert unknown.bill().money is None
-    assert ContextSession("my-model", max_tokens=8_000).bill().money is None
+    assert unknown.usage.bill().money is None
+    assert ContextSession("my-model", max_tokens=8_000).usage.bill().money is None
 
 
 @pytest.mark.parametrize(
@@ -396,9 +397,9 @@ def test_a_limit_that_is_no_number_is_refused(wrong: dict[str, Any]) -> None:
     """In words, and the limit that there is stays."""
     session = ContextSession("claude-sonnet-4-5", counter=Words())
     session.add_user_turn("Hi.")
-    session.limit(tokens=0)
+    session.usage.limit(tokens=0)
     with pytest.raises(InvalidOptionError, match=r"legal: "):
-        session.limit(**wrong)
+        session.usage.limit(**wrong)
     with pytest.raises(SpendingError):
         session.messages()
 
@@ -410,9 +411,9 @@ def test_only_a_plan_says_how_to_cache() -> None:
     with pytest.raises(InvalidOptionError, match="cache = '5m'; legal: True, False, or a CachePlan"):
         session.request(cache="5m")  # type: ignore[arg-type]
     with pytest.raises(InvalidOptionError, match="prices = 3; legal: Prices"):
-        session.bill(3)  # type: ignore[arg-type]
+        session.usage.bill(3)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError):
-        session.bill(provider="gemini")
+        session.usage.bill(provider="gemini")
 
 
 def test_copies_and_the_past_have_bills_of_their_own() -> None:
@@ -420,10 +421,10 @@ def test_copies_and_the_past_have_bills_of_their_own() -> None:
     talk = _begun(Provider.OPENAI)
     talk.send()
     session = talk.session
-    session.limit(tokens=10_000)
-    assert [other.bill().requests for other in (copy(session), session.fork("other"))] == [0, 0]
-    session.at(2).request(cache=True)
-    assert session.bill().requests == 1
+    session.usage.limit(tokens=10_000)
+    assert [other.usage.bill().requests for other in (copy(session), session.history.fork("other"))] == [0, 0]
+    session.history.at(2).request(cache=True)
+    assert session.usage.bill().requests == 1
 
 
 def test_a_request_costs_what_is_new_to_it() -> None:
@@ -497,8 +498,8 @@ def test_with_prices_room_is_made_before_it_is_needed() -> None:
             session.add_user_turn(f"{number} " + "please " * 15)
             session.add_assistant_turn(f"{number} " + "done " * 15)
             highest[prices] = max(highest[prices], session.pressure)
-        assert session.epoch.number > 2
-        assert ContextSession.from_json(session.to_json(), counter=Words()).window == session.window
+        assert session.window.epoch.number > 2
+        assert ContextSession.history.load(text_of(session), counter=Words()).window == session.window
     assert highest[BY_ITSELF] < 0.85 < highest[None]
 
 
@@ -508,11 +509,11 @@ def test_nothing_is_compressed_between_the_request_and_the_answer_of_a_model_tha
     session = ContextSession(4_000, counter=Words(), threshold=FixedThreshold(0.95, 0.5), prices=BY_ITSELF)
     for number in range(300):
         session.add_user_turn(f"{number} " + "please " * 15)
-        epoch = session.epoch
+        epoch = session.window.epoch
         session.request("anthropic")
         session.add(Turn("assistant", f"{number} " + "done " * 15, parts=(thought,)))
-        assert session.epoch == epoch
-    assert session.epoch.number > 2
+        assert session.window.epoch == epoch
+    assert session.window.epoch.number > 2
 
 
 @pytest.mark.parametrize("prices", [1, "cheap", Prices(0.0)])

@@ -13,6 +13,7 @@ from polycontext.nodes.testing import FAST
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.window import ToolCall
 from polycontext.window.model_profiles import find_model
+from tests.polynomial.conversations import text_of
 
 
 @pytest.fixture(params=["a path", "a text", "a URL", "a store"])
@@ -42,7 +43,7 @@ def test_a_session_of_a_model_is_opened_with_that_model(place: Any) -> None:
     with ContextSession.open(place, "s", "claude-sonnet-4-5") as session:
         session.add_user_turn("Where is my parcel?")
     with ContextSession.open(place, "s") as again:
-        assert (again.window.max_tokens, again.provider) == (session.window.max_tokens, session.provider)
+        assert (again.window.max_tokens, again.usage.provider) == (session.window.max_tokens, session.usage.provider)
         assert again.window.counter == find_model("claude-sonnet-4-5").counter()
 
 
@@ -58,15 +59,15 @@ def test_a_store_may_be_named_by_its_place(place: Any) -> None:
     """By a session of one's own and by adapters, as by `open`; who opened it closes it."""
     with ContextSession(store=place, session_id="one", counter=FAST) as session:
         session.add_user_turn("first")
-        saved = session.to_json()
+        saved = text_of(session)
     sessions = Sessions(1_000, store=place, counter=FAST)
     with sessions.alone((), "two") as other:
         other.add_user_turn("second")
     other.close()
-    assert set(ContextSession.list_sessions(place)) == {"one", "two"}
-    restored = ContextSession.from_json(saved, store=place, session_id="three", counter=FAST)
+    assert set(ContextSession.history.list_sessions(place)) == {"one", "two"}
+    restored = ContextSession.history.load(saved, url=place, session_id="three", counter=FAST)
     restored.close()
-    assert "three" in ContextSession.list_sessions(place)
+    assert "three" in ContextSession.history.list_sessions(place)
 
 
 def test_a_place_where_no_store_can_be_is_refused(tmp_path: Path) -> None:
@@ -85,9 +86,9 @@ def test_no_tools_may_be_said_as_none() -> None:
     assert project(messages, 1_000, tools=None) == project(messages, 1_000, tools=())
     session = ContextSession(1_000, tools=None, counter=FAST)
     session.add_user_turn("Hello")
-    assert session.tool_tokens == 0
+    assert session.usage.tool_tokens == 0
     assert session.view(tools=None) == session.view()
-    assert session.child("Look.", "child", tools=None).tool_tokens == 0
+    assert session.child("Look.", "child", tools=None).usage.tool_tokens == 0
 
 
 def test_a_budget_without_room_for_a_summary_is_no_fault_of_the_summariser(caplog: pytest.LogCaptureFixture) -> None:

@@ -17,6 +17,7 @@ from polycontext.polynomial.session.looking import HandedBack
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError
 from polycontext.window import OrderError, ToolCall
+from tests.polynomial.conversations import text_of
 
 DEMAND = "From now on, never suggest a flight."
 
@@ -144,7 +145,7 @@ def test_what_cannot_be_is_refused_and_nothing_is_there() -> None:
             session.child(**{**asked, **wrong})
     assert list(store.list_sessions()) == ["trip"]
     session.child("Look.", "c")
-    assert session.child("Look.", "c", call=None).revision > 0
+    assert session.child("Look.", "c", call=None).history.revision > 0
     with pytest.raises(ConflictError):
         session.child("Look again.", "c")
     ContextSession(store=store, session_id="alone", counter=FAST).add_user_turn("Hello")
@@ -182,12 +183,12 @@ def test_it_is_handed_back_once() -> None:
     child = session.child("Find a hotel.", "hotel")
     child.add_assistant_turn("The Sacher.")
     child.hand_back("The Sacher it is.")
-    revision = session.revision
+    revision = session.history.revision
     for again in (None, "Another."):
         child.hand_back(again)
         session.child("Find a hotel.", "hotel").hand_back()
-    assert session.revision == revision
-    session.rewind(revision - 1)
+    assert session.history.revision == revision
+    session.history.rewind(revision - 1)
     child.hand_back("The Sacher it is.")
     assert "The Sacher it is." in session.log()[-1].text
 
@@ -266,7 +267,7 @@ def test_parent_and_child_outlive_their_processes(file: Path) -> None:
         told(session).add_assistant_turn(None, [ToolCall("c1", "hotel_agent", "{}")])
         with session.child("Find a hotel.", "hotel", call="c1", max_tokens=900) as child:
             child.add_assistant_turn("I look around.")
-    assert set(ContextSession.list_sessions(file)) == {"trip", "hotel"}
+    assert set(ContextSession.history.list_sessions(file)) == {"trip", "hotel"}
     with opened(file) as session, session.child("Find a hotel.", "hotel", call="c1", max_tokens=900) as child:
         assert child.log()[-1].text == "I look around."
         child.add_assistant_turn("The Sacher.")
@@ -356,7 +357,7 @@ def test_a_child_goes_through_a_strict_provider() -> None:
         answer = strict.create({"model": "gpt-5.6", "messages": child.messages()})["choices"][0]["message"]
         child.add_message(answer)
         child.add_user_turn(f"Page {number + 1}: hotel {number} is full, and costs {number} euros.")
-    assert child.epoch.number > 1
+    assert child.window.epoch.number > 1
     assert "Find a hotel." in str(child.messages())
     child.hand_back("There is none.")
     strict.create({"model": "gpt-5.6", "messages": session.messages()})
@@ -366,10 +367,10 @@ def test_forks_saves_and_exports_know_whose_child_it_is() -> None:
     """What makes it a child is in its journal."""
     session = parent()
     child = session.child("Find a hotel.", "hotel")
-    again = ContextSession.from_json(child.to_json(), counter=FAST)
-    assert again.companion("polycontext.child") == {"parent": "trip", "task": "Find a hotel.", "call": None}
+    again = ContextSession.history.load(text_of(child), counter=FAST)
+    assert again.documents.get("polycontext.child") == {"parent": "trip", "task": "Find a hotel.", "call": None}
     with pytest.raises(InvalidOptionError, match="ask the parent for it again"):
         again.hand_back("The Sacher.")
-    fork = child.fork("hotel-2")
+    fork = child.history.fork("hotel-2")
     fork.hand_back("The Sacher.")
     assert session.explain(session.log()[-1].resource_id).handed_back is not None

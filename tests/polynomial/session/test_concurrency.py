@@ -103,7 +103,7 @@ def test_threads_lose_and_repeat_no_turn(engine: Engine) -> None:
     for name in range(8):
         own = [each for each in said if each.startswith(f"{name}/")]
         assert own == [f"{name}/{number}" for number in range(25)]
-    assert replay(session.events(), Conversation(ContextWindow(2000, counter=WORDS))) == session.conversation
+    assert replay(session.history.events(), Conversation(ContextWindow(2000, counter=WORDS))) == session.conversation
     assert recount(session.messages(), WORDS) <= 2000
 
 
@@ -120,7 +120,7 @@ def test_of_many_writers_with_one_revision_one_wins() -> None:
             outcomes.append("lost")
 
     together([write] * 8)
-    assert (outcomes.count("won"), outcomes.count("lost"), session.revision) == (1, 7, 2)
+    assert (outcomes.count("won"), outcomes.count("lost"), session.history.revision) == (1, 7, 2)
 
 
 @engines
@@ -141,7 +141,7 @@ def test_tasks_take_turns(engine: Engine) -> None:
     said = [turn.text.split()[0] for turn in session.log()]
     assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(6))
     assert any(turn.is_gist and "turns were said" in turn.text for turn in session.window.all_turns())
-    assert replay(session.events(), Conversation(ContextWindow(1000, counter=WORDS))) == session.conversation
+    assert replay(session.history.events(), Conversation(ContextWindow(1000, counter=WORDS))) == session.conversation
 
 
 @pytest.mark.parametrize("write", ["compress", "add while pressured", "add over the budget"])
@@ -191,10 +191,10 @@ def test_a_summary_for_a_window_that_has_changed_is_made_anew() -> None:
         task = asyncio.create_task(session.acompress(0.3))
         await summariser.started.wait()
         session.add_user_turn("I could not wait")
-        revision = session.revision
+        revision = session.history.revision
         summariser.go_on.set()
         output = await task
-        assert session.revision == revision + 1
+        assert session.history.revision == revision + 1
         assert output.window.extract() == session.log()[-1]
         assert session.log()[-1].content == "I could not wait"
 
@@ -305,8 +305,8 @@ def test_async_twins_do_what_they_are_twins_of() -> None:
     sync.recall([sync.log()[3].resource_id])
     sync.clear()
     sync.add_user_turn("x")
-    assert [type(event) for event in sync.events()] == [type(event) for event in other.events()]
-    assert [event.state for event in sync.events()] == [event.state for event in other.events()]
+    assert [type(event) for event in sync.history.events()] == [type(event) for event in other.history.events()]
+    assert [event.state for event in sync.history.events()] == [event.state for event in other.history.events()]
     assert [turn.content for turn in sync.log()] == [turn.content for turn in other.log()]
 
 

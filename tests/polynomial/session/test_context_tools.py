@@ -310,7 +310,7 @@ def test_their_tokens_are_counted_and_yield_first_where_that_is_said() -> None:
 
 def test_the_past_answers_as_well(long: ContextSession) -> None:
     """Who looks at how a session once stood may let a model look back from there."""
-    past = long.at(30)
+    past = long.history.at(30)
     assert "has 30 turns" in past.call_tool("context_describe")
 
 

@@ -13,7 +13,7 @@ from polycontext.polynomial import ContextSession, ContextState, Conversation, E
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.window import ContextWindow
-from tests.polynomial.conversations import WORDS, add_all, tool_atom, whole, words
+from tests.polynomial.conversations import WORDS, add_all, text_of, tool_atom, whole, words
 from tests.polynomial.session.faulty import Counting, Notes, Ticking
 
 Copy = Callable[[Any], Any]
@@ -48,7 +48,7 @@ def test_a_copied_session_is_the_same(copy: Copy) -> None:
     session = grown()
     twin = copy(session)
     assert whole(twin) == whole(session)
-    assert twin.to_json() == session.to_json()
+    assert text_of(twin) == text_of(session)
     assert twin.messages() == session.messages()
     assert twin.conversation is not session.conversation or copy is deepcopy
 
@@ -68,7 +68,7 @@ def test_a_copied_session_goes_on_by_itself(copy: Copy) -> None:
     session.add_user_turn("only there")
     session.clear()
     assert whole(twin) == after
-    assert replay(twin.events(), Conversation(ContextWindow(600, counter=WORDS))) == twin.conversation
+    assert replay(twin.history.events(), Conversation(ContextWindow(600, counter=WORDS))) == twin.conversation
 
 
 @copies
@@ -95,7 +95,7 @@ def noted(session: ContextSession) -> Any:
 def test_companions_travel(copy: Copy) -> None:
     """A copy has its own copy of what is saved with the session, and saves that from then on."""
     session, notes = ContextSession(400, counter=WORDS), Notes()
-    session.accompany("notes", notes)
+    session.documents.accompany("notes", notes)
     notes.note()
     session.add_user_turn("hello")
     twin = copy(session)

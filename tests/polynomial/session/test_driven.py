@@ -30,7 +30,7 @@ from polycontext.polynomial.machine.diagram import mermaid
 from polycontext.polynomial.machine.step import Step
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.house import ROOT
-from tests.polynomial.conversations import session_of
+from tests.polynomial.conversations import session_of, text_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -52,8 +52,8 @@ BY_VERB: dict[str, tuple[Callable[[ContextSession], object], Callable[[ContextSe
     "clear": (lambda s: s.clear(keep_system=True), lambda s: s.send("clear", keep_system=True)),
     "promote": (lambda s: s.promote("t2", "PRESERVED"), lambda s: s.send("promote", "t2", "PRESERVED")),
     "recall": (lambda s: s.recall("t1"), lambda s: s.send("recall", "t1")),
-    "rewind": (lambda s: s.rewind(1), lambda s: s.send("rewind", 1)),
-    "forget": (lambda s: s.forget("t1"), lambda s: s.send("forget", "t1")),
+    "rewind": (lambda s: s.history.rewind(1), lambda s: s.send("rewind", 1)),
+    "forget": (lambda s: s.history.forget("t1"), lambda s: s.send("forget", "t1")),
     "an input": (lambda s: s.compress(0.5), lambda s: s.send(ContextInput.compress(0.5))),
     "an input with a turn": (
         lambda s: s.add(Turn("user", "x", timestamp=NOW), ResourceClass.PRESERVED),
@@ -94,7 +94,7 @@ def test_a_verb_and_its_event_do_the_same(name: str) -> None:
         by_machine.machine.send(*args, **kwargs)
     else:
         by_machine.machine.advance(args[0])
-    assert by_event.events() == by_verb.events() == awaited.events() == by_machine.events()
+    assert by_event.history.events() == by_verb.history.events() == awaited.history.events() == by_machine.history.events()
     assert by_event.conversation == by_verb.conversation == by_machine.conversation
 
 
@@ -113,7 +113,7 @@ def test_resize_is_stored() -> None:
     session.send("resize", 300)
     session.machine.resize(200)
     assert session.window.max_tokens == 200
-    assert [type(event).__name__ for event in session.events()[-2:]] == ["ResizeEvent", "ResizeEvent"]
+    assert [type(event).__name__ for event in session.history.events()[-2:]] == ["ResizeEvent", "ResizeEvent"]
     asyncio.run(session.asend("resize", 100))
     assert session.window.max_tokens == 100
     with pytest.raises(InvalidOptionError):
@@ -157,7 +157,7 @@ def test_the_live_machine_is_where_the_session_is() -> None:
 def test_the_machine_of_a_past_session_moves_itself_alone() -> None:
     """It is where the conversation was; the session hears nothing of it."""
     session = begun()
-    past = session.at(1)
+    past = session.history.at(1)
     machine = past.machine
     assert (machine.context_state, len(machine.window)) == (past.state, 1)
     machine.user_turn("x")
@@ -319,13 +319,16 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
     with ContextSession.open(place, "one", max_tokens=600, machine=Approval, clock=lambda: NOW) as session:
         assert (session.state, session.machine.context_state) == ("APPROVAL", "APPROVAL")
         session.machine.send("approve", by="ana")
-        assert session.events()[-1] == MoveEvent(ContextState.ACCUMULATING, "approve", '[[],{"by":"ana"}]', NOW)
+        assert session.history.events()[-1] == MoveEvent(ContextState.ACCUMULATING, "approve", '[[],{"by":"ana"}]', NOW)
         session.add_tool_turn("paid", tool_call_id="c1")
-        twin = ContextSession.from_json(session.to_json(), machine=Approval)
-        assert twin.events() == session.events()
+        twin = ContextSession.history.load(text_of(session), machine=Approval)
+        assert twin.history.events() == session.history.events()
         assert twin.conversation == session.conversation
-        lines = list(session.export_lines())
-        assert ContextSession.import_lines(lines, tmp_path / "b.db", max_tokens=600, machine=Approval).events() == session.events()
+        lines = list(session.history.export())
+        assert (
+            ContextSession.history.load(lines, tmp_path / "b.db", max_tokens=600, machine=Approval).history.events()
+            == session.history.events()
+        )
 
 
 def test_entering_is_heard_when_the_step_is_played() -> None:
@@ -335,7 +338,7 @@ def test_entering_is_heard_when_the_step_is_played() -> None:
     session.add_user_turn("Pay the bill.")
     session.add_assistant_turn(tool_calls=PAY)
     assert Approval.entered == ["APPROVAL"]
-    session.forget("t1")
+    session.history.forget("t1")
     session.send("resize", 500)
     assert (session.state, Approval.entered) == ("APPROVAL", ["APPROVAL"])
 
@@ -345,14 +348,14 @@ def test_rewinding_goes_from_and_to_an_added_state() -> None:
     session = session_of(600, machine=Approval)
     session.add_user_turn("Pay the bill.")
     session.add_assistant_turn(tool_calls=PAY)
-    waiting = session.revision
+    waiting = session.history.revision
     session.send("approve", by="ana")
-    session.rewind(waiting)
+    session.history.rewind(waiting)
     assert session.state == "APPROVAL"
-    session.rewind(1)
+    session.history.rewind(1)
     assert session.state == "ACCUMULATING"
-    session.rewind(waiting)
-    assert session.fork("other").state == "APPROVAL"
+    session.history.rewind(waiting)
+    assert session.history.fork("other").state == "APPROVAL"
     assert told(session) == ["Pay the bill.", ""]
 
 
@@ -395,7 +398,7 @@ def test_a_validator_reads_the_time_of_the_event() -> None:
         session.add_user_turn("Anybody?")
     session.add_assistant_turn("Good night.")
     assert told(session) == ["Hello?", "Good night."]
-    assert ContextSession.from_json(session.to_json(), machine=Hours).conversation == session.conversation
+    assert ContextSession.history.load(text_of(session), machine=Hours).conversation == session.conversation
 
 
 class Calm(ContextMachine):
@@ -504,11 +507,11 @@ def test_arguments_that_are_no_json_are_refused() -> None:
     session = session_of(600, machine=Approval)
     session.add_user_turn("Pay the bill.")
     session.add_assistant_turn(tool_calls=PAY)
-    before = session.revision
+    before = session.history.revision
     with pytest.raises(InvalidDataError):
         session.send("approve", by=object())
     for send in (session.send, session.machine.send, begun_alone().send):
         with pytest.raises(InvalidOptionError, match="another name"):
             send("approve", step=1)
-    assert session.revision == before
+    assert session.history.revision == before
     assert logging.getLogger("statemachine").level == logging.INFO

@@ -8,6 +8,7 @@ import pytest
 from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.earlier_turns import upgraded
+from tests.polynomial.conversations import document
 
 FUNCTION = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 CUSTOM = {"id": "b", "type": "custom", "custom": {"name": "shell", "input": "ls"}}
@@ -74,12 +75,12 @@ def test_a_saved_turn_is_written_as_it_came(turn: dict[str, Any], messages: list
     session = ContextSession(100_000, counter=FAST)
     session.add_user_turn("first")
     session.extend(messages)
-    saved = json.loads(session.to_json())
+    saved = document(session)
     places = [event["turn"] for event in saved["events"] if event["event"] == "TurnEvent"]
     kept = {name: inner for name, inner in places[1].items() if name not in {"role", "content", "tool_calls", "parts", "metadata"}}
     places[1].clear()
     places[1].update(kept | turn)
-    loaded = ContextSession.from_json(json.dumps({**saved, "schema": 2}), counter=FAST)
+    loaded = ContextSession.history.load(json.dumps({**saved, "schema": 2}), counter=FAST)
     assert loaded.messages() == session.messages()
     assert loaded.messages()[1:] == messages
     metadata = dict(loaded.window.all_turns()[1].metadata)

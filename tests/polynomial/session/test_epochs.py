@@ -14,6 +14,7 @@ from polycontext.polynomial import ContextState
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import check_request
 from tests.house import sizes
+from tests.polynomial.conversations import text_of
 
 WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
 
@@ -51,7 +52,7 @@ def signatures(session: ContextSession) -> list[str]:
 def test_within_an_epoch_all_thinking_goes_along() -> None:
     """And nothing is asked of the provider for it."""
     session = worked(ContextSession(100_000, counter=FAST), 10)
-    assert (session.epoch.number, session.epoch.first_changed, session.epoch.why) == (1, None, None)
+    assert (session.window.epoch.number, session.window.epoch.first_changed, session.window.epoch.why) == (1, None, None)
     assert signatures(session) == [f"sig{number}" for number in range(10)]
     assert session.request("anthropic").options == {}
 
@@ -60,9 +61,9 @@ def test_a_compression_begins_an_epoch_and_says_what_fell() -> None:
     """From then on the provider is told that what it misses is gone."""
     session = worked(ContextSession(100_000, counter=FAST), 10)
     output = session.compress(0.001)
-    assert output.epoch == session.epoch
-    assert (session.epoch.number, session.epoch.first_changed, session.epoch.why) == (2, 2, "compress")
-    assert session.epoch.unbound == ("anthropic",)
+    assert output.epoch == session.window.epoch
+    assert (session.window.epoch.number, session.window.epoch.first_changed, session.window.epoch.why) == (2, 2, "compress")
+    assert session.window.epoch.unbound == ("anthropic",)
     assert signatures(session) == []
     options = session.request("anthropic").options
     assert options["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
@@ -138,16 +139,16 @@ def test_a_compression_that_changes_nothing_begins_no_epoch() -> None:
     session = ContextSession(100_000, counter=FAST)
     session.add_user_turn("hello")
     session.compress(0.9)
-    assert session.epoch.number == 1
+    assert session.window.epoch.number == 1
 
 
 def test_clearing_begins_an_epoch_and_promoting_none() -> None:
     """A class is no content."""
     session = worked(ContextSession(100_000, counter=FAST), 2)
     session.promote(session.log()[-1].resource_id, ResourceClass.PRESERVED)
-    assert session.epoch.number == 1
+    assert session.window.epoch.number == 1
     session.clear()
-    assert (session.epoch.number, session.epoch.why, session.epoch.unbound) == (2, "clear", ("anthropic",))
+    assert (session.window.epoch.number, session.window.epoch.why, session.window.epoch.unbound) == (2, "clear", ("anthropic",))
 
 
 def test_recalling_begins_an_epoch() -> None:
@@ -156,12 +157,12 @@ def test_recalling_begins_an_epoch() -> None:
     session.compress(0.001)
     first = session.log()[2].resource_id
     session.recall([first])
-    assert (session.epoch.number, session.epoch.why) == (3, "recall")
+    assert (session.window.epoch.number, session.window.epoch.why) == (3, "recall")
     assert any("Trying 0." in json.dumps(message) for message in session.messages("anthropic"))
     assert signatures(session) == []
-    before = session.epoch
+    before = session.window.epoch
     session.recall([first])
-    assert session.epoch == before
+    assert session.window.epoch == before
 
 
 def test_a_picture_that_fell_can_be_recalled() -> None:
@@ -171,7 +172,7 @@ def test_a_picture_that_fell_can_be_recalled() -> None:
     session.add_assistant_turn("A cat.")
     session.add_user_turn("Thank you for that. Now compare.")
     session.compress(0.1)
-    assert session.epoch.fell == ("t1",)
+    assert session.window.epoch.fell == ("t1",)
     line = session.window.all_turns()[0].text.split("\n")[1]
     assert line.endswith("recall t1]")
     session.recall(["t1"])
@@ -193,13 +194,13 @@ def test_room_is_made_before_a_thinking_model_is_asked() -> None:
     session = ContextSession(1_500, counter=FAST)
     worked(session, 40)
     for number in range(40, 60):
-        asked = session.epoch.number
+        asked = session.window.epoch.number
         calls = [ToolCall(f"c{number}", "run", "{}")]
         session.add(Turn("assistant", f"Trying {number}.", tool_calls=calls, parts=[thought(number)]))
-        assert session.epoch.number == asked
+        assert session.window.epoch.number == asked
         session.add_tool_turn(WORDS.format(number, number), tool_call_id=f"c{number}")
         assert session.state is not ContextState.PRESSURED
-    assert session.epoch.number > 3
+    assert session.window.epoch.number > 3
 
 
 def test_thoughts_of_an_imported_history_fall_behind_the_first_compression() -> None:
@@ -207,7 +208,7 @@ def test_thoughts_of_an_imported_history_fall_behind_the_first_compression() -> 
     whole = worked(ContextSession(100_000, counter=FAST), 40)
     session = ContextSession(1_500, counter=FAST)
     session.extend(whole.messages("anthropic"), "anthropic")
-    assert session.epoch.number > 1
+    assert session.window.epoch.number > 1
     assert signatures(session) == []
     # The log keeps what came.
     assert sum(bool(turn.parts) for turn in session.log()) == 40
@@ -241,6 +242,6 @@ def test_pictures_never_fill_a_window(pictures: int) -> None:
 def test_a_session_saved_and_read_is_in_the_same_epoch() -> None:
     """Epochs follow from the journal."""
     session = worked(ContextSession(1_500, counter=FAST), 20)
-    again = ContextSession.from_json(session.to_json(), counter=FAST)
-    assert again.epoch == session.epoch
+    again = ContextSession.history.load(text_of(session), counter=FAST)
+    assert again.window.epoch == session.window.epoch
     assert again.request("anthropic") == session.request("anthropic")

@@ -33,7 +33,7 @@ class Order:
 def lived() -> ContextSession:
     """Return a session with compressions, a recall, a companion, and words that lines could break."""
     session = ContextSession(400, counter=FAST, session_id="s", clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
-    session.accompany("order", Order())
+    session.documents.accompany("order", Order())
     session.add_system("Be brief.")
     for number in range(60):
         session.add_user_turn(f"{number}: naïve 日本語\r\nline\u2028line \0 " + "word " * (number % 20))
@@ -48,7 +48,7 @@ def lived() -> ContextSession:
 
 def imported(lines: Any, store: Any, session_id: str | None = None, **options: Any) -> ContextSession:
     """Return the session of these lines, with the options of `lived`."""
-    return ContextSession.import_lines(lines, store, session_id, 400, counter=FAST, **options)
+    return ContextSession.history.load(lines, store, session_id, 400, counter=FAST, **options)
 
 
 @given(sessions())
@@ -57,12 +57,12 @@ def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSe
     policy = session.policy
     options: Any = {"max_tokens": session.window.max_tokens, "counter": FAST}
     options |= {"threshold": policy.threshold, "auto": policy.auto, "cooldown": policy.cooldown}
-    lines = list(session.export_lines())
-    with TemporaryDirectory() as folder, ContextSession.import_lines(lines, Path(folder) / "s.db", **options) as kept:
+    lines = list(session.history.export())
+    with TemporaryDirectory() as folder, ContextSession.history.load(lines, Path(folder) / "s.db", **options) as kept:
         assert kept.conversation == session.conversation
-        again = list(kept.export_lines())
-    back = ContextSession.import_lines(again, InMemoryStore(), **options)
-    assert lines == again == list(back.export_lines())
+        again = list(kept.history.export())
+    back = ContextSession.history.load(again, InMemoryStore(), **options)
+    assert lines == again == list(back.history.export())
     assert back.conversation == session.conversation
     for turn in session.window.all_turns():
         if session.window.class_of(turn) is ResourceClass.PRESERVED:
@@ -73,17 +73,19 @@ def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSe
 @given(sessions())
 def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) -> None:
     """Ids, times, calls and parts are what they were; the log of the new one exports as the same lines."""
-    anew = ContextSession.from_log(session.export_log(), 1_000_000, counter=FAST)
+    anew = ContextSession.history.load_turns(session.history.export_turns(), 1_000_000, counter=FAST)
     assert [turn.text for turn in anew.log()] == [turn.text for turn in as_told_anew(session.log())]
     assert tuple(turn for turn in anew.log() if session.conversation.log.knows(turn.resource_id)) == session.log()
-    assert list(ContextSession.from_log(anew.export_log(), 1_000_000, counter=FAST).export_log()) == list(anew.export_log())
+    assert list(ContextSession.history.load_turns(anew.history.export_turns(), 1_000_000, counter=FAST).history.export_turns()) == list(
+        anew.history.export_turns()
+    )
 
 
 @given(sessions())
 def test_a_providers_list_of_the_log_says_every_word_again(session: ContextSession) -> None:
     """The list holds what the view has dropped; who spoke, and with which words and calls, is read from it again."""
     told = [(turn.role, turn.text, turn.tool_calls) for turn in as_told_anew(session.log()) if not turn.parts]
-    messages = session.export_messages("openai")
+    messages = session.history.messages("openai")
     again = ContextSession.from_messages(messages, 1_000_000, counter=FAST, provider="openai").log() if messages else ()
     said = [(turn.role, turn.text, turn.tool_calls) for turn in again]
     assert [each for each in told if each not in said] == []
@@ -94,10 +96,10 @@ def test_a_providers_list_of_the_log_says_every_word_again(session: ContextSessi
 def test_the_whole_log_is_handed_out_in_every_format(provider: str | None) -> None:
     """Also what the view no longer has, over budget and with a call that waits."""
     session = lived()
-    written = json.dumps(session.export_messages(provider), ensure_ascii=False)
+    written = json.dumps(session.history.messages(provider), ensure_ascii=False)
     assert all(f'"so {number}"' in written for number in range(60))
     assert '"so 3"' not in json.dumps(session.messages(allow_open=True))
-    again = ContextSession.from_messages(session.export_messages(provider), 100_000, counter=FAST)
+    again = ContextSession.from_messages(session.history.messages(provider), 100_000, counter=FAST)
     assert [turn.text for turn in again.log()] == [turn.text for turn in session.log()]
     assert [call.id for call in again.open_calls] == ["c1"]
 
@@ -111,8 +113,8 @@ def test_calls_that_were_cleared_while_they_were_open_are_closed_in_what_goes_ou
     session.clear()
     session.add_user_turn("Look again.")
     roles = ["user", "assistant", "tool", "tool", "user"]
-    assert [message["role"] for message in session.export_messages()] == roles
-    anew = ContextSession.from_log(session.export_log(), 400, counter=FAST)
+    assert [message["role"] for message in session.history.messages()] == roles
+    anew = ContextSession.history.load_turns(session.history.export_turns(), 400, counter=FAST)
     assert [turn.role.value for turn in anew.log()] == roles
     assert anew.log()[3].metadata["repaired"] is True
     assert [*anew.log()[:3], anew.log()[4]] == list(session.log())
@@ -121,7 +123,7 @@ def test_calls_that_were_cleared_while_they_were_open_are_closed_in_what_goes_ou
 @cache
 def in_lines() -> list[str]:
     """Return the lines of a session that has lived."""
-    return list(lived().export_lines())
+    return list(lived().history.export())
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_lines_come_from_a_file_a_text_or_its_bytes(tmp_path: Path) -> None:
         out.writelines(lines)
     with file.open(encoding="utf-8") as read, file.open("rb") as raw:
         found = [
-            list(imported(given, InMemoryStore()).export_lines())
+            list(imported(given, InMemoryStore()).history.export())
             for given in (read, raw, "".join(lines), "".join(lines).encode(), "\r\n".join(line.rstrip("\n") for line in lines), ["\n", *lines])
         ]  # fmt: skip
     assert all(each == lines for each in found)
@@ -196,16 +198,16 @@ def test_an_id_that_is_taken_is_refused(tmp_path: Path) -> None:
     """Nothing of the session that is there changes; under another id the same lines come in beside it."""
     file = tmp_path / "sessions.db"
     with ContextSession.open(file, "s", 400, counter=FAST) as there:
-        there.accompany("order", Order())
-        there.save()
-        before = list(there.export_lines())
+        there.documents.accompany("order", Order())
+        there.documents.save()
+        before = list(there.history.export())
         with pytest.raises(InvalidOptionError, match=r"session_id = 's'; legal: an id of which there is no session yet"):
             imported(in_lines(), file)
-        assert list(ContextSession.open(file, "s", 400, counter=FAST).export_lines()) == before
+        assert list(ContextSession.open(file, "s", 400, counter=FAST).history.export()) == before
     with imported(in_lines(), file, "t") as other:
-        assert other.companion("order") == {"number": "QX7-2281"}
-        assert other.search("naïve")[0].resource_id == lived().search("naïve")[0].resource_id
-    assert ContextSession.list_sessions(file) == ("s", "t")
+        assert other.documents.get("order") == {"number": "QX7-2281"}
+        assert other.history.search("naïve")[0].resource_id == lived().history.search("naïve")[0].resource_id
+    assert ContextSession.history.list_sessions(file) == ("s", "t")
 
 
 class Plain:
@@ -233,7 +235,7 @@ def test_a_store_of_two_methods_takes_an_import() -> None:
     with pytest.raises(OSError, match="no room"):
         imported(in_lines(), store)
     store.full = False
-    assert list(imported(in_lines(), store).export_lines()) == in_lines()
+    assert list(imported(in_lines(), store).history.export()) == in_lines()
     with pytest.raises(InvalidOptionError, match="session_id"):
         imported(in_lines(), store)
 
@@ -241,7 +243,7 @@ def test_a_store_of_two_methods_takes_an_import() -> None:
 def test_an_import_goes_on_and_its_ids_rise() -> None:
     """The next turn of both gets the same new id."""
     session = lived()
-    again = imported(session.export_lines(), InMemoryStore())
+    again = imported(session.history.export(), InMemoryStore())
     for each in (session, again):
         each.add_tool_turn("red", tool_call_id="c1")
         each.add_user_turn("And now?")
@@ -253,7 +255,7 @@ def test_an_import_goes_on_and_its_ids_rise() -> None:
 def test_ids_go_on_behind_those_of_a_log_with_gaps() -> None:
     """Gists have taken numbers between those of turns: a new conversation gives none of them again, nor a lower one."""
     session = lived()
-    anew = ContextSession.from_log(session.export_log(), 100_000, counter=FAST)
+    anew = ContextSession.history.load_turns(session.history.export_turns(), 100_000, counter=FAST)
     assert anew.log() == session.log()
     anew.add_tool_turn("red", tool_call_id="c1")
     numbers = [int(turn.resource_id[1:]) for turn in anew.log()]
@@ -264,7 +266,7 @@ def test_ids_go_on_behind_those_of_a_log_with_gaps() -> None:
 def test_an_export_is_what_the_session_was_when_it_was_asked_for() -> None:
     """What is said while lines are written is not in them."""
     session = lived()
-    lines = session.export_lines()
+    lines = session.history.export()
     first = next(lines)
     session.add_tool_turn("red", tool_call_id="c1")
     assert isinstance(lines, Iterator)
@@ -277,34 +279,34 @@ def test_an_export_is_what_the_session_was_when_it_was_asked_for() -> None:
         ('{"role": "user", "content": "hi", "tokens": "few"}', r"line 2\.tokens: 'few' is not a whole number"),
         ('{"role": "nobody", "content": "hi"}', r"line 2\.role: unknown 'nobody'"),
         ('{"role": "user"}', "line 2.content: is missing"),
-        ("[]", "line 2: list is not an object; legal: a line that export_log wrote"),
+        ("[]", "line 2: list is not an object; legal: a line that export_turns wrote"),
         ('{"role": "user", "content": null}', "line 2"),
     ],
 )
 def test_a_line_that_is_no_turn_is_refused(line: str, place: str) -> None:
     """By its number, and the place of its first fault."""
     with pytest.raises(InvalidDataError, match=place):
-        ContextSession.from_log(["\n", line], 400, counter=FAST)
+        ContextSession.history.load_turns(["\n", line], 400, counter=FAST)
 
 
 def test_a_log_is_lines_that_others_can_read() -> None:
     """One object a turn; a turn needs a role and its content, everything else can be left out."""
     session = ContextSession(400, counter=FAST)
     session.add_user_turn("Hi 日本語")
-    (line,) = session.export_log()
+    (line,) = session.history.export_turns()
     turn = json.loads(line)
     assert (turn["role"], turn["content"], turn["resource_id"]) == ("user", "Hi 日本語", "t1")
     assert "tokens" not in turn
-    plain = ContextSession.from_log('{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}', 400, counter=FAST)
+    plain = ContextSession.history.load_turns('{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}', 400, counter=FAST)
     assert [(turn.resource_id, turn.text) for turn in plain.log()] == [("t1", "a"), ("t2", "b")]
 
 
 def test_a_task_imports_without_blocking(tmp_path: Path) -> None:
-    """The twin of `import_lines`."""
+    """The twin of `load`."""
 
     async def done() -> list[str]:
-        async with await ContextSession.aimport_lines(in_lines(), tmp_path / "s.db", "u", 400, counter=FAST) as session:
-            return list(session.export_lines())
+        async with await ContextSession.history.aload(in_lines(), tmp_path / "s.db", "u", 400, counter=FAST) as session:
+            return list(session.history.export())
 
     assert asyncio.run(done())[1:] == in_lines()[1:]
 
@@ -340,7 +342,7 @@ def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
     """What is looked at is read, and not all the rest; it goes on from there, and opens as it was."""
     session = ContextSession(400, counter=FAST, session_id="s")
     session.extend([Turn("user", f"turn {number}") for number in range(1_500)])
-    imported(session.export_lines(), tmp_path / "s.db").close()
+    imported(session.history.export(), tmp_path / "s.db").close()
     for more in range(2):
         with ContextSession.open(tmp_path / "s.db", "s", 400, counter=FAST) as again:
             assert again.conversation.log[3].text == "turn 3"
@@ -349,6 +351,8 @@ def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
             assert 1 <= len(stored._turns) < len(stored._parts)
             assert [turn.text for turn in again.log()[:1_500]] == [turn.text for turn in session.log()]
             again.extend([Turn("user", f"more {more} {number}") for number in range(300)])
-            assert again.search("more", 1_000)[0].resource_id == again.log()[-1].resource_id
+            assert again.history.search("more", 1_000)[0].resource_id == again.log()[-1].resource_id
     with ContextSession.open(tmp_path / "s.db", "s", 400, counter=FAST) as again:
-        assert ContextSession.import_lines(again.export_lines(), InMemoryStore(), "s", 400, counter=FAST).conversation == again.conversation
+        assert (
+            ContextSession.history.load(again.history.export(), InMemoryStore(), "s", 400, counter=FAST).conversation == again.conversation
+        )

@@ -20,6 +20,8 @@ from tests.polynomial.session.faulty import FAULTS, FaultyAsyncStore, FaultyStor
 CHUNK, LENGTH = 100, 10
 chunks = pytest.mark.parametrize("chunk", seeds(5, 20, 2))
 
+TRAVELS = ("rewind", "edit", "regenerate")
+
 
 @frozen
 class Call:
@@ -32,11 +34,14 @@ class Call:
 
     def on(self, session: ContextSession) -> Any:
         """Call the method."""
-        return getattr(session, self.name)(*self.args, **self.options)
+        return getattr(self._subject(session), self.name)(*self.args, **self.options)
 
     def twin_on(self, session: ContextSession) -> Any:
         """Call its twin for tasks."""
-        return getattr(session, f"a{self.name}")(*self.args, **self.options)
+        return getattr(self._subject(session), f"a{self.name}")(*self.args, **self.options)
+
+    def _subject(self, session: ContextSession) -> Any:
+        return session.documents if self.name == "save" else session.history if self.name in TRAVELS else session
 
 
 class Caller:
@@ -116,7 +121,7 @@ class Caller:
 
     def rewinding(self) -> Call:
         """Go back to some revision, also one that was abandoned: now and then that undoes another."""
-        revision = self.living.session.revision
+        revision = self.living.session.history.revision
         far = 0 if self.random.random() < 0.1 else revision - 4
         return Call("rewind", (self.random.randrange(max(0, far), revision + 1),))
 
@@ -188,7 +193,7 @@ def healthy_end(living: Living) -> None:
     """Expect that the next write over a healthy store catches up with all of it."""
     living.store.fault = None
     living.notes.note()
-    living.session.save()
+    living.session.documents.save()
     living.check_at(living.store.load("s"))
     assert json.loads(living.session.conversation.companions["notes"]) == living.notes.to_data()
 

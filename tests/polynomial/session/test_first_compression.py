@@ -14,7 +14,7 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Turn
 from tests.growth import BOUND, growth
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, text_of
 
 BUDGET = 600
 Read = Counter[str]
@@ -50,22 +50,22 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
 
 def in_file(session: ContextSession, folder: Path, opened: int = BUDGET, told: int = BUDGET) -> ContextSession:
     """Import the session into a file with room for `told` tokens, and open it there with room for `opened`."""
-    ContextSession.import_lines(session.export_lines(), folder / "kept.db", "again", told, counter=WORDS).close()
+    ContextSession.history.load(session.history.export(), folder / "kept.db", "again", told, counter=WORDS).close()
     return ContextSession.open(folder / "kept.db", "again", opened, counter=WORDS)
 
 
 WAYS: dict[str, Way] = {
     "a list": lambda session, _: ContextSession.from_messages(session.log(), BUDGET, counter=WORDS),
-    "a log": lambda session, _: ContextSession.from_log(session.export_log(), BUDGET, counter=WORDS),
-    "lines": lambda session, _: ContextSession.import_lines(session.export_lines(), InMemoryStore(), "again", BUDGET, counter=WORDS),
+    "a log": lambda session, _: ContextSession.history.load_turns(session.history.export_turns(), BUDGET, counter=WORDS),
+    "lines": lambda session, _: ContextSession.history.load(session.history.export(), InMemoryStore(), "again", BUDGET, counter=WORDS),
     "lines into a file": in_file,
     "a file, opened with less room": lambda session, folder: in_file(session, folder, BUDGET * 3 // 4),
     "a file, opened with more room": lambda session, folder: in_file(session, folder, BUDGET * 3),
     "a file, imported with any room": lambda session, folder: in_file(session, folder, told=8 * BUDGET),
-    "JSON": lambda session, _: ContextSession.from_json(session.to_json(), counter=WORDS),
+    "JSON": lambda session, _: ContextSession.history.load(text_of(session), counter=WORDS),
     "a pickle": lambda session, _: pickle.loads(pickle.dumps(session)),  # noqa: S301 - our own
     "a copy": lambda session, _: deepcopy(session),
-    "a fork": lambda session, _: session.fork("other"),
+    "a fork": lambda session, _: session.history.fork("other"),
 }
 
 
@@ -77,7 +77,7 @@ def test_no_turn_is_read_twice_and_the_first_compression_reads_the_view(way: str
     again = WAYS[way](session, tmp_path)
     imported, standing = read.copy(), {turn.resource_id for turn in again.window.all_turns()}
     again.compress(0.1)
-    assert again.epoch.why == "compress"
+    assert again.window.epoch.why == "compress"
     assert set(read - imported) <= standing
     assert max(read.values(), default=0) == 1
 
@@ -96,10 +96,10 @@ def test_importing_costs_what_the_log_holds() -> None:
     texts: dict[int, list[str]] = {}
 
     def lines(length: int) -> list[str]:
-        return texts.setdefault(length, list(grown(length).export_lines()))
+        return texts.setdefault(length, list(grown(length).history.export()))
 
     def imported(length: int) -> None:
-        ContextSession.import_lines(lines(length), InMemoryStore(), "again", BUDGET, counter=WORDS).compress(0.1)
+        ContextSession.history.load(lines(length), InMemoryStore(), "again", BUDGET, counter=WORDS).compress(0.1)
 
     for length in (60, 480):
         lines(length)

@@ -13,11 +13,12 @@ from polycontext.linearity import InvalidDataError, InvalidOptionError, Polycont
 from polycontext.polynomial import ContextSession, replay
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, TurnEvent, is_erased
+from polycontext.polynomial.session.decide import held_attachment
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure.projector import ContextProjector
 from polycontext.window import ContextItem, ContextWindow, Part, Turn
 from tests.house import seeds
-from tests.polynomial.conversations import WORDS, session_of
+from tests.polynomial.conversations import WORDS, document, session_of, text_of
 from tests.polynomial.session.faulty import Counting, FaultyStore, Living, Ticking, seeded
 from tests.polynomial.session.test_failing_stores import Caller
 from tests.polynomial.session.test_time_travel import CALL, Least, said
@@ -32,7 +33,7 @@ def told(session: Any) -> str:
     shown: object = session.window.all_turns()
     with suppress(PolycontextError):
         shown = session.messages(allow_open=True)
-    return "\n".join([*journals, repr(session.conversation), *map(repr, session.log()), repr(shown), session.to_json()])
+    return "\n".join([*journals, repr(session.conversation), *map(repr, session.log()), repr(shown), text_of(session)])
 
 
 def long_talk(session: ContextSession, turns: int = 60) -> ContextSession:
@@ -50,7 +51,7 @@ def test_a_forgotten_turn_is_nowhere() -> None:
     forgotten = next(turn for turn in session.log() if SECRET in turn.text)
     before = session.log()
     assert any(SECRET in turn.text for turn in session.window.all_turns() if turn.is_gist)
-    assert session.forget(forgotten.resource_id)
+    assert session.history.forget(forgotten.resource_id)
     assert SECRET not in told(session)
     assert [turn for turn in session.log() if turn.resource_id != forgotten.resource_id] == [t for t in before if t is not forgotten]
     assert session.log()[session.conversation.log.place(forgotten.resource_id)].text == "[forgotten]"
@@ -63,12 +64,12 @@ def test_a_gist_is_written_anew_from_what_is_left() -> None:
     """It still says what it stands for besides, in no more tokens than it had; so the view hardly changes."""
     session = long_talk(session_of(400, clock=Ticking()), 30)
     gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
-    session.forget("t7")
+    session.history.forget("t7")
     again = next(turn for turn in session.window.all_turns() if turn.is_gist)
     assert again.sources == gist.sources
     assert (again.tokens or 0) <= (gist.tokens or 0)
     assert "file" in again.text
-    assert session.epoch.why == "forget"
+    assert session.window.epoch.why == "forget"
     assert len(session.messages()) == len(session.window)
 
 
@@ -84,23 +85,23 @@ def test_after_any_life_words_are_gone_and_all_else_is_there(seed: int) -> None:
             call.on(living.session)
             marks += [call.mark] if call.mark else []
     session = living.session
-    turns = [event.turn for event in session.events() if isinstance(event, TurnEvent)]
+    turns = [event.turn for event in session.history.events() if isinstance(event, TurnEvent)]
     said_once = [turn for turn in turns if turn.text.startswith("mark")]
     if not said_once:
         pytest.skip("nobody said anything")
     forgotten = random.choice(said_once)
     mark = forgotten.text.split()[0]
     log = session.log()
-    assert session.forget(forgotten.resource_id)
+    assert session.history.forget(forgotten.resource_id)
     assert f"{mark} " not in told(session).replace("\n", " ")
     assert [turn for turn in session.log() if not is_erased(turn)] == [turn for turn in log if turn.resource_id != forgotten.resource_id]
     living.check_at(living.store.load("s"))
-    assert not session.forget(forgotten.resource_id)
+    assert not session.history.forget(forgotten.resource_id)
     with suppress(PolycontextError):
         session.compress(0.2)
     assert f"{mark} " not in told(session).replace("\n", " ")
     again = Conversation(ContextWindow(session.window.max_tokens, counter=WORDS))
-    assert replay(session.events(), again) == session.conversation.__class__(**_fields(session.conversation))
+    assert replay(session.history.events(), again) == session.conversation.__class__(**_fields(session.conversation))
 
 
 def _fields(conversation: Conversation) -> dict[str, Any]:
@@ -118,7 +119,7 @@ def test_calls_stay_with_their_results() -> None:
     session.add_tool_turn("seen", tool_call_id="c1")
     session.add(Turn("assistant", "done", parts=parts, metadata={"who": "ann"}))
     for turn in session.log():
-        assert session.forget(turn.resource_id)
+        assert session.history.forget(turn.resource_id)
     assert [(turn.text, turn.name, turn.parts) for turn in session.log()] == [("[forgotten]", None, ())] * 4
     assert [(call.id, call.name, call.arguments) for call in session.log()[1].tool_calls] == [("c1", "look", "{}")]
     for provider in ("openai", "anthropic", "openai-responses"):
@@ -132,7 +133,7 @@ def test_a_system_prompt_a_task_and_a_pinned_turn_can_be_forgotten() -> None:
     session.add_user_turn("ann's task")
     session.pin("t2", "ann said so")
     for resource_id in ("t1", "t2"):
-        session.forget(resource_id)
+        session.history.forget(resource_id)
     assert "ann" not in told(session)
     assert session.window.linearity.get("t2") is ResourceClass.PRESERVED
 
@@ -140,12 +141,12 @@ def test_a_system_prompt_a_task_and_a_pinned_turn_can_be_forgotten() -> None:
 def test_forks_copies_and_abandoned_branches_forget_as_well() -> None:
     """Also what was forked from a fork, imported under another id, and taken back."""
     session = long_talk(session_of(400, clock=Ticking(), session_id="first"), 20)
-    fork = session.fork("second").fork("third", session.revision - 3)
-    copy = ContextSession.from_json(session.to_json(), counter=WORDS, store=session._writer.store, session_id="copy")
-    session.rewind(1)
+    fork = session.history.fork("second").history.fork("third", session.history.revision - 3)
+    copy = ContextSession.history.load(text_of(session), counter=WORDS, url=session._writer.store, session_id="copy")
+    session.history.rewind(1)
     session.add_assistant_turn("else")
-    secret = next(event.turn for event in session.events() if isinstance(event, TurnEvent) and SECRET in event.turn.text)
-    assert session.forget(secret.resource_id)
+    secret = next(event.turn for event in session.history.events() if isinstance(event, TurnEvent) and SECRET in event.turn.text)
+    assert session.history.forget(secret.resource_id)
     assert SECRET not in told(session)
     for other in (fork, copy):
         other.add_user_turn("on")
@@ -157,7 +158,7 @@ def test_an_open_session_elsewhere_sees_it_at_its_next_write() -> None:
     store, listener = InMemoryStore(), Counting()
     session = long_talk(session_of(400, clock=Ticking(), store=store), 20)
     other = session_of(400, clock=Ticking(), store=store, listeners=[listener])
-    session.forget("t7")
+    session.history.forget("t7")
     other.compress(0.1)
     assert SECRET not in told(other)
     assert other.conversation == session_of(400, store=store).conversation
@@ -169,7 +170,7 @@ def test_an_open_session_elsewhere_sees_it_at_its_next_write() -> None:
 def test_a_turn_of_others_words_stays() -> None:
     """Who quotes somebody has said it himself."""
     session = spoken_twice()
-    session.forget("t1")
+    session.history.forget("t1")
     assert said(session) == ["[forgotten]", "You said: the code is 7."]
 
 
@@ -187,9 +188,9 @@ def test_an_unknown_turn_cannot_be_forgotten(resource_id: str) -> None:
     session = spoken_twice()
     before = session.conversation
     with pytest.raises(UnknownResourceError):
-        session.forget(resource_id)
+        session.history.forget(resource_id)
     with pytest.raises(InvalidOptionError):
-        session.forget(None)  # type: ignore[arg-type]
+        session.history.forget(None)  # type: ignore[arg-type]
     assert session.conversation is before
 
 
@@ -198,9 +199,9 @@ def test_a_store_that_erases_nothing_says_so() -> None:
     session = session_of(store=Least())
     session.add_user_turn("one")
     with pytest.raises(InvalidOptionError, match="holders"):
-        session.forget("t1")
+        session.history.forget("t1")
     with pytest.raises(InvalidOptionError, match="holders"):
-        session.retain(days=0)
+        session.history.retain(days=0)
 
 
 def test_an_attached_item_is_forgotten_with_its_name() -> None:
@@ -208,9 +209,9 @@ def test_an_attached_item_is_forgotten_with_its_name() -> None:
     session = session_of()
     item = ContextItem("print(1)", "code", metadata={"filename": "secret.py"})
     session.attach(item)
-    session.forget("t1")
+    session.history.forget("t1")
     assert "secret.py" not in told(session)
-    assert session.attached(item) is None
+    assert held_attachment(session.window, item) is None
     session.attach(item)
     assert "print(1)" in said(session)[-1]
 
@@ -220,13 +221,13 @@ def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
     file = tmp_path / "s.db"
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
         long_talk(session, 400)
-        fork = session.fork("other")
+        fork = session.history.fork("other")
         secret = next(turn for turn in session.log() if SECRET in turn.text)
         # Made by the search: an index of words.
-        assert {found.resource_id for found in session.search(SECRET)} == {secret.resource_id}
-        assert session.forget(secret.resource_id)
+        assert {found.resource_id for found in session.history.search(SECRET)} == {secret.resource_id}
+        assert session.history.forget(secret.resource_id)
         fork.close()
-        assert not session.search(SECRET)
+        assert not session.history.search(SECRET)
         for each in tmp_path.iterdir():
             assert SECRET.encode() not in each.read_bytes()
         store = SQLiteStore(file)
@@ -239,8 +240,8 @@ def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
 
 def spoken(session: ContextSession) -> str:
     """Return all words of a journal: those of turns, and of gists."""
-    turns = [event.turn for event in session.events() if isinstance(event, TurnEvent)]
-    edits = [event.edit for event in session.events() if isinstance(event, CompressEvent)]
+    turns = [event.turn for event in session.history.events() if isinstance(event, TurnEvent)]
+    edits = [event.edit for event in session.history.events() if isinstance(event, CompressEvent)]
     return "".join(turn.text for turn in [*turns, *(turn for edit in edits for splice in edit.splices for turn in splice.turns)])
 
 
@@ -252,7 +253,7 @@ def test_what_is_too_old_expires_and_the_view_stays() -> None:
     session = long_talk(session_of(900, clock=Ticking()), 40)
     view = session.window.all_turns()
     words_before = repr(session.messages())
-    count = session.retain(days=0)
+    count = session.history.retain(days=0)
     standing = {turn.resource_id for turn in view}
     assert count == sum(turn.resource_id not in standing for turn in session.log())
     assert session.window.all_turns() == view
@@ -274,7 +275,7 @@ def test_a_session_whose_log_expired_opens_as_it_was(tmp_path: Path) -> None:
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
         long_talk(session, 400)
         full = len(spoken(session))
-        session.retain(max_bytes=1000)
+        session.history.retain(max_bytes=1000)
         assert len(spoken(session)) < full / 5
         long_talk(session, 200)
         gists = [turn.text for turn in session.window.all_turns() if turn.is_gist]
@@ -291,11 +292,11 @@ def test_the_newest_words_stay_within_a_number_of_bytes() -> None:
     for number in range(10):
         session.add_user_turn(f"{number}" * 100)
     session.clear()
-    assert session.retain(max_bytes=300) == 7
+    assert session.history.retain(max_bytes=300) == 7
     assert [turn.text[0] for turn in session.log()] == [*("[" * 7), "7", "8", "9"]
-    assert session.retain(max_bytes=300) == 0
+    assert session.history.retain(max_bytes=300) == 0
     session.add_user_turn("x" * 500)
-    assert session.retain(max_bytes=10) == 3
+    assert session.history.retain(max_bytes=10) == 3
     assert said(session)[-1] == "x" * 500
 
 
@@ -307,9 +308,9 @@ def test_age_is_reckoned_by_the_sessions_clock() -> None:
     moment += timedelta(hours=36)
     session.add_user_turn("new")
     session.clear()
-    assert session.retain(days=2) == 0
-    assert session.retain(days=1e300) == session.retain(days=float("inf")) == 0  # before there were days
-    assert session.retain(days=1.4) == 1
+    assert session.history.retain(days=2) == 0
+    assert session.history.retain(days=1e300) == session.history.retain(days=float("inf")) == 0  # before there were days
+    assert session.history.retain(days=1.4) == 1
     assert said(session) == ["[expired]", "new"]
 
 
@@ -319,37 +320,37 @@ def test_limits_that_are_none_are_refused(limits: dict[str, Any]) -> None:
     session = spoken_twice()
     session.clear()
     with pytest.raises(InvalidOptionError):
-        session.retain(**limits)
+        session.history.retain(**limits)
     assert said(session)[0] == "the code is 7."
 
 
 def test_forks_keep_what_expired_elsewhere() -> None:
     """Retention is of one session; only forgetting reaches others."""
     session = spoken_twice()
-    fork = session.fork("other")
+    fork = session.history.fork("other")
     session.clear()
-    session.retain(days=0)
+    session.history.retain(days=0)
     assert (said(session)[0], said(fork)[0]) == ("[expired]", "the code is 7.")
 
 
 def test_what_expired_can_still_be_forgotten() -> None:
     """Gists in the view may quote it: then they lose it, too."""
     session = long_talk(session_of(400, clock=Ticking(), projector=ContextProjector(lambda turns, tokens: f"the code is {SECRET}")), 20)
-    session.retain(days=0)
+    session.history.retain(days=0)
     secret = session.log()[6].resource_id
     assert session.log()[6].text == "[expired]"
     assert SECRET in told(session)
-    assert session.forget(secret)
+    assert session.history.forget(secret)
     assert SECRET not in told(session)
 
 
 def test_a_journal_that_says_erased_of_words_is_refused() -> None:
     """Replaying believes nothing."""
     session = spoken_twice()
-    data = orjson.loads(session.to_json())
+    data = document(session)
     data["events"].append({"event": "EraseEvent", "state": "ACCUMULATING", "resource_ids": ["t1"], "why": "forgotten", "at": "2026-01-01T00:00:00+00:00"})  # fmt: skip
     with pytest.raises(InvalidDataError, match="has words still"):
-        ContextSession.from_json(orjson.dumps(data), counter=WORDS)
+        ContextSession.history.load(orjson.dumps(data), counter=WORDS)
 
 
 def test_tasks_forget_too() -> None:
@@ -357,10 +358,10 @@ def test_tasks_forget_too() -> None:
 
     async def live() -> None:
         session = spoken_twice()
-        assert await session.aforget("t1")
+        assert await session.history.aforget("t1")
         session.clear()
-        assert await session.aretain(days=0) == 1
-        assert isinstance(session.events()[-1], EraseEvent)
+        assert await session.history.aretain(days=0) == 1
+        assert isinstance(session.history.events()[-1], EraseEvent)
 
     asyncio.run(live())
 
@@ -370,7 +371,7 @@ def test_open_calls_survive_forgetting() -> None:
     session = session_of()
     session.add_user_turn("one")
     session.add_assistant_turn("I look", CALL)
-    session.forget("t2")
+    session.history.forget("t2")
     assert session.open_calls
     session.add_tool_turn("seen", tool_call_id="c1")
     assert session.messages()[1]["content"] == "[forgotten]"

@@ -150,6 +150,6 @@ def test_reading_changes_nothing() -> None:
     session = add_all(session_of(400), [*chat(7), *tool_atom("search", 30, 3)])
     before = whole(session)
     for _ in range(3):
-        _ = session.pressure, session.state, session.window, session.policy, session.output, session.log(), session.events()
+        _ = session.pressure, session.state, session.window, session.policy, session.output, session.log(), session.history.events()
         _ = session.messages(), session.messages("anthropic"), session.request("anthropic")
     assert whole(session) == before

@@ -10,9 +10,9 @@ import pytest
 
 from polycontext.linearity import InvalidDataError, ResourceClass
 from polycontext.polynomial import ContextSession, ContextState, Conversation, replay
-from polycontext.polynomial.journal.saved import SavedSession
+from polycontext.polynomial.journal.saved import read_document
 from polycontext.window import ContextWindow
-from tests.polynomial.conversations import WORDS, add_all, tool_atom, words
+from tests.polynomial.conversations import WORDS, add_all, document, tool_atom, words
 from tests.polynomial.session.faulty import Ticking, seeded
 
 BUDGET = 340
@@ -43,19 +43,19 @@ def honest() -> str:
     session.compress(0.1)
     session.clear()
     session.add_user_turn("anew")
-    return session.to_json()
+    return json.dumps(document(session))
 
 
 def loaded(data: Json) -> ContextSession:
     """Load a saved session."""
-    return ContextSession.from_json(json.dumps(data), counter=WORDS)
+    return ContextSession.history.load(json.dumps(data), counter=WORDS)
 
 
 def test_the_honest_journal_loads() -> None:
     """What the lies are told of is itself a journal that loads, and has every kind of event where the lies look for it."""
     data = json.loads(honest())
     session = loaded(data)
-    assert session.to_json() == honest()
+    assert json.dumps(document(session)) == honest()
     kinds = [event["event"] for event in data["events"]]
     assert [kinds[place] for place in (CALL, RESULT, COMPRESS, RECALL, PROMOTE, PRESSED, CLEAR)] == [
         "TurnEvent",
@@ -217,7 +217,7 @@ def test_an_impossible_journal_is_not_loaded(name: str) -> None:
     """Loading names the event by its number, and what is wrong with it."""
     text, number = lied(name)
     with pytest.raises(InvalidDataError) as refusal:
-        ContextSession.from_json(text, counter=WORDS)
+        ContextSession.history.load(text, counter=WORDS)
     assert refusal.value.path.partition("]")[0] == f"$.events[{number}"
     assert refusal.value.what
     assert refusal.value.legal
@@ -228,7 +228,7 @@ def test_an_impossible_journal_is_not_replayed(name: str) -> None:
     """Replaying refuses the same journals at the same events; up to there they replay."""
     text, number = lied(name)
     try:
-        events = SavedSession.from_text(text).events
+        _, events, _ = read_document(json.loads(text))
     except InvalidDataError as refusal:
         assert refusal.path.startswith(f"$.events[{number}]")
         return
@@ -262,5 +262,5 @@ def test_no_journal_is_replayed_halfway() -> None:
             assert refusal.path.startswith("$.events[")
             refused += 1
         else:
-            assert json.loads(session.to_json())["events"] == events
+            assert document(session)["events"] == events
     assert refused > 200

@@ -13,7 +13,7 @@ from polycontext.polynomial import ContextSession, ContextState, Conversation, r
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
-from tests.polynomial.conversations import WORDS, Engine, add_all, chat, session_moves, tool_atom, whole, with_engine
+from tests.polynomial.conversations import WORDS, Engine, add_all, chat, document, session_moves, text_of, tool_atom, whole, with_engine
 
 SPOKEN = ["compress", "recall", "promote", "clear", "signal"]
 ACTIONS = st.lists(st.tuples(st.integers(0, 40), st.sampled_from(SPOKEN), st.integers(0, 40)), max_size=8)
@@ -48,7 +48,7 @@ def attempt(session: ContextSession, what: str, number: int) -> None:
             case "clear":
                 session.clear()
             case _:
-                session.signal(Signals(progress=number / 40, looping=number % 2 == 0))
+                session.background.signal(Signals(progress=number / 40, looping=number % 2 == 0))
     except PolycontextError:
         return
 
@@ -62,8 +62,8 @@ def test_replaying_the_journal_gives_the_same_session(
     """The events alone lead to the session's state and window, without classifier, clock or summariser."""
     session = drive(with_engine(engine, ContextSession(max_tokens, counter=FAST, auto=auto)), moves, actions)
     empty = ContextWindow(max_tokens, counter=FAST, classifier=unasked)
-    assert replay(session.events(), Conversation(empty)) == session.conversation
-    assert session.revision == len(session.events())
+    assert replay(session.history.events(), Conversation(empty)) == session.conversation
+    assert session.history.revision == len(session.history.events())
 
 
 def unasked(*_: object) -> ResourceClass:
@@ -78,17 +78,23 @@ def test_every_accepted_input_is_one_event() -> None:
     session.recall(["t3"])
     session.promote("t4", ResourceClass.PRESERVED)
     session.clear()
-    names = [type(event).__name__ for event in session.events()]
+    names = [type(event).__name__ for event in session.history.events()]
     assert names == ["TurnEvent"] * 10 + ["CompressEvent", "RecallEvent", "PromoteEvent", "ClearEvent"]
-    assert [str(event.state) for event in session.events()[9:]] == ["ACCUMULATING", "COMPRESSED", "COMPRESSED", "COMPRESSED", "EMPTY"]
+    assert [str(event.state) for event in session.history.events()[9:]] == [
+        "ACCUMULATING",
+        "COMPRESSED",
+        "COMPRESSED",
+        "COMPRESSED",
+        "EMPTY",
+    ]
 
 
 def test_the_journal_handed_out_cannot_be_changed() -> None:
     """Readers get the events as a tuple of their own."""
     session = add_all(ContextSession(2000, counter=WORDS), chat(2))
-    events = session.events()
+    events = session.history.events()
     session.add_user_turn("more")
-    assert (len(events), session.revision) == (2, 3)
+    assert (len(events), session.history.revision) == (2, 3)
 
 
 # --- saved sessions -------------------------------------------------------------
@@ -118,7 +124,7 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
     session.compress(0.2)
     session.recall([session.log()[5].resource_id])
     session.promote(session.log()[6].resource_id, ResourceClass.PRESERVED, rationale="ann came back to it")
-    session.signal(Signals(progress=0.5, looping=True))
+    session.background.signal(Signals(progress=0.5, looping=True))
     return session
 
 
@@ -126,56 +132,56 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
 def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engine) -> None:
     """State, window, ledger, log, journal, revision and policy come back; from then on both do the same."""
     session = rich_session(engine)
-    restored = ContextSession.from_json(session.to_json(), threshold=session.policy.threshold)
+    restored = ContextSession.history.load(text_of(session), threshold=session.policy.threshold)
     assert whole(restored) == whole(session)
-    assert (restored.auto, restored.pressure) == (session.auto, session.pressure)
+    assert (restored.policy.auto, restored.pressure) == (session.policy.auto, session.pressure)
     assert restored.policy == session.policy
     assert restored.messages() == session.messages()
-    assert restored.to_json() == session.to_json()
-    revision = session.revision
+    assert text_of(restored) == text_of(session)
+    revision = session.history.revision
     for turn in chat(60, 30):
         moment = session.add(turn).window.extract()
         assert moment is not None
         restored.add(Turn(turn.role, turn.content, timestamp=moment.timestamp))
     assert (restored.window, restored.state, restored.log()) == (session.window, session.state, session.log())
-    assert sum(type(event).__name__ == "CompressEvent" for event in restored.events()[revision:]) > 0
+    assert sum(type(event).__name__ == "CompressEvent" for event in restored.history.events()[revision:]) > 0
 
 
 @given(session_moves(), ACTIONS)
 def test_any_session_survives_being_saved(moves: list[Move], actions: Actions) -> None:
     """Whatever was said and done, the saved session restores to the identical one; a counter of one's own is passed again."""
     session = drive(ContextSession(500, counter=FAST), moves, actions)
-    restored = ContextSession.from_json(session.to_json().encode(), counter=FAST)
+    restored = ContextSession.history.load(text_of(session).encode(), counter=FAST)
     assert whole(restored) == whole(session)
     assert restored.policy == session.policy
 
 
 def test_an_empty_session_survives_being_saved() -> None:
     """Saving before the first turn is no special case."""
-    restored = ContextSession.from_json(ContextSession(300).to_json())
-    assert (restored.state, restored.revision, restored.window.max_tokens) == (ContextState.EMPTY, 0, 300)
+    restored = ContextSession.history.load(text_of(ContextSession(300)))
+    assert (restored.state, restored.history.revision, restored.window.max_tokens) == (ContextState.EMPTY, 0, 300)
 
 
 def test_what_is_no_data_is_passed_again() -> None:
     """A counter of the caller's own cannot be saved: restoring without it is refused and says so. The marks are never saved."""
     given = FixedThreshold(0.9, 0.1)
-    saved = add_all(ContextSession(300, counter=WORDS, threshold=given), chat(2)).to_json()
-    with pytest.raises(InvalidDataError, match=r"\$\.counter.*pass counter="):
-        ContextSession.from_json(saved)
-    assert ContextSession.from_json(saved, counter=WORDS).policy.threshold == session_threshold() != given
-    assert ContextSession.from_json(saved, counter=WORDS, threshold=given).policy.threshold == given
+    saved = text_of(add_all(ContextSession(300, counter=WORDS, threshold=given), chat(2)))
+    with pytest.raises(InvalidDataError, match=r"settings\.counter.*pass counter="):
+        ContextSession.history.load(saved)
+    assert ContextSession.history.load(saved, counter=WORDS).policy.threshold == session_threshold() != given
+    assert ContextSession.history.load(saved, counter=WORDS, threshold=given).policy.threshold == given
 
 
 def test_a_session_saved_with_its_marks_loads_with_its_own() -> None:
     """Sessions were saved with them once: they load, and take the pair that a session has today."""
-    data = json.loads(ContextSession(300).to_json()) | {"threshold": {"kind": "fixed", "marks": {"base": 0.5, "low": 0.1}}}
-    assert ContextSession.from_json(json.dumps(data)).policy.threshold == session_threshold()
+    data = document(ContextSession(300)) | {"threshold": {"kind": "fixed", "marks": {"base": 0.5, "low": 0.1}}}
+    assert ContextSession.history.load(json.dumps(data)).policy.threshold == session_threshold()
 
 
 def faulty(path: str, value: Any) -> str:
     """Return a saved session in which one value is another."""
-    data = json.loads(add_all(ContextSession(300), chat(2)).to_json())
-    node = data
+    data = document(add_all(ContextSession(300), chat(2)))
+    node: Any = data
     *steps, last = path.split(".")
     for step in steps:
         node = node[int(step)] if step.isdigit() else node[step]
@@ -217,8 +223,8 @@ FAULTS = [
 def test_a_faulty_save_is_refused_and_the_place_named(path: str, value: Any, named: str) -> None:
     """Unknown versions, missing, surplus and wrong values are refused with the path of the fault."""
     with pytest.raises(InvalidDataError, match=named) as caught:
-        ContextSession.from_json(faulty(path, value))
-    assert caught.value.path.startswith("$")
+        ContextSession.history.load(faulty(path, value))
+    assert caught.value.path.startswith(("$", "settings"))
     assert caught.value.legal
 
 
@@ -226,15 +232,15 @@ def test_a_faulty_save_is_refused_and_the_place_named(path: str, value: Any, nam
 def test_what_is_no_saved_session_is_refused(text: str | bytes) -> None:
     """Anything but a saved session is refused with the same error."""
     with pytest.raises(InvalidDataError):
-        ContextSession.from_json(text)
+        ContextSession.history.load(text)
 
 
 def test_a_truncated_save_is_refused() -> None:
     """No prefix of a saved session is one."""
-    text = add_all(ContextSession(300, counter=TiktokenCounter()), chat(3, 5)).to_json()
+    text = text_of(add_all(ContextSession(300, counter=TiktokenCounter()), chat(3, 5)))
     for length in range(0, len(text), 7):
         with pytest.raises(InvalidDataError):
-            ContextSession.from_json(text[:length])
+            ContextSession.history.load(text[:length])
 
 
 JUNK: st.SearchStrategy[Any] = (
@@ -246,7 +252,7 @@ JUNK: st.SearchStrategy[Any] = (
 def test_any_damage_is_a_snapshot_error_or_harmless(data: st.DataObject) -> None:
     """Whatever single value is damaged: the save is refused with `InvalidDataError`, or is a session that reads and goes on."""
     session = ContextSession(400, counter=TiktokenCounter())
-    saved: Any = json.loads(add_all(session, [*chat(9, 20), *tool_atom("search", 9)]).to_json())
+    saved: Any = document(add_all(session, [*chat(9, 20), *tool_atom("search", 9)]))
     node: Any = saved
     step = data.draw(st.sampled_from(sorted(saved)))
     while isinstance(node[step], dict | list) and node[step] and data.draw(st.integers(0, 5)):
@@ -254,11 +260,11 @@ def test_any_damage_is_a_snapshot_error_or_harmless(data: st.DataObject) -> None
         step = data.draw(st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node))))
     node[step] = data.draw(JUNK)
     try:
-        restored = ContextSession.from_json(json.dumps(saved))
+        restored = ContextSession.history.load(json.dumps(saved))
     except InvalidDataError as error:
         assert error.path.startswith("$")
     else:
-        restored.to_json()
+        text_of(restored)
         assert len(restored.log()) <= len(session.log())
 
 
@@ -272,9 +278,9 @@ def test_a_promotion_of_schema_1_that_came_in_empty_stands_before_the_clear(engi
     session.add_assistant_turn("Done.")
     session.promote("t3", ResourceClass.PRESERVED, rationale="it is the receipt")
     session.clear()
-    data = json.loads(session.to_json())
+    data = document(session)
     *before, promotion, clearing = data["events"]
     old = {**data, "schema": 1, "engine": engine, "events": [*before, clearing, {**promotion, "state": "EMPTY"}]}
-    again = ContextSession.from_json(json.dumps(old), counter=FAST)
-    assert (again.events(), again.conversation) == (session.events(), session.conversation)
-    assert json.loads(again.to_json()) == data
+    again = ContextSession.history.load(json.dumps(old), counter=FAST)
+    assert (again.history.events(), again.conversation) == (session.history.events(), session.conversation)
+    assert document(again) == data

@@ -53,14 +53,14 @@ def test_each_command_happens_once_under_a_key(name: str, store: SessionStore) -
     if name == "recall":
         session.compress(0.1)
     act = COMMANDS[name]
-    assert not session.has_taken("k")
+    assert not session.history.has_taken("k")
     act(session, "k")
     conversation = session.conversation
     for again in (session, late, session_in(store)):
-        assert again.has_taken("k")
+        assert again.history.has_taken("k")
         act(again, "k")
         assert again.conversation == conversation
-    assert session.revision == len(store.load("s").events)
+    assert session.history.revision == len(store.load("s").events)
 
 
 def test_another_key_is_another_command(store: SessionStore) -> None:
@@ -141,7 +141,7 @@ def test_a_key_is_a_short_text(key: Any) -> None:
     session = ContextSession(400, counter=WORDS)
     with pytest.raises(InvalidOptionError, match="idempotency_key"):
         session.add_user_turn("one", idempotency_key=key)
-    assert session.revision == 0
+    assert session.history.revision == 0
 
 
 # --- a dead writer ---------------------------------------------------------------------------
@@ -172,10 +172,10 @@ def test_they_are_ended_with_a_marked_result(store: SessionStore) -> None:
     session = left_open(store, results=1)
     with pytest.raises(OrderError):
         session.add_user_turn("are you there?")
-    before = session.revision
+    before = session.history.revision
     output = session.close_open_calls(" the process was stopped ")
     assert output.repaired == ("t4", "t5")
-    assert session.revision == before + 2
+    assert session.history.revision == before + 2
     assert [turn.text for turn in session.log()[3:]] == ["[no result: the process was stopped]"] * 2
     assert [turn.metadata["repaired"] for turn in session.log()[3:]] == [True, True]
     session.add_user_turn("are you there?")
@@ -187,10 +187,10 @@ def test_ending_calls_twice_is_ending_them_once(store: SessionStore) -> None:
     """Without open calls nothing happens, and the task's twin does the same."""
     session = left_open(store)
     asyncio.run(session.aclose_open_calls("gone", idempotency_key="k"))
-    revision = session.revision
+    revision = session.history.revision
     assert session.close_open_calls("gone").repaired == ()
     assert session.close_open_calls("gone", idempotency_key="k").repaired == ()
-    assert session.revision == revision == 5
+    assert session.history.revision == revision == 5
 
 
 def test_a_conversation_under_pressure_is_not_blocked(store: SessionStore) -> None:
@@ -227,7 +227,7 @@ def test_a_word_that_no_write_knows_is_refused() -> None:
         session.clear(expected_revison=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     with pytest.raises(TypeError, match="key"):
         session.promote("t1", "PRESERVED", key="k")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    assert session.revision == 1
+    assert session.history.revision == 1
 
 
 class Least:
@@ -254,7 +254,7 @@ def test_a_store_of_two_methods_keeps_a_session_and_says_what_it_cannot() -> Non
             session.clear(idempotency_key="k")
         with pytest.raises(InvalidOptionError, match="keeps no keys"):
             asyncio.run(session.aclear(idempotency_key="k"))
-        assert len(store.events) == session.revision == 1
-    for act in (lambda: ContextSession.list_sessions(store), lambda: ContextSession.delete(store, "s")):
+        assert len(store.events) == session.history.revision == 1
+    for act in (lambda: ContextSession.history.list_sessions(store), lambda: ContextSession.history.delete(store, "s")):
         with pytest.raises(InvalidOptionError, match="a store with `"):
             act()

@@ -41,9 +41,9 @@ def test_the_journal_behind_any_revision_ends_where_the_session_does() -> None:
     store.fault = "after"
     with pytest.raises(OSError, match="the answer is lost"):
         session.extend([{"role": role, "content": role} for role in ("user", "assistant", "user")])
-    assert [len(session.events(after)) for after in range(5)] == [1, 0, 0, 0, 0]
+    assert [len(session.history.events(after)) for after in range(5)] == [1, 0, 0, 0, 0]
     session.add_user_turn("four")
-    assert [len(session.events(after)) for after in range(6)] == [5, 4, 3, 2, 1, 0]
+    assert [len(session.history.events(after)) for after in range(6)] == [5, 4, 3, 2, 1, 0]
 
 
 NAMES = st.integers(1, 40).map("t{}".format) | st.sampled_from(["g3", "t01", "t", "x9", "t99999999999999", "t-1", "ctx-7"])

@@ -13,6 +13,7 @@ from polycontext.polynomial import ContextState
 from polycontext.pressure import ContextProjector
 from polycontext.window import ToolCall
 from polycontext.window.opening import OPENING
+from tests.polynomial.conversations import text_of
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 GREETED: list[dict[str, Any]] = [
@@ -36,9 +37,9 @@ def test_the_call_that_compressed_says_so() -> None:
     told.add_user_turn("Paint the house.")
     reports = []
     for number in range(30):
-        epoch = told.epoch.number
+        epoch = told.window.epoch.number
         output = told.add_assistant_turn(f"Wall {number} got the colour shade-{number}, two coats of it, and dries until tomorrow.")
-        assert (output.compression is not None) == (told.epoch.number > epoch) == output.compressed
+        assert (output.compression is not None) == (told.window.epoch.number > epoch) == output.compressed
         reports += [output.compression] if output.compression else []
     assert reports
     assert all(report.gisted and report.tokens_after < report.tokens_before for report in reports)
@@ -116,7 +117,7 @@ def session_at(told: ContextSession, revision: int) -> ContextSession:
     from polycontext.polynomial.stores.in_memory import InMemoryStore  # noqa: PLC0415
 
     store = InMemoryStore()
-    store.append("session", 0, told.events()[:revision], {})
+    store.append("session", 0, told.history.events()[:revision], {})
     return ContextSession(600, counter=FAST, store=store)
 
 
@@ -124,21 +125,21 @@ def test_replay_knows_who_why_and_when() -> None:
     """The ledger of a session that was loaded is the one that was saved, promotions included."""
     told = session()
     told.promote(told.window.all_turns()[-1].resource_id, "preserved", rationale="asked for")
-    again = ContextSession.from_json(told.to_json(), counter=FAST)
+    again = ContextSession.history.load(text_of(told), counter=FAST)
     assert again.window.linearity == told.window.linearity
 
 
 def test_search_finds_what_is_not_in_the_view() -> None:
     """The best turn comes first; its id brings it back."""
     told = session()
-    found = told.search("Which wall got shade-37?")
+    found = told.history.search("Which wall got shade-37?")
     assert found[0].snippet.startswith("Wall 1 got")
-    assert len(told.search("coats", limit=3)) == 3
-    assert told.search("zebra") == told.search("") == ()
+    assert len(told.history.search("coats", limit=3)) == 3
+    assert told.history.search("zebra") == told.history.search("") == ()
     roomy = ContextSession(100_000, counter=FAST)
     roomy.extend(told.log())
     roomy.compress(0.002)
-    roomy.recall(roomy.search("shade-37")[0].resource_id)
+    roomy.recall(roomy.history.search("shade-37")[0].resource_id)
     assert any("shade-37" in turn.text and not turn.is_gist for turn in roomy.window.all_turns())
 
 
@@ -148,7 +149,7 @@ def test_calls_are_searched_too() -> None:
     told.add_user_turn("Look.")
     told.add_assistant_turn(None, [ToolCall("c1", "read_file", '{"path": "src/paint.py"}')])
     told.add_tool_turn("red", tool_call_id="c1")
-    assert [found.snippet.split()[0] for found in told.search("src/paint.py")] == ["read_file"]
+    assert [found.snippet.split()[0] for found in told.history.search("src/paint.py")] == ["read_file"]
 
 
 @pytest.mark.parametrize("provider", ["auto", "openai", "anthropic"])

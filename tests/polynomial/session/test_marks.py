@@ -30,7 +30,7 @@ def test_a_large_system_prompt_takes_its_room_and_no_more() -> None:
         text = " ".join(turn.text for turn in session.window.all_turns())
         free = 1 - session.policy.projector.floor(session.window) / ROOM
         kept.append(sum(code in text for code in CODES) / free)
-        often.append(session.epoch.number * free)
+        often.append(session.window.epoch.number * free)
     assert all(later > 0.8 * before for before, later in pairwise(kept))
     assert all(later < 1.25 * before for before, later in pairwise(often))
 
@@ -49,10 +49,10 @@ def test_a_compression_by_hand_makes_room_below_the_marks() -> None:
     for number in range(32):
         session.add_user_turn(f"Where is tin {number}? " + "It was on the shelf. " * 4)
         session.add_assistant_turn(f"Tin {number} is on shelf {number * 7}.")
-    assert session.epoch.number == 1
+    assert session.window.epoch.number == 1
     before = session.window.tokens
     assert 0.5 < before / 2_000 < session.policy.threshold.low
-    assert session.plan().lowered
+    assert session.background.plan().lowered
     assert session.compress().compressed
     floor = session.policy.projector.floor(session.window)
     assert session.window.tokens <= floor + 0.4 * (2_000 - floor) + (session.window.all_turns()[-1].tokens or 0)

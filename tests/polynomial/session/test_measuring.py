@@ -22,7 +22,7 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.polynomial.stores.session_store import Stored
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, ToolCall
-from tests.polynomial.conversations import WORDS, words
+from tests.polynomial.conversations import WORDS, text_of, words
 
 ROOM = 6_000
 
@@ -61,7 +61,7 @@ def test_no_request_is_over_the_budget_as_the_provider_counts(factor: float, bes
         counted = asked(session)
         real = round(factor * counted) + besides
         assert real <= ROOM + 2 or not sure
-        session.reported(chat(real))
+        session.usage.reported(chat(real))
         sure = sure or counted >= TELLING
         session.add_assistant_turn(words(length, f"a{number}."))
 
@@ -72,7 +72,7 @@ def test_what_is_reported_as_it_was_counted_leaves_the_room_as_it_is() -> None:
     for number in range(30):
         told(session, 100)
         before = [turn.tokens for turn in session.window.all_turns()]
-        measured = session.reported(chat(asked(session)))
+        measured = session.usage.reported(chat(asked(session)))
         assert measured is not None
         assert (measured.factor, measured.besides) == (1.0, 0)
         assert session.window.max_tokens >= ROOM - ROOM // 128
@@ -85,7 +85,7 @@ def test_a_gauge_and_its_trigger_agree() -> None:
     session = told(ContextSession(ROOM, counter=WORDS, threshold=AdaptiveThreshold()), 2_000)
     assert session.pressure < 0.4
     states = [session.state]
-    session.reported(chat(2 * asked(session)))
+    session.usage.reported(chat(2 * asked(session)))
     assert session.window.max_tokens < 3_100
     assert session.pressure == session.window.total_tokens / session.window.max_tokens > 0.6
     with pytest.raises(ContextOverflowError):
@@ -99,16 +99,16 @@ def test_what_stands_beside_the_turns_is_taken_off_once() -> None:
     tools = [{"type": "function", "function": {"name": "look", "description": words(400)}}]
     knowing = told(ContextSession(ROOM, counter=WORDS, tools=tools), 1_200)
     tool_tokens = ROOM - knowing.window.max_tokens
-    measured = knowing.reported(chat(asked(knowing) + tool_tokens))
+    measured = knowing.usage.reported(chat(asked(knowing) + tool_tokens))
     knowing.add_assistant_turn("So.")
     told(knowing, 300)
-    measured = knowing.reported(chat(asked(knowing) + tool_tokens))
+    measured = knowing.usage.reported(chat(asked(knowing) + tool_tokens))
     assert measured is not None
     unknowing = told(ContextSession(ROOM, counter=WORDS), 1_200)
-    unknowing.reported(chat(asked(unknowing) + tool_tokens))
+    unknowing.usage.reported(chat(asked(unknowing) + tool_tokens))
     unknowing.add_assistant_turn("So.")
     told(unknowing, 300)
-    unknowing.reported(chat(asked(unknowing) + tool_tokens))
+    unknowing.usage.reported(chat(asked(unknowing) + tool_tokens))
     assert abs(knowing.window.max_tokens - unknowing.window.max_tokens) <= 2 * (ROOM // 128)
     assert ROOM - 3 * tool_tokens < knowing.window.max_tokens < ROOM - tool_tokens // 2
 
@@ -117,11 +117,11 @@ def test_one_odd_report_moves_little() -> None:
     """A report of another request (a summariser's, say) leaves what is known of how the model counts."""
     session = ContextSession(ROOM, counter=WORDS)
     for _ in range(8):
-        session.reported(chat(round(1.5 * asked(told(session, 150)))))
+        session.usage.reported(chat(round(1.5 * asked(told(session, 150)))))
         session.add_assistant_turn("Yes.")
-    before = session.reported(chat(round(1.5 * asked(told(session, 10)))))
+    before = session.usage.reported(chat(round(1.5 * asked(told(session, 10)))))
     session.add_assistant_turn("Yes.")
-    odd = session.reported(chat(40))
+    odd = session.usage.reported(chat(40))
     assert before is not None
     assert odd is not None
     assert abs(odd.factor - before.factor) < 0.2
@@ -131,14 +131,14 @@ def test_one_odd_report_moves_little() -> None:
 def test_each_model_counts_for_itself() -> None:
     """A conversation that changes its model goes by what the new one reports, and still knows the old one."""
     session = told(ContextSession(ROOM, counter=WORDS), 1_200)
-    dear = session.reported({"model": "dear", "usage": chat(2 * asked(session))})
-    cheap = session.reported(chat(asked(session)), model="cheap")
+    dear = session.usage.reported({"model": "dear", "usage": chat(2 * asked(session))})
+    cheap = session.usage.reported(chat(asked(session)), model="cheap")
     assert dear is not None
     assert cheap is not None
     assert (dear.model, cheap.model, cheap.factor) == ("dear", "cheap", 1.0)
     assert dear.room < cheap.room
     session.add_assistant_turn("Yes.")
-    again = session.reported({"model": "dear", "usage": chat(2 * asked(told(session, 20)))})
+    again = session.usage.reported({"model": "dear", "usage": chat(2 * asked(told(session, 20)))})
     assert again is not None
     assert again.factor == pytest.approx(dear.factor, rel=0.02)
 
@@ -147,16 +147,16 @@ def test_what_cannot_be_is_refused_and_changes_nothing() -> None:
     """Nothing handed out, no usage, or nothing left for the turns: a typed error, the room as before."""
     session = ContextSession(ROOM, counter=WORDS)
     with pytest.raises(InvalidOptionError, match=r"messages\(\) or request\(\)"):
-        session.reported(chat(5))
+        session.usage.reported(chat(5))
     asked(told(session, 10))
     before = session.window.max_tokens
     for wrong in (None, 5, {}, {"usage": None}, {"prompt_tokens": 0}, {"prompt_tokens": True}, {"input_tokens": "7"}, {"input_tokens": -1}):
         with pytest.raises(InvalidDataError):
-            session.reported(wrong)
+            session.usage.reported(wrong)
     with pytest.raises(ContextOverflowError, match="what was sent beside the turns"):
-        session.reported(chat(ROOM))
+        session.usage.reported(chat(ROOM))
     assert session.window.max_tokens == before
-    assert session.reported(chat(20)) is not None
+    assert session.usage.reported(chat(20)) is not None
 
 
 # --- nothing else changes --------------------------------------------------------------
@@ -167,7 +167,7 @@ def driven(session: ContextSession, *, factor: float) -> ContextSession:
     dice = random.Random(3)  # noqa: S311 - nothing here is a secret
     for number in range(120):
         session.add_user_turn(f"{number}: " + words(dice.randrange(1, 120), f"w{number}."))
-        session.reported(chat(round(factor * asked(session)) + 100))
+        session.usage.reported(chat(round(factor * asked(session)) + 100))
         session.add_assistant_turn(words(dice.randrange(1, 60)))
     return session
 
@@ -176,10 +176,10 @@ def test_a_journal_knows_nothing_of_what_was_reported() -> None:
     """Replaying gives the same conversation in the room that was asked for; a saved session has that room, too."""
     session = driven(ContextSession(ROOM, counter=FAST), factor=1.4)
     assert session.window.max_tokens < ROOM
-    assert session.epoch.number > 2
-    again = replay(session.events(), session.conversation.__class__(ContextWindow(ROOM, counter=FAST)))
+    assert session.window.epoch.number > 2
+    again = replay(session.history.events(), session.conversation.__class__(ContextWindow(ROOM, counter=FAST)))
     assert again.with_room(session.window.max_tokens) == session.conversation
-    loaded = ContextSession.from_json(session.to_json(), counter=FAST)
+    loaded = ContextSession.history.load(text_of(session), counter=FAST)
     assert loaded.window.max_tokens == ROOM
     assert loaded.conversation.with_room(session.window.max_tokens) == session.conversation
 
@@ -195,7 +195,7 @@ def test_the_live_machine_follows_into_another_room(caplog: pytest.LogCaptureFix
     session = driven(ContextSession(ROOM, counter=FAST, listeners=[Listener()]), factor=1.7)
     assert session.machine.window.has_contents_of(session.window)
     assert session.machine.context_state is session.state
-    assert len(heard) == session.revision
+    assert len(heard) == session.history.revision
     assert not caplog.records
 
 
@@ -204,17 +204,17 @@ def test_going_back_keeps_the_room_that_was_measured(tmp_path: Any) -> None:
     with ContextSession.open(tmp_path / "s.db", max_tokens=ROOM, counter=FAST) as session:
         driven(session, factor=1.5)
         room = session.window.max_tokens
-        session.rewind(20)
+        session.history.rewind(20)
         assert session.window.max_tokens == room
-        session.rewind(0)
+        session.history.rewind(0)
         assert session.window.max_tokens == room
-        with session.fork("other") as fork:
+        with session.history.fork("other") as fork:
             assert fork.window.max_tokens == room
         session.add_user_turn("Once more.")
         assert session.window.max_tokens == room
     with ContextSession.open(tmp_path / "s.db", max_tokens=ROOM, counter=FAST) as session:
         assert session.window.max_tokens == ROOM
-        session.reported(chat(3 * asked(session) + 900))
+        session.usage.reported(chat(3 * asked(session) + 900))
         assert session.window.max_tokens < ROOM
 
 
@@ -224,7 +224,7 @@ def test_a_report_in_the_middle_of_a_summary_loses_nothing() -> None:
 
     def summarise(turns: Any, max_tokens: int) -> str:
         if len(reports) < 3:
-            reports.append(session.reported(chat(asked_tokens * (2 + len(reports)) // 2)))
+            reports.append(session.usage.reported(chat(asked_tokens * (2 + len(reports)) // 2)))
         return "They talked."
 
     from polycontext.pressure import ContextProjector  # noqa: PLC0415 - beside its only use
@@ -274,7 +274,7 @@ def test_a_report_in_the_middle_of_a_write_loses_nothing() -> None:
         store.may_return.clear()
         writing = asyncio.create_task(session.aadd_assistant_turn("Yes."))
         await store.stored.wait()
-        session.reported(usage)
+        session.usage.reported(usage)
         store.may_return.set()
         output = await writing
         assert output.window.last == len(session.window) == len(session.log()) == 2
@@ -293,11 +293,11 @@ def test_a_plan_lands_in_another_room() -> None:
     for number in range(8):
         told(session, 200).add_assistant_turn(words(200, f"a{number}."))
     told(session, 50)
-    fulfilment = session.fulfil(session.plan(0.3), lambda turns, max_tokens: "They talked of words.")
-    session.reported(chat(round(1.1 * asked(session))))
+    fulfilment = session.background.fulfil(session.background.plan(0.3), lambda turns, max_tokens: "They talked of words.")
+    session.usage.reported(chat(round(1.1 * asked(session))))
     assert session.window.max_tokens < ROOM
     session.add_assistant_turn("Yes.")
-    output = session.commit(fulfilment)
+    output = session.background.commit(fulfilment)
     assert output.compression is not None
     assert "They talked of words." in str(session.messages())
 
@@ -308,7 +308,7 @@ def test_an_open_call_is_no_request() -> None:
     counted = asked(session)
     session.add_assistant_turn(words(500), [ToolCall("c1", "look", "{}")])
     session.messages(allow_open=True)
-    measured = session.reported(chat(counted))
+    measured = session.usage.reported(chat(counted))
     assert measured is not None
     assert measured.counted == counted
 
@@ -347,7 +347,7 @@ def test_a_request_that_was_summed_up_teaches_nothing() -> None:
     """The room stays, and None says so."""
     session = told(ContextSession(ROOM, counter=WORDS), 100)
     asked(session)
-    assert session.reported({"input_tokens": 30, "iterations": COMPACTED}) is None
+    assert session.usage.reported({"input_tokens": 30, "iterations": COMPACTED}) is None
     assert session.window.max_tokens == ROOM
 
 
@@ -363,12 +363,12 @@ def test_the_objects_of_the_sdks_are_taken_as_they_are() -> None:
         anthropic.Anthropic(api_key="none", base_url=server.url) as two,
     ):
         answer: Any = one.chat.completions.create(model="gpt-5.6", messages=session.messages("openai"))  # type: ignore[arg-type]
-        seen = [session.reported(answer), session.reported(answer.usage, model="gpt-5.6")]
+        seen = [session.usage.reported(answer), session.usage.reported(answer.usage, model="gpt-5.6")]
         answer = one.responses.create(model="gpt-5.6", input=session.messages("openai-responses"))  # type: ignore[arg-type]
-        seen += [session.reported(answer), session.reported(answer.usage, model="gpt-5.6")]
+        seen += [session.usage.reported(answer), session.usage.reported(answer.usage, model="gpt-5.6")]
         request = session.request("anthropic")
         answer = two.messages.create(model="claude-sonnet-5", max_tokens=50, system=request.system, messages=request.messages)  # type: ignore[arg-type]
-        seen += [session.reported(answer), session.reported(answer.usage, model="claude-sonnet-5")]
+        seen += [session.usage.reported(answer), session.usage.reported(answer.usage, model="claude-sonnet-5")]
     assert [each.model for each in seen if each] == ["gpt-5.6"] * 4 + ["claude-sonnet-5"] * 2
     for each in seen:
         assert each is not None
@@ -397,7 +397,7 @@ def test_a_provider_that_counts_otherwise_refuses_nothing() -> None:
                 session.add_assistant_turn("I have noted it.")
                 continue
             if reports:
-                session.reported(answer)
+                session.usage.reported(answer)
             session.add_message(answer["choices"][0]["message"])
         assert session.window.class_of(session.window.all_turns()[0]) is ResourceClass.PRESERVED
         return refused

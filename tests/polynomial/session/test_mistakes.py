@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "a user who says a number": (InvalidTurnError, "int is not text", lambda s: s.add_user_turn(5)),  # type: ignore[arg-type]
     "a result for no call": (OrderError, "not open", lambda s: s.add_tool_turn("x", tool_call_id="zz")),
     "a result for nobody": (InvalidTurnError, "tool_call_id", lambda s: s.add_tool_turn("x", tool_call_id=any_)),
-    "oversize by another word": (InvalidOptionError, "'truncate'", lambda s: s.add_user_turn("x", oversize="cut")),
+    "oversize by another word": (InvalidOptionError, "'truncate'", lambda s: s.add_user_turn("x", oversize="cut")),  # type: ignore[arg-type]
     "a class that is none": (UnknownNameError, "PRESERVED", lambda s: s.add_user_turn("x", resource_class="IMPORTANT")),
     "recalling None": (InvalidOptionError, "resource_ids", lambda s: s.recall(any_)),
     "recalling a stranger": (UnknownResourceError, "t99", lambda s: s.recall(["t99"])),
@@ -91,7 +91,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "promoting a list": (InvalidOptionError, "resource_id", lambda s: s.promote(["t2"], "preserved")),  # type: ignore[arg-type]
     "a reason that is a number": (InvalidOptionError, "rationale = 5", lambda s: s.promote("t2", "preserved", rationale=5)),  # type: ignore[arg-type]
     "pinning None": (InvalidOptionError, "resource_id", lambda s: s.pin(any_)),
-    "a revision as a text": (InvalidOptionError, "session.revision", lambda s: s.clear(expected_revision="1")),  # type: ignore[arg-type]
+    "a revision as a text": (InvalidOptionError, "session.history.revision", lambda s: s.clear(expected_revision="1")),  # type: ignore[arg-type]
     "seeking nothing": (PositionError, "None is outside", lambda s: s.window.seek(any_)),
     "seeking True": (PositionError, "True is outside", lambda s: s.window.seek(True)),
     "a prompt of a number": (InvalidOptionError, "eigenvectors = 7", lambda s: s.build_prompt(eigenvectors=7)),  # type: ignore[arg-type]
@@ -119,8 +119,8 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "projecting into nothing said": (InvalidOptionError, "max_tokens", lambda _: project(ONE)),
     "another provider's list": (InvalidMessagesError, "anthropic", lambda s: s.extend(ANTHROPIC, "openai")),
     "another provider's list, projected": (InvalidMessagesError, "anthropic", lambda _: project(ANTHROPIC, 1000, provider="openai")),
-    "saved text that is none": (InvalidDataError, "schema", lambda _: ContextSession.from_json("{}")),
-    "nothing saved": (InvalidDataError, "JSON", lambda _: ContextSession.from_json(any_)),
+    "saved text that is none": (InvalidDataError, "schema", lambda _: ContextSession.history.load("{}")),
+    "nothing saved": (InvalidDataError, "JSON", lambda _: ContextSession.history.load(any_)),
     "projecting nothing": (InvalidMessagesError, "list", lambda _: project(any_, 100)),
     "projecting a text": (InvalidMessagesError, "list", lambda _: project("hi", 100)),  # type: ignore[arg-type]
     "projecting into a text": (InvalidOptionError, "max_tokens", lambda _: project(ONE, "100")),
@@ -129,9 +129,9 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "projecting with a negative reserve": (InvalidOptionError, "reserve", lambda _: project(ONE, 100, reserve=-1)),
     "projecting with tools as a text": (InvalidOptionError, "tools", lambda _: project(ONE, 100, tools="find")),  # type: ignore[arg-type]
     "counting characters": (InvalidOptionError, "counter", lambda _: project(ONE, 100, counter=len)),  # type: ignore[arg-type]
-    "a number for signals": (InvalidOptionError, "Signals", lambda s: s.signal(0.5)),  # type: ignore[arg-type]
-    "searching for a number": (InvalidOptionError, "text", lambda s: s.search(5)),  # type: ignore[arg-type]
-    "at most no turns": (InvalidOptionError, "limit", lambda s: s.search("x", 0)),
+    "a number for signals": (InvalidOptionError, "Signals", lambda s: s.background.signal(0.5)),  # type: ignore[arg-type]
+    "searching for a number": (InvalidOptionError, "text", lambda s: s.history.search(5)),  # type: ignore[arg-type]
+    "at most no turns": (InvalidOptionError, "limit", lambda s: s.history.search("x", 0)),
     "a window of a text": (InvalidOptionError, "max_tokens", lambda _: ContextWindow("5")),  # type: ignore[arg-type]
     "greeting first": (IllegalDirectionError, "from_messages", lambda _: ContextSession(counter=FAST).add_assistant_turn("Hello!")),
 }

@@ -11,7 +11,7 @@ from polycontext.window import EstimatingCounter, TiktokenCounter
 from polycontext.window import model_profiles as module
 from polycontext.window.model_profiles import ModelProfile, find_model, register_model
 from polycontext.window.providers import Provider, check
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, text_of
 
 MINE = ModelProfile("mine", "anthropic", window=1_000, output=200, factor=2.0)
 
@@ -33,7 +33,7 @@ def talk(session: ContextSession) -> ContextSession:
 def test_a_session_is_made_of_a_models_name() -> None:
     """Its window is the model's without the longest reply, its counter the model's, its requests the provider's."""
     session = talk(ContextSession("claude-sonnet-4-5"))
-    assert (session.window.max_tokens, session.provider) == (200_000 - 64_000, Provider.ANTHROPIC)
+    assert (session.window.max_tokens, session.usage.provider) == (200_000 - 64_000, Provider.ANTHROPIC)
     assert session.window.counter == find_model("claude-sonnet-4-5").counter()
     assert session.request() == session.request("anthropic")
     assert session.request().system == ({"type": "text", "text": "Be brief."},)
@@ -53,7 +53,7 @@ def test_a_session_is_made_of_a_models_name() -> None:
 def test_what_is_said_goes_before_the_profile(options: dict[str, Any], room: int, provider: str) -> None:
     """Window, reserve and provider may each be said."""
     session = ContextSession("claude-sonnet-4-5", **options)
-    assert (session.window.max_tokens, session.provider) == (room, provider)
+    assert (session.window.max_tokens, session.usage.provider) == (room, provider)
 
 
 def test_a_counter_of_ones_own_goes_before_the_profiles() -> None:
@@ -65,7 +65,7 @@ def test_a_counter_of_ones_own_goes_before_the_profiles() -> None:
 def test_without_a_model_nothing_changes() -> None:
     """A number, first or by name, is the window; without any it is 8000; OpenAI's counting and format."""
     for session, room in ((ContextSession(500), 500), (ContextSession(max_tokens=500), 500), (ContextSession(), 8_000)):
-        assert (session.window.max_tokens, session.provider) == (room, Provider.OPENAI)
+        assert (session.window.max_tokens, session.usage.provider) == (room, Provider.OPENAI)
         assert session.window.counter == TiktokenCounter()
     assert talk(ContextSession(500, provider="anthropic")).request().system
 
@@ -73,42 +73,42 @@ def test_without_a_model_nothing_changes() -> None:
 def test_a_profile_of_ones_own_makes_a_session(registered: ModelProfile) -> None:
     """By its name or itself, with all that it says."""
     for session in (ContextSession("mine"), ContextSession(registered), ContextSession.from_messages([], "mine")):
-        assert (session.window.max_tokens, session.provider) == (800, Provider.ANTHROPIC)
+        assert (session.window.max_tokens, session.usage.provider) == (800, Provider.ANTHROPIC)
         assert session.window.counter.count("hello there") == 2 * TiktokenCounter().count("hello there")
 
 
 def test_a_session_of_a_model_is_saved_and_goes_on(registered: ModelProfile) -> None:
     """Loaded, it is the same session for the same model."""
     session = talk(ContextSession("mine", provider="openai-responses"))
-    restored = ContextSession.from_json(session.to_json())
+    restored = ContextSession.history.load(text_of(session))
     assert restored.conversation == session.conversation
-    assert (restored.provider, restored.window.counter) == (Provider.RESPONSES, session.window.counter)
-    assert restored.to_json() == session.to_json()
+    assert (restored.usage.provider, restored.window.counter) == (Provider.RESPONSES, session.window.counter)
+    assert text_of(restored) == text_of(session)
 
 
 def test_a_saved_session_of_a_model_that_is_not_known_says_so(registered: ModelProfile, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a profile was not registered, its name and both ways out are told; with a counter it loads."""
-    text = talk(ContextSession("mine")).to_json()
+    text = text_of(talk(ContextSession("mine")))
     monkeypatch.setattr(module, "_REGISTERED", {})
-    with pytest.raises(InvalidDataError, match=r"\$\.counter: unknown model 'mine'.*register_model"):
-        ContextSession.from_json(text)
-    assert ContextSession.from_json(text, counter=EstimatingCounter()).provider == Provider.ANTHROPIC
+    with pytest.raises(InvalidDataError, match=r"settings\.counter: unknown model 'mine'.*register_model"):
+        ContextSession.history.load(text)
+    assert ContextSession.history.load(text, counter=EstimatingCounter()).usage.provider == Provider.ANTHROPIC
 
 
 def test_a_calibrated_counter_is_the_callers_own(registered: ModelProfile) -> None:
     """What was learnt of usage is no data of the profile: it is passed again."""
     counter = registered.counter().calibrate(120, 100)
-    text = talk(ContextSession("mine", counter=counter)).to_json()
+    text = text_of(talk(ContextSession("mine", counter=counter)))
     with pytest.raises(InvalidDataError, match="counter of the caller's own"):
-        ContextSession.from_json(text)
+        ContextSession.history.load(text)
 
 
 @pytest.mark.parametrize("text", ['"provider":"gemini"', '"provider":5'])
 def test_a_saved_provider_that_is_none_is_refused(text: str) -> None:
     """By the path of it, or as what makes no session."""
-    saved = talk(ContextSession()).to_json().replace('"provider":"openai"', text)
+    saved = text_of(talk(ContextSession())).replace('"provider":"openai"', text)
     with pytest.raises(InvalidDataError, match="provider"):
-        ContextSession.from_json(saved)
+        ContextSession.history.load(saved)
 
 
 def test_a_copy_keeps_its_provider() -> None:

@@ -21,7 +21,7 @@ from polycontext.pressure import CompressionResult, ContextProjector, Edit, Fulf
 from polycontext.window import ContextWindow, OrderError, Role, Splice, Turn
 from polycontext.window import sources as room
 from polycontext.window.sources import Sources
-from tests.polynomial.conversations import session_moves
+from tests.polynomial.conversations import document, session_moves, text_of
 
 
 def grown(turns: int, max_tokens: int = 400, **options: Any) -> ContextSession:
@@ -38,20 +38,20 @@ def grown(turns: int, max_tokens: int = 400, **options: Any) -> ContextSession:
 
 def gists(session: ContextSession) -> list[Turn]:
     """Return every gist that a compression of the session made."""
-    edits = [event.edit for event in session.events() if isinstance(event, CompressEvent)]
+    edits = [event.edit for event in session.history.events() if isinstance(event, CompressEvent)]
     return [turn for edit in edits for splice in edit.splices for turn in splice.turns]
 
 
 def written(session: ContextSession) -> list[list[Any]]:
     """Return the sources of every gist as they are saved."""
-    events = json.loads(session.to_json())["events"]
+    events = document(session)["events"]
     edits = [event["edit"] for event in events if event["event"] == "CompressEvent"]
     return [turn["sources"] for edit in edits for splice in edit.get("splices", []) for turn in splice.get("turns", [])]
 
 
 def changed(session: ContextSession, number: int, sources: Any) -> str:
     """Return the saved session with other sources of its gist number `number`."""
-    data = json.loads(session.to_json())
+    data = document(session)
     edits = [event["edit"] for event in data["events"] if event["event"] == "CompressEvent"]
     [turn for edit in edits for splice in edit.get("splices", []) for turn in splice.get("turns", [])][number]["sources"] = sources
     return json.dumps(data)
@@ -60,15 +60,15 @@ def changed(session: ContextSession, number: int, sources: Any) -> str:
 def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
     """Conversation, journal and text are the same; both go on the same, and what they write then is the same."""
     session = grown(300)
-    text = session.to_json()
+    text = text_of(session)
     assert any(len(gist.sources) > 100 for gist in gists(session))
-    loaded = ContextSession.from_json(text, counter=FAST)
+    loaded = ContextSession.history.load(text, counter=FAST)
     assert loaded.conversation == session.conversation
-    assert loaded.events() == session.events()
+    assert loaded.history.events() == session.history.events()
     assert gists(loaded) == [evolve(gist, sources=tuple(gist.sources)) for gist in gists(session)]
-    assert loaded.to_json() == text
-    again = ContextSession.from_json(text, counter=FAST)
-    assert replay(loaded.events(), Conversation(ContextWindow(400, counter=FAST))) == session.conversation
+    assert text_of(loaded) == text
+    again = ContextSession.history.load(text, counter=FAST)
+    assert replay(loaded.history.events(), Conversation(ContextWindow(400, counter=FAST))) == session.conversation
     for number in range(80):
         for each in (session, again):
             (each.add_assistant_turn if number % 2 == 0 else each.add_user_turn)(f"Crate {number} left with the tide.")
@@ -98,9 +98,9 @@ def test_a_compression_lists_no_ids_again(monkeypatch: pytest.MonkeyPatch) -> No
 
     before = session.conversation
     monkeypatch.setattr(room, "_marked", watched)
-    while sum(isinstance(event, CompressEvent) for event in session.events(before.revision)) < 10:
+    while sum(isinstance(event, CompressEvent) for event in session.history.events(before.revision)) < 10:
         session.add_user_turn("The next crate is here.")
-    events = session.events(before.revision)
+    events = session.history.events(before.revision)
     assert len(listed) < 4 * len(events)
     listed.clear()
     assert replay(events, before).window.all_turns()[-1] == session.window.all_turns()[-1]
@@ -118,11 +118,11 @@ def test_whatever_happened_loads_as_it_was(moves: list[Move], data: st.DataObjec
                 session.recall([data.draw(st.sampled_from([turn.resource_id for turn in (*session.log(), *session.window.all_turns())]))])
         except (ContextOverflowError, OrderError):
             continue
-    text = session.to_json()
-    loaded = ContextSession.from_json(text, counter=FAST)
+    text = text_of(session)
+    loaded = ContextSession.history.load(text, counter=FAST)
     assert loaded.conversation == session.conversation
-    assert loaded.events() == session.events()
-    assert loaded.to_json() == text
+    assert loaded.history.events() == session.history.events()
+    assert text_of(loaded) == text
 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda session: pickle.loads(pickle.dumps(session))])  # noqa: S301 - our own
@@ -134,9 +134,9 @@ def test_a_session_and_its_copy_go_their_own_ways(way: Callable[[ContextSession]
         session.add(Turn(Role.USER, f"mine {number}", resource_id=f"m{number}"))
         again.add(Turn(Role.USER, f"yours {number} and longer", resource_id=f"y{number}"))
     for each in (session, again):
-        loaded = ContextSession.from_json(each.to_json(), counter=FAST)
+        loaded = ContextSession.history.load(text_of(each), counter=FAST)
         assert loaded.conversation == each.conversation
-        assert loaded.to_json() == each.to_json()
+        assert text_of(loaded) == text_of(each)
 
 
 def test_a_gist_of_another_session_is_told_by_its_ids() -> None:
@@ -149,9 +149,9 @@ def test_a_gist_of_another_session_is_told_by_its_ids() -> None:
         session.add_user_turn(f"Crate {number} stands at pier {number * 13 % 101}.")
     known = set(gist.sources)
     assert known <= {each for turn in session.window.all_turns() for each in turn.sources or (turn.resource_id,)}
-    loaded = ContextSession.from_json(session.to_json(), counter=FAST)
+    loaded = ContextSession.history.load(text_of(session), counter=FAST)
     assert loaded.conversation == session.conversation
-    assert loaded.to_json() == session.to_json()
+    assert text_of(loaded) == text_of(session)
 
 
 class Elsewhere(ContextProjector):
@@ -177,26 +177,26 @@ def test_what_a_projector_tells_by_other_places_is_written_by_ids() -> None:
     told = written(session)
     assert all(isinstance(each, str) for sources in told for each in sources)
     assert [tuple(sources) for sources in told] == [gist.sources for gist in gists(session)]
-    assert ContextSession.from_json(session.to_json(), counter=FAST).conversation == session.conversation
+    assert ContextSession.history.load(text_of(session), counter=FAST).conversation == session.conversation
 
 
 def test_lists_of_ids_load_as_before() -> None:
     """Up to schema 3 a gist named every id; the session is the same, and is written by those lists again."""
     session = grown(120)
-    data = json.loads(session.to_json())
+    data = document(session)
     lists = iter(gists(session))
     for event in data["events"]:
         for splice in event.get("edit", {}).get("splices", []):
             for turn in splice.get("turns", []):
                 turn["sources"] = [*next(lists).sources]
-    loaded = ContextSession.from_json(json.dumps({**data, "schema": 3}), counter=FAST)
+    loaded = ContextSession.history.load(json.dumps({**data, "schema": 3}), counter=FAST)
     assert loaded.conversation == session.conversation
-    assert json.loads(loaded.to_json()) == {**data, "schema": 4}
+    assert document(loaded) == {**data, "schema": 4}
     assert all(type(gist.sources) is tuple for gist in gists(loaded))
     for number in range(60):
         loaded.add_user_turn(f"Crate {number} left with the tide.")
     assert any(type(gist.sources) is Sources for gist in gists(loaded))
-    assert ContextSession.from_json(loaded.to_json(), counter=FAST).conversation == loaded.conversation
+    assert ContextSession.history.load(text_of(loaded), counter=FAST).conversation == loaded.conversation
 
 
 FAULTS: dict[str, tuple[Any, str]] = {
@@ -219,15 +219,15 @@ def test_sources_that_make_no_sense_are_refused(name: str) -> None:
     """The error names the event and what is wrong with it."""
     sources, told = FAULTS[name]
     with pytest.raises(InvalidDataError, match=rf"\$\.events\[\d+\].*{told}"):
-        ContextSession.from_json(changed(grown(40), 0, sources), counter=FAST)
+        ContextSession.history.load(changed(grown(40), 0, sources), counter=FAST)
 
 
 def test_a_turn_that_came_in_is_not_told_by_ranges() -> None:
     """Nothing could say what they mean: the ids are those of another conversation."""
-    data = json.loads(grown(3).to_json())
+    data = document(grown(3))
     data["events"][1]["turn"]["sources"] = [[0, 1]]
     with pytest.raises(InvalidDataError, match=r"\$\.events\[1\]\.turn\.sources: ranges on a turn that came in"):
-        ContextSession.from_json(json.dumps(data), counter=FAST)
+        ContextSession.history.load(json.dumps(data), counter=FAST)
 
 
 def test_an_edit_without_gists_has_no_sources() -> None:

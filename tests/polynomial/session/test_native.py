@@ -15,6 +15,7 @@ from polycontext.pressure import Fulfilment
 from polycontext.pressure.native import NativeGist, prefix_plan
 from polycontext.window import Part, Turn
 from polycontext.window.part import native_providers
+from tests.polynomial.conversations import document, text_of
 
 BLOCK = json.dumps({"type": "compaction", "content": "They talked of jars.", "encrypted_content": None, "signature": "c2ln"})
 CLAUDE = NativeGist("anthropic", (BLOCK,), keeps_bound=True)
@@ -42,7 +43,7 @@ def compacted(**options: Any) -> ContextSession:
 def committed(session: ContextSession, share: float = 0.5) -> Turn:
     """Let the provider summarise a prefix, and return the gist."""
     plan = prefix_plan(session.window, int(session.window.total_tokens * share))
-    assert session.commit(Fulfilment(plan, ((CLAUDE, None),))).refused == ()
+    assert session.background.commit(Fulfilment(plan, ((CLAUDE, None),))).refused == ()
     return gist_of(session)
 
 
@@ -65,8 +66,10 @@ def test_a_recalled_turn_stands_behind_the_block() -> None:
         session.add_user_turn(f"What of shelf {number}? " + f"It holds {number} red jars, " * 10)
         session.add_assistant_turn(f"Shelf {number} has {number} jars.")
     session.add_user_turn("And now?")
-    dropping = session.plan(1 - 1 / session.window.max_tokens)
-    session.commit(session.fulfil(session.plan((session.window.total_tokens - 3) / session.window.max_tokens)))
+    dropping = session.background.plan(1 - 1 / session.window.max_tokens)
+    session.background.commit(
+        session.background.fulfil(session.background.plan((session.window.total_tokens - 3) / session.window.max_tokens))
+    )
     assert dropping.is_empty
     gone = {"t1", "t2"}.difference(turn.resource_id for turn in session.window.all_turns())
     assert gone
@@ -84,21 +87,21 @@ def test_a_forgotten_turn_takes_the_block_with_it_and_the_twin_stands() -> None:
     gist = gist_of(session)
     assert thoughts(session) > 0
     forgotten = next(each for each in gist.sources if "shelf 1" in session.log()[session.conversation.log.place(each)].text)
-    session.forget(forgotten)
+    session.history.forget(forgotten)
     left = gist_of(session)
     assert (left.resource_id, left.parts) == (gist.resource_id, ())
     assert "shelf 1?" not in left.text
-    assert "They talked" not in session.to_json()
+    assert "They talked" not in text_of(session)
     assert thoughts(session) == 0
-    assert ContextSession.from_json(session.to_json()).window == session.window
+    assert ContextSession.history.load(text_of(session)).window == session.window
 
 
 def test_forgetting_what_is_said_again_takes_the_block_too() -> None:
     """It stands for those turns as well."""
     session = compacted()
-    session.forget("t2")
+    session.history.forget("t2")
     assert gist_of(session).parts == ()
-    assert "Count the jars" not in session.to_json()
+    assert "Count the jars" not in text_of(session)
 
 
 def test_thinking_behind_forgotten_words_falls_without_any_summary_too() -> None:
@@ -107,11 +110,11 @@ def test_thinking_behind_forgotten_words_falls_without_any_summary_too() -> None
     session.add_user_turn("My name is Nobody.")
     session.add(Turn("assistant", "Noted.", parts=(thinking(1),)))
     session.add_user_turn("And now?")
-    session.forget("t1")
-    for stands in (session, session.fork("before", 3)):
+    session.history.forget("t1")
+    for stands in (session, session.history.fork("before", 3)):
         assert thoughts(stands) == 0
         assert not any(part.is_bound for turn in stands.log() for part in turn.parts)
-    assert session.epoch.why == "forget"
+    assert session.window.epoch.why == "forget"
 
 
 def test_a_second_summary_stands_for_the_first_ones_sources() -> None:
@@ -154,15 +157,15 @@ def test_a_turn_behind_the_block_may_be_promoted_and_pinned() -> None:
 def test_forks_and_rewinds_stand_where_the_session_stood() -> None:
     """Before the block, on it, and behind it again."""
     session = compacted()
-    on, before = session.revision, session.revision - 1
-    fork = session.fork("fork")
+    on, before = session.history.revision, session.history.revision - 1
+    fork = session.history.fork("fork")
     assert fork.window == session.window
     assert fork.messages("anthropic") == session.messages("anthropic")
-    assert not any(native_providers(turn.parts) for turn in session.fork("earlier", before).window.all_turns())
+    assert not any(native_providers(turn.parts) for turn in session.history.fork("earlier", before).window.all_turns())
     turns = session.window.all_turns()
-    session.rewind(before)
+    session.history.rewind(before)
     assert thoughts(session) == 8
-    session.rewind(on)
+    session.history.rewind(on)
     assert session.window.all_turns() == turns
 
 
@@ -170,7 +173,7 @@ def test_lines_bring_it_to_another_store(tmp_path: Path) -> None:
     """The block, the twin, and what is said again."""
     session = compacted()
     url = f"sqlite:///{tmp_path / 'jars.db'}"
-    again = ContextSession.import_lines(session.export_lines(), url, max_tokens=100_000, auto=False)
+    again = ContextSession.history.load(session.history.export(), url, max_tokens=100_000, auto=False)
     assert again.window == session.window
     assert again.messages("anthropic") == session.messages("anthropic")
 
@@ -183,7 +186,7 @@ def test_a_database_keeps_the_block_and_what_is_said_again(tmp_path: Path) -> No
     session = compacted(store=SQLiteStore(path), session_id="jars")
     again = ContextSession(max_tokens=100_000, auto=False, store=SQLiteStore(path), session_id="jars")
     assert again.window == session.window
-    assert session.to_json().count("Count the jars.") == 1
+    assert text_of(session).count("Count the jars.") == 1
 
 
 def test_where_a_turn_is_said_again_it_is_explained_as_standing() -> None:
@@ -210,7 +213,7 @@ def test_where_a_turn_is_said_again_it_is_explained_as_standing() -> None:
 def test_a_journal_that_says_something_else_again_is_refused(change: dict[str, Any]) -> None:
     """What was not taken out, twice the same, at no place, inside of what is taken out; or a turn that may not yield is lost."""
     session = compacted()
-    *events, last = session.events()
+    *events, last = session.history.events()
     assert isinstance(last, CompressEvent)
     bad = evolve(last, edit=evolve(last.edit, **change))
     with pytest.raises(InvalidDataError):
@@ -223,5 +226,5 @@ def test_a_journal_of_before_has_none_of_it() -> None:
     for number in range(6):
         session.add_user_turn(f"shelf {number} " * 40)
     session.compress(0.02)
-    edit = next(event for event in json.loads(session.to_json())["events"] if event["event"] == "CompressEvent")["edit"]
+    edit = next(event for event in document(session)["events"] if event["event"] == "CompressEvent")["edit"]
     assert not {"again", "again_at", "keeps_bound"} & set(edit)

@@ -101,7 +101,7 @@ def test_a_turn_of_2_kb_is_counted_classified_planned_and_stored_in_threads() ->
             await session.aadd_assistant_turn(TEXT)
         await session.aextend([{"role": "user", "content": TEXT}])
         await session.acompress()
-        await session.aregenerate()
+        await session.history.aregenerate()
         await session.aadd_assistant_turn(TEXT)
         assert any(turn.is_gist for turn in session.window.all_turns())
         return threading.get_ident()

@@ -16,7 +16,7 @@ from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.journal.events import PatchEvent
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore
 from polycontext.window import OrderError, Turn
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, text_of
 
 Patch = list[dict[str, Any]]
 
@@ -36,7 +36,7 @@ def opened(store: SessionStore, session_id: str = "s") -> ContextSession:
 
 def count(session: ContextSession, **when: Any) -> None:
     """Count one more, whatever was counted before."""
-    session.patch("count", counted, **when)
+    session.documents.patch("count", counted, **when)
 
 
 def counted(data: Any) -> Patch:
@@ -54,7 +54,7 @@ def test_two_sessions_over_one_store_lose_nothing(store: SessionStore) -> None:
     for _ in range(5):
         count(one)
         count(other)
-    assert one.refresh().companion("count") == other.companion("count") == {"seen": 10}
+    assert one.history.refresh().documents.get("count") == other.documents.get("count") == {"seen": 10}
     assert opened(store).conversation == other.conversation
 
 
@@ -71,7 +71,7 @@ def test_threads_count_together(store: SessionStore) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert opened(store).companion("count") == {"seen": 100}
+    assert opened(store).documents.get("count") == {"seen": 100}
 
 
 def test_a_thousand_patches_open_at_once_from_a_snapshot(store: SessionStore) -> None:
@@ -81,9 +81,9 @@ def test_a_thousand_patches_open_at_once_from_a_snapshot(store: SessionStore) ->
     for _ in range(1_000):
         count(session)
     again = opened(store)
-    assert again.companion("count") == {"seen": 1_000}
+    assert again.documents.get("count") == {"seen": 1_000}
     assert again.conversation == session.conversation
-    assert replay(session.events(), evolve(session._writer.empty)) == session.conversation
+    assert replay(session.history.events(), evolve(session._writer.empty)) == session.conversation
 
 
 def test_a_patch_and_turns_are_one_commit(store: SessionStore) -> None:
@@ -91,12 +91,12 @@ def test_a_patch_and_turns_are_one_commit(store: SessionStore) -> None:
     session = opened(store)
     session.add_user_turn("Count.")
     count(session, turns=[{"role": "assistant", "content": "One."}])
-    assert [type(event).__name__ for event in session.events()] == ["TurnEvent", "PatchEvent", "TurnEvent"]
+    assert [type(event).__name__ for event in session.history.events()] == ["TurnEvent", "PatchEvent", "TurnEvent"]
     before = session.conversation
     with pytest.raises(OrderError):
         count(session, turns=[Turn("tool", "x", tool_call_id="c1")])
     assert session.conversation is before
-    assert opened(store).companion("count") == {"seen": 1}
+    assert opened(store).documents.get("count") == {"seen": 1}
 
 
 def test_the_machine_stands_where_it_stood(store: SessionStore) -> None:
@@ -109,7 +109,7 @@ def test_the_machine_stands_where_it_stood(store: SessionStore) -> None:
     other = opened(store)
     count(other)
     session.add_assistant_turn("Two.")
-    assert session.companion("count") == {"seen": 2}
+    assert session.documents.get("count") == {"seen": 2}
     assert (session.machine, machine.window) == (machine, session.window)
 
 
@@ -119,48 +119,48 @@ def test_a_key_counts_once(store: SessionStore) -> None:
     for _ in range(3):
         count(session, idempotency_key="k1")
         count(opened(store), idempotency_key="k1")
-    assert session.companion("count") == {"seen": 1}
+    assert session.documents.get("count") == {"seen": 1}
 
 
 def test_going_back_takes_the_data_back_and_a_fork_has_them_as_they_were(store: SessionStore) -> None:
     """The data are what the patches up to there say; what goes on elsewhere changes nothing here."""
     session = opened(store)
     count(session)
-    here = session.revision
+    here = session.history.revision
     count(session)
-    fork, middle = session.fork("fork"), session.fork("middle", here)
-    session.rewind(here)
-    assert [each.companion("count")["seen"] for each in (session, fork, middle)] == [1, 2, 1]
+    fork, middle = session.history.fork("fork"), session.history.fork("middle", here)
+    session.history.rewind(here)
+    assert [each.documents.get("count")["seen"] for each in (session, fork, middle)] == [1, 2, 1]
     count(middle)
     count(middle)
-    session.rewind(here + 1)
-    assert [each.companion("count")["seen"] for each in (session, fork, middle)] == [2, 2, 3]
-    assert [opened(store, name).companion("count")["seen"] for name in ("s", "fork", "middle")] == [2, 2, 3]
+    session.history.rewind(here + 1)
+    assert [each.documents.get("count")["seen"] for each in (session, fork, middle)] == [2, 2, 3]
+    assert [opened(store, name).documents.get("count")["seen"] for name in ("s", "fork", "middle")] == [2, 2, 3]
 
 
 def test_json_keeps_them(store: SessionStore) -> None:
     """A saved session has its patches in its journal."""
     session = opened(store)
     count(session)
-    again = ContextSession.from_json(session.to_json(), counter=WORDS)
+    again = ContextSession.history.load(text_of(session), counter=WORDS)
     assert again.conversation == session.conversation
-    assert again.events() == session.events()
+    assert again.history.events() == session.history.events()
 
 
 def test_what_changes_nothing_is_no_event() -> None:
     """None, or a patch without operations."""
     session = opened(InMemoryStore())
-    session.patch("count", lambda _: None)
-    session.patch("count", lambda _: [])
-    assert (session.revision, session.companion("count")) == (0, None)
+    session.documents.patch("count", lambda _: None)
+    session.documents.patch("count", lambda _: [])
+    assert (session.history.revision, session.documents.get("count")) == (0, None)
 
 
 def test_what_is_read_is_a_copy() -> None:
     """Nobody changes what the conversation holds."""
     session = opened(InMemoryStore())
     count(session)
-    session.companion("count")["seen"] = 7
-    assert session.companion("count") == {"seen": 1}
+    session.documents.get("count")["seen"] = 7
+    assert session.documents.get("count") == {"seen": 1}
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_what_is_no_patch_is_refused_and_nothing_changes(patch: Any, error: type
     count(session)
     before = session.conversation
     with pytest.raises(error):
-        session.patch("count", lambda _: patch)
+        session.documents.patch("count", lambda _: patch)
     assert session.conversation is before
 
 
@@ -191,15 +191,15 @@ def test_a_name_is_a_companion_or_kept_by_patches() -> None:
     session = opened(InMemoryStore())
     count(session)
     with pytest.raises(InvalidOptionError, match="nothing is kept by `patch`"):
-        session.accompany("count", Notes())
-    session.accompany("notes", Notes())
-    session.save()
+        session.documents.accompany("count", Notes())
+    session.documents.accompany("notes", Notes())
+    session.documents.save()
     with pytest.raises(InvalidOptionError, match="no other companion has"):
-        session.patch("notes", counted)
+        session.documents.patch("notes", counted)
     with pytest.raises(InvalidOptionError, match="name"):
-        session.patch("", counted)
+        session.documents.patch("", counted)
     with pytest.raises(InvalidOptionError, match="change"):
-        session.patch("x", None)  # type: ignore[arg-type]
+        session.documents.patch("x", None)  # type: ignore[arg-type]
 
 
 def test_a_journal_with_a_patch_that_cannot_have_been_is_refused() -> None:
@@ -209,9 +209,9 @@ def test_a_journal_with_a_patch_that_cannot_have_been_is_refused() -> None:
     empty = session._writer.empty
     at = datetime(2026, 1, 1, tzinfo=UTC)
     with pytest.raises(InvalidDataError, match=r"\$\.events\[1\]\.patch\[0\]"):
-        replay([*session.events(), PatchEvent(ContextState.EMPTY, "count", '[{"op": "remove", "path": "/x"}]', at)], empty)
+        replay([*session.history.events(), PatchEvent(ContextState.EMPTY, "count", '[{"op": "remove", "path": "/x"}]', at)], empty)
     with pytest.raises(InvalidDataError, match=r"\$\.events\[1\]\.state"):
-        replay([*session.events(), PatchEvent(ContextState.PRESSURED, "count", "[]", at)], empty)
+        replay([*session.history.events(), PatchEvent(ContextState.PRESSURED, "count", "[]", at)], empty)
 
 
 def test_a_store_that_fails_keeps_the_data_as_they_were(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_store_that_fails_keeps_the_data_as_they_were(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StoreError):
         count(session)
-    assert session.companion("count") == {"seen": 1}
+    assert session.documents.get("count") == {"seen": 1}
     again = SQLiteStore(tmp_path / "sessions.db")
-    assert opened(again).companion("count") == {"seen": 1}
+    assert opened(again).documents.get("count") == {"seen": 1}
     again.close()

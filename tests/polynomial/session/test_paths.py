@@ -29,8 +29,8 @@ from polycontext.nodes.testing import sessions
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
 from polycontext.polynomial.session import options
-from polycontext.polynomial.session.kept import When
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
+from polycontext.polynomial.session.verbs import When
 from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
 from polycontext.pressure.threshold import marked
 from polycontext.window import ContextWindow, PositionError, Store, Turn
@@ -91,7 +91,7 @@ class Asked:
 
 
 def _below(namespace: str, session: ContextSession) -> tuple[ContextPath, ...]:
-    return tuple(path for path in session.paths() if path.name.startswith(namespace))
+    return tuple(path for path in paths() if path.name.startswith(namespace))
 
 
 ASKED = {
@@ -134,7 +134,7 @@ def test_the_list_of_paths_is_the_specifications() -> None:
 
 def test_what_a_session_answers_is_the_list(session: ContextSession) -> None:
     """No path is missing and none was made up; the same holds for namespaces and former paths."""
-    assert [path.name for path in session.paths()] == TABLE["paths"]
+    assert [path.name for path in paths()] == TABLE["paths"]
     assert list(NAMESPACES) == TABLE["namespaces"]
     assert dict(ALIASES) == TABLE["aliases"]
     assert set(ASKED) == {*TABLE["paths"], *TABLE["namespaces"]}
@@ -151,7 +151,7 @@ def test_a_path_gives_what_the_session_gives(name: str, door: Callable[[ContextS
     assert _told(found) == _told(expected)
     assert [turn.text for turn in one.window.all_turns()] == [turn.text for turn in other.window.all_turns()]
     assert one.window.linearity.stats() == other.window.linearity.stats()
-    assert one.revision == other.revision
+    assert one.history.revision == other.history.revision
 
 
 def _told(result: object) -> object:
@@ -214,9 +214,9 @@ def test_todays_paths_warn_of_nothing(session: ContextSession) -> None:
 
 def test_a_namespace_may_be_written_with_its_star(session: ContextSession) -> None:
     """It lists what is below; a path that does something has no star."""
-    assert session.invoke("self.context.window.*") == session.paths("self.context.window") == PATHS[:4]
+    assert session.invoke("self.context.window.*") == paths("self.context.window") == PATHS[:4]
     with pytest.warns(DeprecationWarning, match=r"'self\.context\.linearity'"):
-        assert session.invoke("self.stream.linearity.*") == session.paths("self.context.linearity")
+        assert session.invoke("self.stream.linearity.*") == paths("self.context.linearity")
     with pytest.raises(UnknownPathError):
         session.invoke("self.context.window.focus.*")
 
@@ -284,15 +284,15 @@ def test_history_is_the_view_and_the_log_stays() -> None:
     session.invoke("self.context.pressure.compress", 0.3)
     once = session.invoke("self.context.window.history")
     assert len(once) < len(session.log()) == 12
-    revision = session.revision
+    revision = session.history.revision
     assert session.invoke("self.context.pressure.compress", 0.3).state == "COMPRESSED"
-    assert session.revision == revision + 1
+    assert session.history.revision == revision + 1
 
 
 @given(sessions(), st.sampled_from([0.0, 0.3, 1.0]))
 def test_the_threshold_parts_what_is_pressured_from_what_is_not(session: ContextSession, progress: float) -> None:
     """What is asked by path is what the guard of the machine asks: above it a window counts as pressured, at it it does not."""
-    session.signal(Signals(progress=progress))
+    session.background.signal(Signals(progress=progress))
     above = session.invoke("self.context.pressure.check") > session.invoke("self.context.pressure.threshold")
     assert above == session.policy.is_above(session.window)
 
@@ -302,7 +302,7 @@ def test_the_threshold_follows_what_it_is_told() -> None:
     session = add_all(session_of(), chat(4))
     floor = session.policy.projector.floor(session.window) / 1000
     assert session.invoke("self.context.pressure.threshold") == marked(floor, 0.7) > 0.7
-    session.signal(Signals(progress=1.0))
+    session.background.signal(Signals(progress=1.0))
     assert session.invoke("self.context.pressure.threshold") == pytest.approx(marked(floor, 0.9))
     assert conversation(threshold=FixedThreshold(0.6, 0.2)).invoke("self.context.pressure.threshold") == 0.6
     full = session_of(100, preserved_share=1.0)
@@ -355,7 +355,7 @@ def test_a_session_of_ones_own_is_asked_by_its_own_methods() -> None:
     session = add_all(Refusing(1000, counter=WORDS), chat(4))
     for door in (invoke, ainvoke):
         door(session)("self.context.pressure.compress", 0.01)
-    assert session.revision == 4
+    assert session.history.revision == 4
 
 
 def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
@@ -378,7 +378,7 @@ def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
         summariser.go_on.set()
         output = await session.ainvoke("self.context.pressure.compress", 0.2)
         assert output.compression is not None
-        assert session.revision == before[-1] + 1  # type: ignore[operator]
+        assert session.history.revision == before[-1] + 1  # type: ignore[operator]
 
     asyncio.run(scene())
 
@@ -425,7 +425,7 @@ def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
         session.invoke("self.stream.pressure.frobnicate")
     assert refused.value.legal == tuple(TABLE["paths"][4:7])
     with pytest.raises(UnknownPathError) as refused:
-        session.paths("self.void.frobnicate")
+        paths("self.void.frobnicate")
     assert (refused.value.near, refused.value.legal) == ((), tuple(TABLE["namespaces"]))
     with pytest.raises(UnknownPathError) as refused:
         session.invoke("self.stream.mapper")

@@ -16,7 +16,7 @@ from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.window import Part
 from tests.broken_answers import BROKEN, answered
-from tests.polynomial.conversations import WORDS, session_moves, session_of, words
+from tests.polynomial.conversations import WORDS, session_moves, session_of, text_of, words
 
 SAID = "Shelves one to four hold plums."
 
@@ -39,23 +39,23 @@ def told(plan: Plan, text: object = SAID) -> Fulfilment:
 def test_what_was_written_meanwhile_stands_before_what_came_meanwhile() -> None:
     """The gist is the model's, the turns that came since are behind it, and a journal repeats it."""
     session = grown()
-    plan = session.plan(0.15)
+    plan = session.background.plan(0.15)
     came = [session.add_assistant_turn("Done so far.").window.extract(), session.add_user_turn("Go on.").window.extract()]
-    output = session.commit(told(plan))
+    output = session.background.commit(told(plan))
     assert output.state is session.state is ContextState.COMPRESSED
     assert [*session.window.all_turns()[-2:]] == came
     assert SAID in session.messages()[1]["content"]
     assert output.compression is not None
     assert output.compression.came == sum(turn.tokens or 0 for turn in came if turn is not None)
     assert len(session.log()) == 19
-    again = ContextSession.from_json(session.to_json(), counter=WORDS)
+    again = ContextSession.history.load(text_of(session), counter=WORDS)
     assert again.window == session.window
 
 
 STALE: dict[str, Callable[[ContextSession], object]] = {
     "compressed": lambda session: session.compress(0.1),
     "cleared": lambda session: session.clear(),
-    "rewound": lambda session: session.rewind(4),
+    "rewound": lambda session: session.history.rewind(4),
     "raised": lambda session: session.promote("t3", ResourceClass.PRESERVED),
     "recalled": lambda session: (session.compress(0.15), session.recall("t4")),
 }
@@ -65,29 +65,29 @@ STALE: dict[str, Callable[[ContextSession], object]] = {
 def test_what_was_planned_on_something_else_is_refused(change: Callable[[ContextSession], object]) -> None:
     """It is told, nothing happens, and a new plan does."""
     session = grown()
-    fulfilment = told(session.plan(0.15))
+    fulfilment = told(session.background.plan(0.15))
     change(session)
     before = session.conversation
     with pytest.raises(ConflictError, match="compression plan: made for"):
-        session.commit(fulfilment)
+        session.background.commit(fulfilment)
     assert session.conversation is before
 
 
 def test_a_plan_of_a_conversation_that_was_rewound_to_it_lands() -> None:
     """What came since is gone, what was planned on is there."""
     session = grown()
-    plan, revision = session.plan(0.15), session.revision
+    plan, revision = session.background.plan(0.15), session.history.revision
     session.add_assistant_turn("Wrong.")
-    session.rewind(revision)
-    assert session.commit(told(plan)).compressed
+    session.history.rewind(revision)
+    assert session.background.commit(told(plan)).compressed
 
 
 @pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN.keys())
 def test_an_answer_that_is_no_summary_changes_nothing_and_is_told(answer: object, caplog: pytest.LogCaptureFixture) -> None:
     """What was refused, of which turns, and why; a warning says so, too."""
     session = grown()
-    plan, before = session.plan(0.15), session.conversation
-    output = session.commit(session.fulfil(plan, lambda turns, max_tokens: answered(answer)))
+    plan, before = session.background.plan(0.15), session.conversation
+    output = session.background.commit(session.background.fulfil(plan, lambda turns, max_tokens: answered(answer)))
     assert session.conversation is before
     (refused,) = output.refused
     assert refused.reason.startswith(("the summary ", "the summariser failed: "))
@@ -110,7 +110,7 @@ def test_a_summariser_that_fails_changes_nothing(error: BaseException) -> None:
     """Its words are in what is told."""
     session = grown()
     before = session.conversation
-    output = session.commit(session.fulfil(session.plan(0.15), raising(error)))
+    output = session.background.commit(session.background.fulfil(session.background.plan(0.15), raising(error)))
     assert session.conversation is before
     assert output.refused[0].reason == f"the summariser failed: {type(error).__name__}: {error}"
 
@@ -118,18 +118,18 @@ def test_a_summariser_that_fails_changes_nothing(error: BaseException) -> None:
 def test_an_answer_to_another_plan_is_refused() -> None:
     """Though it is of the same session."""
     session = grown()
-    early = told(session.plan(0.15))
+    early = told(session.background.plan(0.15))
     session.compress(0.15)
     session.add_assistant_turn(words(60))
     with pytest.raises(ConflictError):
-        session.commit(early)
-    assert session.commit(told(session.plan(0.15))).compressed
+        session.background.commit(early)
+    assert session.background.commit(told(session.background.plan(0.15))).compressed
 
 
 def test_an_extract_stands_where_that_is_wanted() -> None:
     """As in `compress`: the refusal is in the report."""
     session = grown()
-    output = session.commit(told(session.plan(0.15), ""), fallback=True)
+    output = session.background.commit(told(session.background.plan(0.15), ""), fallback=True)
     assert output.compression is not None
     assert (output.refused, [each.reason for each in output.compression.rejections]) == ((), ["the summary is empty"])
     assert output.compression.reached
@@ -139,7 +139,7 @@ def test_the_sessions_own_summariser_is_never_refused() -> None:
     """What it says too much of is said shorter, at every size."""
     for target in range(5, 32):
         session = grown()
-        output = session.commit(session.fulfil(session.plan(target / 100)))
+        output = session.background.commit(session.background.fulfil(session.background.plan(target / 100)))
         assert output.refused == ()
 
 
@@ -147,7 +147,7 @@ def test_a_plan_for_nothing_does_nothing() -> None:
     """Where the aim is reached already."""
     session = grown()
     before = session.conversation
-    assert not session.commit(session.fulfil(session.plan(1.0))).compressed
+    assert not session.background.commit(session.background.fulfil(session.background.plan(1.0))).compressed
     assert session.conversation is before
 
 
@@ -155,12 +155,12 @@ def test_a_plan_for_nothing_does_nothing() -> None:
 def test_what_is_neither_plan_nor_fulfilment_is_refused_in_words(wrong: Any) -> None:
     """Each says what would be legal."""
     session = grown()
-    with pytest.raises(InvalidOptionError, match=r"legal: what session.plan\(\) returned"):
-        session.fulfil(wrong)
-    with pytest.raises(InvalidOptionError, match=r"legal: what session.fulfil\(\) returned"):
-        session.commit(wrong)
+    with pytest.raises(InvalidOptionError, match=r"legal: what session.background.plan\(\) returned"):
+        session.background.fulfil(wrong)
+    with pytest.raises(InvalidOptionError, match=r"legal: what session.background.fulfil\(\) returned"):
+        session.background.commit(wrong)
     with pytest.raises(InvalidOptionError):
-        session.plan(0.3, query=5)  # type: ignore[arg-type]
+        session.background.plan(0.3, query=5)  # type: ignore[arg-type]
 
 
 class Whole:
@@ -179,17 +179,17 @@ class Whole:
 def test_what_fulfils_whole_plans_is_asked_for_one() -> None:
     """Awaited or not, it is told what was read before."""
     session = grown()
-    plan = session.plan(0.15)
-    assert asyncio.run(session.afulfil(plan, Whole())) == session.fulfil(plan, Whole())
-    assert SAID in session.commit(session.fulfil(plan, Whole())).window.all_turns()[1].text
+    plan = session.background.plan(0.15)
+    assert asyncio.run(session.background.afulfil(plan, Whole())) == session.background.fulfil(plan, Whole())
+    assert SAID in session.background.commit(session.background.fulfil(plan, Whole())).window.all_turns()[1].text
 
 
 def test_a_whole_prefix_yields_to_a_providers_own_summary() -> None:
     """Planned down to the same pressure; by whom it is written is another question."""
     session = grown()
-    plan = session.plan(0.15, native=True)
-    assert (plan.is_native, plan.tokens_wanted, plan.reached) == (True, session.plan(0.15).tokens_wanted, True)
-    assert not session.plan(0.15).is_native
+    plan = session.background.plan(0.15, native=True)
+    assert (plan.is_native, plan.tokens_wanted, plan.reached) == (True, session.background.plan(0.15).tokens_wanted, True)
+    assert not session.background.plan(0.15).is_native
 
 
 def test_tasks_do_the_same() -> None:
@@ -201,10 +201,10 @@ def test_tasks_do_the_same() -> None:
 
     async def talk() -> ContextSession:
         session = grown()
-        plan = session.plan(0.15)
-        writing = asyncio.create_task(session.afulfil(plan, summary))
+        plan = session.background.plan(0.15)
+        writing = asyncio.create_task(session.background.afulfil(plan, summary))
         await session.aadd_assistant_turn("Meanwhile.")
-        await session.acommit(await writing)
+        await session.background.acommit(await writing)
         return session
 
     session = asyncio.run(talk())
@@ -215,10 +215,10 @@ def test_a_plan_outlives_its_process(tmp_path: Path) -> None:
     """What was planned before a restart lands on what was opened since: it is the same conversation."""
     with ContextSession.open(tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False) as session:
         session.extend(grown().log())
-        fulfilment = told(session.plan(0.15))
+        fulfilment = told(session.background.plan(0.15))
     with ContextSession.open(tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False) as again:
         again.add_assistant_turn("Here again.")
-        assert again.commit(fulfilment).compressed
+        assert again.background.commit(fulfilment).compressed
         window = again.window
     with ContextSession.open(tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False) as third:
         assert third.window == window
@@ -231,20 +231,20 @@ def test_wherever_it_was_planned_it_lands_or_is_refused(moves: list[Move], at: i
     turns = [turn for turn, _ in moves]
     for turn in turns[:at]:
         session.add(turn)
-    plan = session.plan(target)
+    plan = session.background.plan(target)
     for turn in turns[at:]:
         session.add(turn)
     log = session.log()
     fits = plan.fits(session.window)
     try:
-        session.commit(session.fulfil(plan))
+        session.background.commit(session.background.fulfil(plan))
     except ConflictError:
         assert not fits
     assert session.log() == log
     order = {turn.resource_id: place for place, turn in enumerate(log)}
     places = [order[turn.resource_id] for turn in session.window.all_turns() if turn.resource_id in order]
     assert places == sorted(places)
-    assert ContextSession.from_json(session.to_json(), counter=WORDS).window == session.window
+    assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
 
 
 # --- what a model thought before a compression that came between its request and its answer ---

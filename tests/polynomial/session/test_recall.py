@@ -49,7 +49,7 @@ def test_a_gisted_atom_comes_back_where_it_stood() -> None:
     session.recall(["t5"])
     assert stands_verbatim(session, 4)
     assert ids(session).index("t5") == ids(session).index(gist.resource_id) + 1
-    assert session.revision == 18
+    assert session.history.revision == 18
 
 
 def test_a_dropped_atom_comes_back_where_it_stood() -> None:
@@ -193,7 +193,7 @@ def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.Dat
     view = [places[turn.resource_id] for turn in session.window.all_turns() if turn.resource_id in places]
     assert view == sorted(view)
     assert len(view) == len(set(view))
-    assert replay(session.events(), Conversation(ContextWindow(4000, counter=FAST))) == session.conversation
+    assert replay(session.history.events(), Conversation(ContextWindow(4000, counter=FAST))) == session.conversation
     for provider in Provider:
         if {turn.role for turn in session.window.all_turns()} != {"system"}:
             messages = session.messages(provider, allow_open=True)
@@ -207,10 +207,10 @@ def test_an_automatic_session_makes_room_for_what_comes_back() -> None:
     add_all(session, [Turn("user", "the task"), *chat(40, 30)])
     session.add_assistant_turn(words(375 - session.window.tokens, "long"))
     gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
-    before, epoch = session.conversation, session.epoch.number
+    before, epoch = session.conversation, session.window.epoch.number
     with pytest.raises(ContextOverflowError):
         session.recall([gist.resource_id])
     assert session.conversation == before
     session.recall([gist.sources[-1]])
-    assert session.epoch.number > epoch
+    assert session.window.epoch.number > epoch
     assert gist.sources[-1] in ids(session)

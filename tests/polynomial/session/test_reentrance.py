@@ -1,7 +1,6 @@
 """Whoever works for a session may read it and not write it; writers in many threads and event loops lose nothing."""
 
 import asyncio
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -17,7 +16,7 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.house import sizes
-from tests.polynomial.conversations import WORDS, add_all, chat, whole, words
+from tests.polynomial.conversations import WORDS, add_all, chat, document, whole, words
 from tests.polynomial.session.faulty import FaultyAsyncStore
 
 REFUSED = "a summariser, classifier, companion or listener writes to the session that it works for"
@@ -47,7 +46,7 @@ class Helper:
             listeners=[self],
             **options,
         )
-        self.session.accompany("helper", self)
+        self.session.documents.accompany("helper", self)
         return self.session
 
     def asked(self, way: str) -> None:
@@ -100,11 +99,11 @@ def reading(session: ContextSession) -> dict[str, object]:
         "state": session.state,
         "said": [turn.text for turn in session.window.all_turns()],
         "log": len(session.log()),
-        "events": len(session.events()),
+        "events": len(session.history.events()),
         "pressure": session.pressure,
         "output": session.output.state,
         "messages": len(session.messages()),
-        "saved": len(json.loads(session.to_json())["events"]),
+        "saved": len(document(session)["events"]),
         "machine": session.machine.context_state,
     }
 
@@ -139,8 +138,8 @@ def run(session: ContextSession, *, tasks: bool) -> ContextOutput:
 
 def check_sound(session: ContextSession) -> None:
     """Expect that nothing was lost or doubled."""
-    events = session.events()
-    assert session.revision == len(events)
+    events = session.history.events()
+    assert session.history.revision == len(events)
     assert replay(events, Conversation(ContextWindow(BUDGET, counter=WORDS))).log == session.conversation.log
     assert (session.machine.context_state, session.machine.window) == (session.state, session.window)
     assert max(Counter(turn.text for turn in session.log()).values()) == 1
@@ -328,7 +327,7 @@ class Crowd:
             while True:
                 await asyncio.sleep(0)
                 try:
-                    await self.session.aadd_user_turn(text, expected_revision=self.session.revision)
+                    await self.session.aadd_user_turn(text, expected_revision=self.session.history.revision)
                 except ConflictError as late:
                     assert late.found != late.expected
                     self.conflicts += 1
@@ -348,8 +347,8 @@ class Crowd:
             if name.startswith("thread"):
                 assert [each for each in said if each.startswith(f"{name}/")] == [f"{name}/{number}" for number in range(count)]
         session = self.session
-        assert session.revision == len(session.events())
-        assert replay(session.events(), Conversation(ContextWindow(2000, counter=WORDS))) == session.conversation
+        assert session.history.revision == len(session.history.events())
+        assert replay(session.history.events(), Conversation(ContextWindow(2000, counter=WORDS))) == session.conversation
         assert (session.machine.context_state, session.machine.window) == (session.state, session.window)
 
 

@@ -59,7 +59,7 @@ def test_exactly_the_high_mark_is_not_pressured(engine: Engine) -> None:
 def test_hysteresis(engine: Engine) -> None:
     """Compression aims at the low mark, so many turns go in before the next one."""
     session = add_all(with_engine(engine, session_of(1000)), chat(80, 20))
-    compressions = [event for event in session.events() if event.state is COMPRESSED and type(event).__name__ == "CompressEvent"]
+    compressions = [event for event in session.history.events() if event.state is COMPRESSED and type(event).__name__ == "CompressEvent"]
     assert 2 <= len(compressions) <= 80 * 24 / 250
     assert session.pressure <= 0.7 + 24 / 1000
 
@@ -97,10 +97,10 @@ def test_with_auto_a_pressured_session_compresses_before_the_next_turn() -> None
     """With ``auto=True`` the turn goes in, into a compressed window, and the journal holds both steps."""
     session = add_all(session_of(400), chat(13, 20))
     assert session.state is PRESSURED
-    events = session.revision
+    events = session.history.revision
     output = session.add_user_turn("and another thing")
     assert output.state is COMPRESSED
-    assert [type(event).__name__ for event in session.events()[events:]] == ["CompressEvent", "TurnEvent"]
+    assert [type(event).__name__ for event in session.history.events()[events:]] == ["CompressEvent", "TurnEvent"]
 
 
 def test_with_auto_a_turn_over_the_budget_compresses_at_once() -> None:
@@ -130,10 +130,10 @@ def test_signals_move_the_threshold(engine: Engine) -> None:
     session = with_engine(engine, session_of(auto=False, threshold=AdaptiveThreshold()))
     session.add_user_turn(words(596))
     assert session.state is ACCUMULATING
-    session.signal(Signals(error_rate=1.0))
+    session.background.signal(Signals(error_rate=1.0))
     assert session.state == PRESSURED
     session.clear()
-    session.signal(Signals(progress=1.0))
+    session.background.signal(Signals(progress=1.0))
     session.add_user_turn(words(890))
     assert session.state is ACCUMULATING
     assert session.add_assistant_turn(words(20)).state is PRESSURED
@@ -297,7 +297,7 @@ def test_impossible_targets_are_refused(target: Any) -> None:
 def test_a_stale_writer_gets_a_conflict() -> None:
     """Every writing method takes the revision its caller has seen; a stale one is refused and changes nothing."""
     session = add_all(session_of(), chat(4))
-    stale = session.revision - 1
+    stale = session.history.revision - 1
     before = whole(session)
     writers: list[Callable[[], object]] = [
         lambda: session.add_user_turn("hi", expected_revision=stale),
@@ -315,7 +315,7 @@ def test_a_stale_writer_gets_a_conflict() -> None:
         assert (caught.value.expected, caught.value.found) == (stale, 4)
         assert whole(session) == before
     session.add_user_turn("hi", expected_revision=4)
-    assert session.revision == 5
+    assert session.history.revision == 5
 
 
 def test_a_failing_clock_changes_nothing() -> None:

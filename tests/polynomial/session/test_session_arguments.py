@@ -84,8 +84,8 @@ def test_every_write_asks_for_the_revision_that_its_caller_saw(door: Callable[[C
     for name, arguments in attempts.items():
         options = {"tool_call_id": "a"} if name == "add_tool_turn" else {}
         with pytest.raises(ConflictError):
-            getattr(write, name)(*arguments, **options, expected_revision=session.revision - 1)
-        getattr(write, name)(*arguments, **options, expected_revision=session.revision)
+            getattr(write, name)(*arguments, **options, expected_revision=session.history.revision - 1)
+        getattr(write, name)(*arguments, **options, expected_revision=session.history.revision)
 
 
 class Asked(Says):

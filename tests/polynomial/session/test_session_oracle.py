@@ -31,11 +31,11 @@ class SessionAgainstReplay(RuleBasedStateMachine):
 
     def attempt(self, act: Callable[[], object]) -> bool:
         """Do it, or be refused and find everything as it was."""
-        before = self.session.state, self.session.window, self.session.revision, self.session.log()
+        before = self.session.state, self.session.window, self.session.history.revision, self.session.log()
         try:
             act()
         except PolycontextError:
-            assert (self.session.state, self.session.window, self.session.revision, self.session.log()) == before
+            assert (self.session.state, self.session.window, self.session.history.revision, self.session.log()) == before
             return False
         return True
 
@@ -92,7 +92,7 @@ class SessionAgainstReplay(RuleBasedStateMachine):
     @rule(progress=st.sampled_from([0.0, 0.5, 1.0]))
     def signals(self, progress: float) -> None:
         """Tell how it goes, which moves the threshold."""
-        self.session.signal(Signals(progress=progress))
+        self.session.background.signal(Signals(progress=progress))
 
     @rule()
     def clears(self) -> None:
@@ -103,7 +103,7 @@ class SessionAgainstReplay(RuleBasedStateMachine):
     def the_journal_tells_it_all(self) -> None:
         """Replaying every event gives the state and the window; the log is what was accepted, in order."""
         if hasattr(self, "session"):
-            events = self.session.events()
+            events = self.session.history.events()
             assert replay(events, Conversation(ContextWindow(self.budget, counter=FAST))) == self.session.conversation
             assert tuple(event.turn for event in events if isinstance(event, TurnEvent)) == self.session.log()
             assert [turn.text for turn in self.session.log()] == self.accepted

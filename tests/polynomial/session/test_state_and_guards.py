@@ -14,7 +14,7 @@ from polycontext.polynomial.machine.step import is_over_budget
 from polycontext.polynomial.session.decide import truncating
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
-from tests.polynomial.conversations import session_of, words
+from tests.polynomial.conversations import document, session_of, text_of, words
 from tests.polynomial.session.faulty import Counting, heard_of, seeded
 
 
@@ -28,8 +28,8 @@ def filled(share: float, size: int = 40, **options: object) -> ContextSession:
     session = session_of(2_000, threshold=FixedThreshold(0.9, 0.5), **options)
     session.add_user_turn("What is in the halls?")
     while session.pressure < share:
-        session.add_assistant_turn(words(size, f"a{session.revision}_"))
-        session.add_user_turn(words(5, f"u{session.revision}_"))
+        session.add_assistant_turn(words(size, f"a{session.history.revision}_"))
+        session.add_user_turn(words(5, f"u{session.history.revision}_"))
     return session
 
 
@@ -45,7 +45,7 @@ def over_its_mark() -> ContextSession:
 def report(session: ContextSession, factor: float) -> None:
     """Report of the view `factor` times what was counted of it."""
     session.messages()
-    session.reported(usage(round(factor * (session.window.total_tokens + REQUEST_OVERHEAD))))
+    session.usage.reported(usage(round(factor * (session.window.total_tokens + REQUEST_OVERHEAD))))
 
 
 def test_a_reported_count_presses() -> None:
@@ -54,21 +54,21 @@ def test_a_reported_count_presses() -> None:
     report(session, 2.0)
     assert session.pressure > 1
     assert session.state == ContextState.PRESSURED
-    before = session.revision
+    before = session.history.revision
     with pytest.raises(ContextPressureError):
         session.add_assistant_turn("more")
-    assert session.revision == before
+    assert session.history.revision == before
 
 
 def test_what_was_reported_is_stored_with_the_next_commit() -> None:
     """A report writes nothing; the next commit tells of the room, so that replaying the journal gives the state."""
     session = filled(0.8, auto=False)
-    before = session.revision
+    before = session.history.revision
     report(session, 1.5)
-    assert session.revision == before
+    assert session.history.revision == before
     session.compress(0.3)
-    assert [type(event).__name__ for event in session.events(before)] == ["ResizeEvent", "CompressEvent"]
-    assert session.events(before)[0].state == ContextState.PRESSURED
+    assert [type(event).__name__ for event in session.history.events(before)] == ["ResizeEvent", "CompressEvent"]
+    assert session.history.events(before)[0].state == ContextState.PRESSURED
 
 
 def test_forgetting_relieves() -> None:
@@ -77,7 +77,7 @@ def test_forgetting_relieves() -> None:
     session.add_user_turn("What is in the halls?")
     session.add_assistant_turn(words(800))
     assert session.state == ContextState.PRESSURED
-    session.forget("t2")
+    session.history.forget("t2")
     assert session.pressure < 0.2
     assert session.state == ContextState.ACCUMULATING
     session.add_user_turn("And in hall B?")
@@ -89,19 +89,19 @@ def test_signals_move_the_mark_and_the_state() -> None:
     session.add_user_turn("What is in the halls?")
     session.add_assistant_turn(words(600))
     assert session.state == ContextState.ACCUMULATING
-    session.signal(Signals(error_rate=1.0))
+    session.background.signal(Signals(error_rate=1.0))
     assert session.state == ContextState.PRESSURED
-    session.signal(Signals())
+    session.background.signal(Signals())
     assert session.state == ContextState.ACCUMULATING
 
 
 def test_rewinding_asks_the_guards() -> None:
     """What fitted once is PRESSURED where less room is left since."""
     session = filled(0.8, auto=False)
-    full = session.revision
+    full = session.history.revision
     session.compress(0.3)
     report(session, 2.0)
-    session.rewind(full)
+    session.history.rewind(full)
     assert session.pressure > 1
     assert session.state == ContextState.PRESSURED
 
@@ -120,9 +120,9 @@ def test_a_state_that_no_guard_says_is_settled_at_the_end_of_a_journal() -> None
     """A journal may say PRESSURED of an almost empty window: opened, the session is where the guards say."""
     session = session_of(2_000)
     session.add_user_turn("hello")
-    saved = json.loads(session.to_json())
+    saved = document(session)
     saved["events"][-1]["state"] = "PRESSURED"
-    again = ContextSession.from_json(json.dumps(saved), counter=session.window.counter)
+    again = ContextSession.history.load(json.dumps(saved), counter=session.window.counter)
     assert again.state == ContextState.ACCUMULATING
     again.add_user_turn("and on")
     assert [turn.text for turn in again.log()] == ["hello", "and on"]
@@ -134,7 +134,7 @@ def test_a_compression_stays_compressed_across_reopening() -> None:
     session.compress(0.85)
     assert session.pressure > 0.6
     assert session.state == ContextState.COMPRESSED
-    again = ContextSession.from_json(session.to_json(), counter=session.window.counter, threshold=session.policy.threshold)
+    again = ContextSession.history.load(text_of(session), counter=session.window.counter, threshold=session.policy.threshold)
     assert again.state == ContextState.COMPRESSED
     assert again.conversation == session.conversation
 
@@ -155,16 +155,16 @@ def pressed() -> ContextSession:
     """Return an automatic session whose last user turn brought the compression that it needed."""
     session = filled(0.85)
     session.add_user_turn(words(300, "big"))
-    assert [type(event).__name__ for event in session.events()[-2:]] == ["TurnEvent", "CompressEvent"]
+    assert [type(event).__name__ for event in session.history.events()[-2:]] == ["TurnEvent", "CompressEvent"]
     return session
 
 
 BACK: dict[str, Callable[[ContextSession], object]] = {
-    "regenerate": lambda session: session.regenerate(),
-    "rewind to the turn": lambda session: session.rewind(session.log()[-1].resource_id),
-    "rewind to its revision": lambda session: session.rewind(session.revision - 1),
-    "fork at the turn": lambda session: session.fork("other", session.log()[-1].resource_id),
-    "fork at its revision": lambda session: session.fork("other", session.revision - 1),
+    "regenerate": lambda session: session.history.regenerate(),
+    "rewind to the turn": lambda session: session.history.rewind(session.log()[-1].resource_id),
+    "rewind to its revision": lambda session: session.history.rewind(session.history.revision - 1),
+    "fork at the turn": lambda session: session.history.fork("other", session.log()[-1].resource_id),
+    "fork at its revision": lambda session: session.history.fork("other", session.history.revision - 1),
 }
 
 
@@ -213,11 +213,11 @@ def live(session: ContextSession, random: Random) -> bool:
     """Do something, legal or not; return whether its last commit, if it makes any, is the last thing that happens."""
     ids = [turn.resource_id for turn in session.log()] or ["t1"]
     acts: list[Callable[[], object]] = [
-        *[lambda: session.add_user_turn(words(random.choice([3, 40, 150]), f"u{session.revision}_"))] * 3,
-        *[lambda: session.add_assistant_turn(words(random.choice([3, 40, 150]), f"a{session.revision}_"))] * 3,
-        lambda: session.rewind(random.randint(0, session.revision)),
-        session.regenerate,
-        lambda: session.forget(random.choice(ids)),
+        *[lambda: session.add_user_turn(words(random.choice([3, 40, 150]), f"u{session.history.revision}_"))] * 3,
+        *[lambda: session.add_assistant_turn(words(random.choice([3, 40, 150]), f"a{session.history.revision}_"))] * 3,
+        lambda: session.history.rewind(random.randint(0, session.history.revision)),
+        session.history.regenerate,
+        lambda: session.history.forget(random.choice(ids)),
         lambda: session.promote(random.choice(ids), ResourceClass.PRESERVED),
         lambda: session.recall(random.choice(ids)),
         lambda: session.compress(random.choice([0.3, 0.8, 1.0])),
@@ -226,7 +226,7 @@ def live(session: ContextSession, random: Random) -> bool:
     ]
     telling: list[Callable[[], object]] = [
         lambda: report(session, random.choice([0.8, 1.3, 2.0])),
-        lambda: session.signal(Signals(error_rate=random.choice([0.0, 1.0]))),
+        lambda: session.background.signal(Signals(error_rate=random.choice([0.0, 1.0]))),
     ]
     act = random.choice([*acts, *telling])
     with suppress(PolycontextError):
@@ -244,21 +244,21 @@ def live_through(seeds: Iterable[int]) -> None:
         random, listener = seeded(seed), Counting()
         session = session_of(ROOM, auto=seed % 2 == 0, cooldown=random.randrange(3), listeners=[listener])
         for _ in range(15):
-            before = session.revision
+            before = session.history.revision
             commits = live(session, random)
-            last = session.events()[-1:]
+            last = session.history.events()[-1:]
             compressed = bool(last) and isinstance(last[0], CompressEvent) and session.state == ContextState.COMPRESSED
             assert compressed or session.state == guards_say(session), seed
             # Words are erased in the journal, which has the budget that it has: one that was reported since is stored by the next commit.
-            if commits and session.revision != before and room_in(session.events()) == session.window.max_tokens:
+            if commits and session.history.revision != before and room_in(session.history.events()) == session.window.max_tokens:
                 assert last[0].state == session.state, seed
-            if session.auto and session.revision != before:
+            if session.policy.auto and session.history.revision != before:
                 assert not is_over_budget(session.window) or is_tight(session), seed
-            if session.auto and len(session.window):
+            if session.policy.auto and len(session.window):
                 with suppress(ContextOverflowError, InvalidMessagesError):
                     assert session.messages()
                 assert not is_over_budget(session.window) or is_tight(session), seed
-            assert listener.heard == heard_of(session.events()), seed
+            assert listener.heard == heard_of(session.history.events()), seed
             assert (session.machine.context_state, session.machine.window) == (session.state, session.window), seed
 
 

@@ -22,7 +22,7 @@ from polycontext.pressure import ConflictError
 from polycontext.window import InvalidTurnError, OrderError, Part, ToolCall, Turn
 from polycontext.window.opening import OPENING
 from polycontext.window.providers.pairing import NO_RESULT
-from tests.polynomial.conversations import WORDS, chat, session_moves, session_of, tool_atom, words
+from tests.polynomial.conversations import WORDS, chat, session_moves, session_of, text_of, tool_atom, words
 
 START = datetime(2026, 11, 23, tzinfo=UTC)
 THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
@@ -42,9 +42,9 @@ def test_what_is_new_is_added_as_one_commit_and_nothing_twice() -> None:
     for end in (3, 4, 9, 9):
         session.sync(turns[:end])
         assert texts(session) == [turn.text for turn in turns[:end]]
-    revision = session.revision
+    revision = session.history.revision
     assert not session.sync([evolve(turn, metadata={"seen": 1}, name=None) for turn in turns]).compressed
-    assert session.revision == revision
+    assert session.history.revision == revision
 
 
 def test_what_was_taken_back_is_rewound_to_and_stays_in_the_journal() -> None:
@@ -55,7 +55,7 @@ def test_what_was_taken_back_is_rewound_to_and_stays_in_the_journal() -> None:
         session.sync(other)
         assert texts(session) == [turn.text for turn in other]
         assert len(session.window) == len(other)
-    assert len(session.events()) == session.revision > len(turns) * 2
+    assert len(session.history.events()) == session.history.revision > len(turns) * 2
 
 
 @pytest.mark.parametrize("awaited", [False, True])
@@ -77,7 +77,7 @@ def test_what_is_not_to_be_rewound_is_left_as_it_is(awaited: bool) -> None:
         with pytest.raises(ConflictError, match="conversation: made for one that begins with 4 turns of it, found the first 3 of them"):
             sync(turns)
     assert texts(session)[-1] == "Otherwise."
-    assert session.revision == other.revision == 4
+    assert session.history.revision == other.history.revision == 4
 
 
 def test_what_yielded_before_the_change_stays_as_it_is() -> None:
@@ -105,10 +105,10 @@ def test_whatever_the_list_becomes_the_log_is_it(moves: list[Move], cuts: list[t
             text for text in left if text != OPENING
         ]
         assert all(turn.tool_call_id in answered for turn in log if turn.tool_call_id is not None)
-        revision = session.revision
+        revision = session.history.revision
         session.sync(turns)
-        assert session.revision == revision
-        assert ContextSession.from_json(session.to_json(), counter=WORDS).window == session.window
+        assert session.history.revision == revision
+        assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
 
 
 def test_what_no_conversation_can_be_is_repaired_or_refused() -> None:
@@ -122,7 +122,7 @@ def test_what_no_conversation_can_be_is_repaired_or_refused() -> None:
         strict = session_of()
         with pytest.raises(OrderError):
             strict.sync(broken, repair=False)
-        assert strict.revision == 0
+        assert strict.history.revision == 0
 
 
 def test_a_result_that_comes_late_takes_the_place_of_the_marked_one() -> None:
@@ -146,10 +146,10 @@ def test_words_that_were_forgotten_stay_forgotten() -> None:
     """Though their keeper elsewhere has them still; what comes behind them is not new."""
     session, turns = session_of(), chat(4)
     session.sync(turns)
-    session.forget("t1")
-    revision = session.revision
+    session.history.forget("t1")
+    revision = session.history.revision
     session.sync(turns)
-    assert (session.revision, texts(session)[0]) == (revision, "[forgotten]")
+    assert (session.history.revision, texts(session)[0]) == (revision, "[forgotten]")
     assert isinstance(session.view()[0], Kept)
     assert session.view()[0].handle is None
 
@@ -197,8 +197,8 @@ def test_the_view_is_the_very_objects_and_gists() -> None:
     gists = [item for item in view if isinstance(item, Gist)]
     assert [item.handle for item in kept] == [handles[int(item.turn.resource_id[1:]) - 1 - _gists_before(session, item)] for item in kept]
     assert [len(gist.sources) + len(kept) for gist in gists] == [60]
-    revision = session.revision
-    assert (session.view(), session.revision) == (view, revision)
+    revision = session.history.revision
+    assert (session.view(), session.history.revision) == (view, revision)
 
 
 def _gists_before(session: ContextSession, item: Kept) -> int:
@@ -229,9 +229,9 @@ def test_the_view_fits_beside_what_the_request_needs() -> None:
     assert session.window.total_tokens == whole
     session.view(reserve=600, tools=[tool], system=words(100))
     assert session.window.total_tokens < 1000 - 600 - 100 - 40
-    revision = session.revision
+    revision = session.history.revision
     session.view(reserve=600, tools=[tool], system=words(100))
-    assert session.revision == revision
+    assert session.history.revision == revision
 
 
 def test_what_the_session_keeps_free_anyway_counts_once() -> None:
@@ -252,9 +252,9 @@ def test_what_a_view_was_handed_out_for_is_a_request() -> None:
     session = session_of(1000, threshold=None)
     session.sync(chat(14))
     with pytest.raises(InvalidOptionError, match="handed out"):
-        session.reported({"input_tokens": 500})
+        session.usage.reported({"input_tokens": 500})
     session.view(system=words(50), reserve=100)
-    told = session.reported({"input_tokens": 2 * (session.window.total_tokens + 50)})
+    told = session.usage.reported({"input_tokens": 2 * (session.window.total_tokens + 50)})
     assert told is not None
     assert session.window.total_tokens + 50 < told.counted < session.window.total_tokens + 70
     assert told.factor > 1.1
@@ -312,7 +312,7 @@ def test_what_another_writer_was_first_with_is_seen(awaited: bool) -> None:
         session.sync(turns, turns)
     assert texts(session) == [turn.text for turn in turns]
     assert session.view()[-1].handle is turns[-1]
-    assert texts(other.refresh()) == texts(session)
+    assert texts(other.history.refresh()) == texts(session)
 
 
 class Outrun(ContextSession):

@@ -65,7 +65,7 @@ def test_a_result_of_no_open_call_is_refused(provider: str) -> None:
     session.extend(first, provider)
     with pytest.raises(InvalidMessagesError, match="orphan-result"):
         session.extend(first, provider)
-    assert session.revision == 3
+    assert session.history.revision == 3
     session.extend(rest, provider)
 
 

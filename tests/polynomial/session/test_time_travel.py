@@ -1,6 +1,7 @@
 """A session goes back, is looked at as it was, and branches off: the journal keeps all of it."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -9,13 +10,13 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import InvalidOptionError, PolycontextError, ResourceClass, UnknownResourceError
-from polycontext.polynomial import ContextSession, ContextState
+from polycontext.polynomial import ContextSession, ContextState, SessionWriteError
 from polycontext.polynomial.journal.conversation import standing
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextItem, Part, Turn
 from tests.house import sizes
-from tests.polynomial.conversations import session_of, words
+from tests.polynomial.conversations import session_of, text_of, words
 from tests.polynomial.session.faulty import Counting, Ticking
 
 CALL = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
@@ -44,7 +45,7 @@ def test_whatever_happened_since_a_rewind_takes_it_back(steps: int) -> None:
         match random.randrange(10):
             case 0:
                 revision = random.choice(sorted(seen))
-                session.rewind(revision)
+                session.history.rewind(revision)
                 now, wanted = session.conversation, seen[revision]
                 assert (now.state, now.log, now.window.all_turns()) == (wanted.state, wanted.log, wanted.window.all_turns())
                 assert now.window.linearity == wanted.window.linearity
@@ -53,9 +54,9 @@ def test_whatever_happened_since_a_rewind_takes_it_back(steps: int) -> None:
                 session.promote(session.log()[-1].resource_id, "PRESERVED") if len(session.log()) % 7 == 0 else session.compress(0.2)
             case _:
                 session.add_user_turn(words(random.randrange(1, 30), f"n{number}_"))
-        seen[session.revision] = session.conversation
+        seen[session.history.revision] = session.conversation
     for revision, wanted in seen.items():
-        past = session.at(revision)
+        past = session.history.at(revision)
         assert (past.state, past.window.all_turns(), past.log()) == (wanted.state, wanted.window.all_turns(), tuple(wanted.log))
 
 
@@ -64,7 +65,7 @@ def test_no_id_is_given_twice_however_often_a_session_goes_back() -> None:
     session = spoken("one", "two")
     given = [turn.resource_id for turn in session.log()]
     for number in range(50):
-        session.rewind(1)
+        session.history.rewind(1)
         session.add_assistant_turn(f"another {number}")
         given.append(session.log()[-1].resource_id)
     assert len(set(given)) == len(given)
@@ -74,41 +75,41 @@ def test_an_id_of_the_callers_own_is_free_again() -> None:
     """Whoever names turns himself names the one that is said instead alike; both are found where they stand."""
     session = session_of()
     session.add(Turn("user", "red?", resource_id="own"))
-    before = session.revision
-    session.rewind(0)
+    before = session.history.revision
+    session.history.rewind(0)
     session.add(Turn("user", "blue?", resource_id="own"))
     assert said(session) == ["blue?"]
-    assert said(session.at("own")) == ["blue?"]
-    session.rewind(before)
-    assert said(session.at("own")) == ["red?"]
+    assert said(session.history.at("own")) == ["blue?"]
+    session.history.rewind(before)
+    assert said(session.history.at("own")) == ["red?"]
 
 
 def test_a_rewind_is_undone_by_going_back_to_before_it() -> None:
     """Nothing is lost: what was abandoned stands in the journal."""
     session = spoken("one", "two", "three")
-    full = session.revision
-    session.rewind(1)
+    full = session.history.revision
+    session.history.rewind(1)
     session.add_assistant_turn("else")
-    session.rewind(full)
+    session.history.rewind(full)
     assert said(session) == ["one", "two", "three"]
-    assert [number for number, _ in standing(session.events())] == [1, 2, 3]
+    assert [number for number, _ in standing(session.history.events())] == [1, 2, 3]
 
 
 def test_where_a_session_stands_already_it_need_not_go() -> None:
     """Nothing is written, and the epoch stays."""
     session = spoken("one")
     before = session.conversation
-    session.rewind(session.revision)
+    session.history.rewind(session.history.revision)
     assert session.conversation is before
-    assert session.regenerate().state is before.state
+    assert session.history.regenerate().state is before.state
     assert session.conversation is before
 
 
 def test_going_back_begins_an_epoch_that_says_from_where_it_differs() -> None:
     """What a provider was sent before is a prefix no more."""
     session = spoken("one", "two", "three", "four")
-    session.rewind(2)
-    assert (session.epoch.number, session.epoch.first_changed, session.epoch.why) == (2, 2, "rewind")
+    session.history.rewind(2)
+    assert (session.window.epoch.number, session.window.epoch.first_changed, session.window.epoch.why) == (2, 2, "rewind")
 
 
 def test_thoughts_that_fall_by_going_back_are_named() -> None:
@@ -117,8 +118,8 @@ def test_thoughts_that_fall_by_going_back_are_named() -> None:
     session.add_user_turn("Red or blue?")
     parts = (Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}'),)
     session.add(Turn("assistant", "Blue.", parts=parts))
-    session.regenerate()
-    assert session.epoch.unbound == ("anthropic",)
+    session.history.regenerate()
+    assert session.window.epoch.unbound == ("anthropic",)
     assert session.messages("anthropic") == [{"role": "user", "content": [{"type": "text", "text": "Red or blue?"}]}]
 
 
@@ -128,7 +129,7 @@ def test_the_last_message_is_edited() -> None:
     session.send_message("What of this file?", [ContextItem("print(1)", "code", metadata={"filename": "a.py"})])
     question = session.log()[-1].resource_id
     session.add_assistant_turn("It prints 1.")
-    session.edit(question, "What of that file?")
+    session.history.edit(question, "What of that file?")
     assert said(session)[1:] == ["What of that file?"]
     assert "print(1)" in said(session)[0]
     assert session.log()[-1].resource_id != question
@@ -138,10 +139,10 @@ def test_an_edit_attaches_something_else() -> None:
     """Items of its own, behind those that stay; also without blocking."""
     session = session_of()
     session.send_message("What of this file?", [ContextItem("print(1)", "code", metadata={"filename": "a.py"})])
-    session.edit(session.log()[-1].resource_id, "And of that?", [ContextItem("print(2)", "code", metadata={"filename": "b.py"})])
+    session.history.edit(session.log()[-1].resource_id, "And of that?", [ContextItem("print(2)", "code", metadata={"filename": "b.py"})])
     assert ["print(1)" in said(session)[0], "print(2)" in said(session)[1], said(session)[2:]] == [True, True, ["And of that?"]]
     other = ContextItem("print(3)", "code", metadata={"filename": "c.py"})
-    asyncio.run(session.aedit(session.log()[-1].resource_id, "Or of this?", [other]))
+    asyncio.run(session.history.aedit(session.log()[-1].resource_id, "Or of this?", [other]))
     assert ["print(3)" in said(session)[2], said(session)[3:]] == [True, ["Or of this?"]]
 
 
@@ -150,7 +151,7 @@ def test_an_edit_is_one_commit() -> None:
     session = spoken("one", "two", max_tokens=60)
     before = session.conversation
     with pytest.raises(PolycontextError):
-        session.edit("t1", "Look.", [ContextItem(words(500), "code", metadata={"filename": "a.py"})])
+        session.history.edit("t1", "Look.", [ContextItem(words(500), "code", metadata={"filename": "a.py"})])
     assert session.conversation is before
 
 
@@ -159,7 +160,7 @@ def test_only_what_the_user_said_is_edited(resource_id: str) -> None:
     """An answer is made anew by the model; an unknown id is refused, with one like it."""
     session = spoken("one", "two")
     with pytest.raises((InvalidOptionError, UnknownResourceError)):
-        session.edit(resource_id, "else")
+        session.history.edit(resource_id, "else")
     assert said(session) == ["one", "two"]
 
 
@@ -169,7 +170,7 @@ def test_an_answer_is_made_anew_with_all_its_calls() -> None:
     session.add_assistant_turn(None, CALL)
     session.add_tool_turn("seen", tool_call_id="c1")
     session.add_assistant_turn("four")
-    session.regenerate()
+    session.history.regenerate()
     assert said(session) == ["one", "two", "three"]
     session.add_assistant_turn("another")
     assert said(session)[-1] == "another"
@@ -179,17 +180,17 @@ def test_without_a_user_there_is_nothing_to_answer() -> None:
     """It is refused in words."""
     session = session_of()
     with pytest.raises(InvalidOptionError, match="the user has said something"):
-        session.regenerate()
+        session.history.regenerate()
 
 
 def test_in_the_middle_of_calls_a_session_goes_back_too() -> None:
     """Open calls are gone with their turn, or open once more where it stands."""
     session = spoken("one")
     session.add_assistant_turn(None, CALL)
-    waiting = session.revision
-    session.regenerate()
+    waiting = session.history.revision
+    session.history.regenerate()
     assert not session.open_calls
-    session.rewind(waiting)
+    session.history.rewind(waiting)
     assert [call.id for call in session.open_calls] == ["c1"]
     session.add_tool_turn("seen", tool_call_id="c1")
 
@@ -199,7 +200,7 @@ def test_what_is_no_moment_is_refused(moment: Any) -> None:
     """It is said what would be one; nothing changes."""
     session = spoken("one", "two", "three")
     before = session.conversation
-    for act in (session.at, session.rewind):
+    for act in (session.history.at, session.history.rewind):
         with pytest.raises((InvalidOptionError, UnknownResourceError)):
             act(moment)
     assert session.conversation is before
@@ -209,37 +210,59 @@ def test_a_time_is_a_moment() -> None:
     """As it stood before the first event that is later; before all and behind all as well."""
     session = spoken("one", "two", "three")
     second = session.log()[1].timestamp
-    assert said(session.at(second)) == ["one", "two"]
-    assert said(session.at(second - timedelta(microseconds=1))) == ["one"]
-    assert said(session.at(datetime(1990, 1, 1, tzinfo=UTC))) == []
-    assert said(session.at(datetime(2990, 1, 1, tzinfo=UTC))) == ["one", "two", "three"]
+    assert said(session.history.at(second)) == ["one", "two"]
+    assert said(session.history.at(second - timedelta(microseconds=1))) == ["one"]
+    assert said(session.history.at(datetime(1990, 1, 1, tzinfo=UTC))) == []
+    assert said(session.history.at(datetime(2990, 1, 1, tzinfo=UTC))) == ["one", "two", "three"]
 
 
 def test_a_past_session_reads_and_does_not_write() -> None:
     """Messages, events, pressure, search are those of then, and stay so while the session goes on."""
     session = spoken("A train to Vienna", "two")
-    past = session.at("t1")
+    past = session.history.at("t1")
     session.add_user_turn("three")
     session.clear()
     assert past.messages() == [{"role": "user", "content": "A train to Vienna"}]
     assert (past.state, past.machine.context_state) == (ContextState.ACCUMULATING, ContextState.ACCUMULATING)
-    assert (past.revision, past.events()) == (1, session.events()[:1])
-    assert [found.snippet for found in past.search("Vienna")] == ["A train to Vienna"]
+    assert (past.history.revision, past.history.events()) == (1, session.history.events()[:1])
+    assert [found.snippet for found in past.history.search("Vienna")] == ["A train to Vienna"]
     assert past.explain("t1").place == 0
-    assert repr(past).startswith("PastSession(revision 1 of 'session', ACCUMULATING, 1 turns")
-    assert not hasattr(past, "add")
+    assert repr(past).startswith("ContextSession(revision 1 of 'session', ACCUMULATING, 1 turns")
+
+
+def test_a_past_session_refuses_what_is_written() -> None:
+    """Whatever writes says where to write instead, and neither session changes; looking further back and branching off are still possible."""
+    session = spoken("one", "two", "three")
+    past, before = session.history.at(2), session.conversation
+    acts: list[Callable[[ContextSession], object]] = [
+        lambda s: s.add_user_turn("x"),
+        lambda s: s.clear(),
+        lambda s: s.history.rewind(1),
+        lambda s: s.history.forget("t1"),
+        lambda s: asyncio.run(s.aadd_user_turn("x")),
+        lambda s: asyncio.run(s.history.arewind(1)),
+    ]
+    for act in acts:
+        with pytest.raises(SessionWriteError, match="shown as it once stood; legal: writing to the session itself"):
+            act(past)
+    assert session.conversation is before
+    assert past.history.refresh().history.revision == 2
+    assert said(past.history.at(1)) == ["one"]
+    fork = past.history.fork("branch")
+    fork.add_user_turn("else")
+    assert said(fork) == ["one", "two", "else"]
 
 
 def test_a_fork_keeps_the_options_and_lives_by_itself(tmp_path: Path) -> None:
     """Budget, policy and clock are those of the session; its file stays open for the fork when the session is closed."""
     session = ContextSession.open(tmp_path / "s.db", "first", 500, auto=False, reserve=17)
     session.add_user_turn("one")
-    fork = session.fork("second")
+    fork = session.history.fork("second")
     session.close()
     fork.add_assistant_turn("two")
-    assert (fork.window.max_tokens, fork.auto, fork.policy) == (session.window.max_tokens, False, session.policy)
+    assert (fork.window.max_tokens, fork.policy.auto, fork.policy) == (session.window.max_tokens, False, session.policy)
     fork.close()
-    assert ContextSession.list_sessions(tmp_path / "s.db") == ("first", "second")
+    assert ContextSession.history.list_sessions(tmp_path / "s.db") == ("first", "second")
     with ContextSession.open(tmp_path / "s.db", "first", 500) as again:
         assert said(again) == ["one"]
 
@@ -247,13 +270,13 @@ def test_a_fork_keeps_the_options_and_lives_by_itself(tmp_path: Path) -> None:
 def test_a_fork_takes_no_id_that_is_there() -> None:
     """Neither another session's nor its own; nor one that is none."""
     session = spoken("one")
-    session.fork("second")
+    session.history.fork("second")
     for taken in ("second", "session"):
         with pytest.raises(ConflictError, match="an id that no session has"):
-            session.fork(taken)
+            session.history.fork(taken)
     for none in ("", None, "\ud800"):
         with pytest.raises(InvalidOptionError):
-            session.fork(none)  # type: ignore[arg-type]
+            session.history.fork(none)  # type: ignore[arg-type]
 
 
 class Least:
@@ -275,7 +298,7 @@ def test_a_store_that_shares_nothing_is_given_a_copy() -> None:
     """A store with `load` and `append` alone forks as well."""
     session = session_of(store=Least())
     session.add_user_turn("one")
-    fork = session.fork("second")
+    fork = session.history.fork("second")
     fork.add_assistant_turn("two")
     assert (said(session), said(fork)) == (["one"], ["one", "two"])
 
@@ -288,7 +311,7 @@ def test_a_fork_shares_the_stored_texts(tmp_path: Path) -> None:
             session.add_user_turn(words(300, f"{number}_"))
         size = file.stat().st_size + (tmp_path / "s.db-wal").stat().st_size
         for number in range(20):
-            session.fork(f"fork{number}").close()
+            session.history.fork(f"fork{number}").close()
     assert file.stat().st_size < 2 * size
 
 
@@ -301,7 +324,7 @@ def test_writers_see_that_another_went_back() -> None:
         for number in range(4):
             ahead.add_user_turn(f"n{number}")
         behind = session_of(store=store, session_id=f"s{to}", listeners=[listener])
-        ahead.rewind(to)
+        ahead.history.rewind(to)
         ahead.add_user_turn("else")
         behind.add_assistant_turn("answer")
         assert said(behind) == [*(f"n{number}" for number in range(to)), "else", "answer"]
@@ -313,10 +336,10 @@ def test_a_rewind_can_name_the_revision_it_was_made_for() -> None:
     """As every write; and a key makes it happen once."""
     session = spoken("one", "two")
     with pytest.raises(ConflictError):
-        session.rewind(1, expected_revision=1)
+        session.history.rewind(1, expected_revision=1)
     for _ in range(2):
-        session.rewind(1, idempotency_key="back")
-    assert session.revision == 3
+        session.history.rewind(1, idempotency_key="back")
+    assert session.history.revision == 3
 
 
 def test_tasks_go_back_too(tmp_path: Path) -> None:
@@ -326,12 +349,12 @@ def test_tasks_go_back_too(tmp_path: Path) -> None:
         async with await ContextSession.aopen(tmp_path / "s.db", "s", 8000) as session:
             await session.aadd_user_turn("one")
             await session.aadd_assistant_turn("two")
-            await session.aregenerate()
-            await session.aedit("t1", "three")
+            await session.history.aregenerate()
+            await session.history.aedit("t1", "three")
             assert said(session) == ["three"]
-            await session.arewind(2)
-            assert said(await session.aat(1)) == ["one"]
-            fork = await session.afork("other")
+            await session.history.arewind(2)
+            assert said(await session.history.aat(1)) == ["one"]
+            fork = await session.history.afork("other")
             await fork.aclose()
             assert said(session) == ["one", "two"]
 
@@ -344,15 +367,15 @@ def test_a_file_that_went_back_behind_its_snapshot_opens_by_a_new_one(tmp_path: 
     session = session_of(store=store, session_id="s")
     for number in range(600):
         session.add_user_turn(f"n{number}")
-    session.rewind(20)
+    session.history.rewind(20)
     opened = store.opened("s")
     assert opened is not None
-    assert opened.stored.snapshot == session.revision
+    assert opened.stored.snapshot == session.history.revision
     again = session_of(store=store, session_id="s")
     assert again.conversation == session.conversation
     assert again.conversation.joints == session.conversation.joints
-    again.rewind(500)
-    assert said(again) == said(session.at(500))
+    again.history.rewind(500)
+    assert said(again) == said(session.history.at(500))
     store.close()
 
 
@@ -361,10 +384,10 @@ def test_what_became_of_a_turn_is_told_of_what_stands() -> None:
     session = session_of(400)
     for number in range(12):
         session.add_user_turn(words(20, f"n{number}_"))
-    before = session.revision
+    before = session.history.revision
     session.compress(0.1)
     gone = next(turn.resource_id for turn in session.log() if session.explain(turn.resource_id).left)
-    session.rewind(before)
+    session.history.rewind(before)
     assert session.explain(gone).place is not None
     assert session.window.linearity.get(gone) is not ResourceClass.DROPPABLE
 
@@ -375,9 +398,9 @@ def test_a_saved_session_goes_back_as_well() -> None:
     for number in range(30):
         session.add_user_turn(words(20, f"n{number}_"))
         if number % 7 == 6:
-            session.rewind(session.revision - 3)
-    again = ContextSession.from_json(session.to_json(), counter=session.window.counter)
+            session.history.rewind(session.history.revision - 3)
+    again = ContextSession.history.load(text_of(session), counter=session.window.counter)
     assert again.conversation == session.conversation
-    assert again.events() == session.events()
-    again.rewind(9)
-    assert said(again) == said(session.at(9))
+    assert again.history.events() == session.history.events()
+    again.history.rewind(9)
+    assert said(again) == said(session.history.at(9))

@@ -14,7 +14,7 @@ from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, Edit, FixedThreshold, FloorError, Threshold, check_floors
 from polycontext.pressure.gist import digest_turn
 from polycontext.window import ContextWindow, Role, Splice, Turn
-from tests.polynomial.conversations import WORDS, add_all, chat, recount, session_of, tool_atom, words
+from tests.polynomial.conversations import WORDS, add_all, chat, recount, session_of, text_of, tool_atom, words
 
 CUT = "[Cut; the whole is t"
 THRESHOLDS: list[Threshold] = [AdaptiveThreshold(), FixedThreshold(0.97, 0.8), FixedThreshold(0.5, 0.1)]
@@ -56,7 +56,7 @@ def test_conversations_do_not_end_for_want_of_room(
             assert seen.setdefault("task", stands[0]) == stands[0], "truncated once, and byte for byte the same from then on"
     assert session.log()[1].text == said
     assert "task" in seen or recount(session.messages(allow_open=True), WORDS) > len(said.split())
-    assert ContextSession.from_json(session.to_json(), counter=WORDS, threshold=marks).messages() == session.messages()
+    assert ContextSession.history.load(text_of(session), counter=WORDS, threshold=marks).messages() == session.messages()
 
 
 @pytest.mark.parametrize("system", [1, 100, 300, 480])
@@ -114,7 +114,7 @@ def test_a_truncated_task_comes_back_whole_where_there_is_room() -> None:
     session = session_of(300, store=store)
     session.add_user_turn(task := words(500, "t"))
     session.add_assistant_turn("Well.")
-    assert session.log()[0].text == session.at(1).window.all_turns()[0].text == task
+    assert session.log()[0].text == session.history.at(1).window.all_turns()[0].text == task
     with pytest.raises(ContextOverflowError):
         session.recall(["t1"])
     larger = session_of(2_000, store=store)

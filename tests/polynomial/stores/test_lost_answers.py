@@ -83,7 +83,7 @@ def test_where_nobody_can_be_asked_it_is_told_and_a_key_tells(cut: str, way: Cut
         StoreError, match=r"it is not known whether this was stored .*; legal: saying it again with the same idempotency_key"
     ):
         session.add_user_turn("Book it.", idempotency_key="booking")
-    assert session.revision == 0
+    assert session.history.revision == 0
     again = session_of(near)
     assert [turn.text for turn in again.log()] == (["Book it."] if cut == "after" else [])
     again.add_user_turn("Book it.", idempotency_key="booking")

@@ -92,11 +92,11 @@ def test_a_url_is_all_there_is_to_say(scheme: str, postgresql: Server) -> None:
     url = postgresql.url.replace("postgresql", scheme, 1)
     with ContextSession.open(url, scheme, max_tokens=1000, counter=WORDS) as session:
         session.add_user_turn("Where is my parcel?")
-    assert scheme in ContextSession.list_sessions(url)
+    assert scheme in ContextSession.history.list_sessions(url)
     with ContextSession.open(url, scheme, max_tokens=1000, counter=WORDS) as session:
         assert [turn.text for turn in session.log()] == ["Where is my parcel?"]
-    assert ContextSession.delete(url, scheme)
-    assert scheme not in ContextSession.list_sessions(url)
+    assert ContextSession.history.delete(url, scheme)
+    assert scheme not in ContextSession.history.list_sessions(url)
 
 
 def test_no_error_shows_a_secret(postgresql: Server) -> None:
@@ -477,15 +477,15 @@ def test_forgotten_words_are_in_no_row_and_after_a_vacuum_in_no_file(
     session = session_of(store)
     for number in range(120):
         session.add_user_turn(f"turn {number} is about /srv/file{number % 7}.py, as ever" + (" and xyzzy4711" if number == 30 else ""))
-    fork = session.fork("fork")
-    assert [found.resource_id for found in fork.search("xyzzy4711")] == ["t31"]
-    assert session.search("xyzzy4711")
-    assert session.forget("t31")
+    fork = session.history.fork("fork")
+    assert [found.resource_id for found in fork.history.search("xyzzy4711")] == ["t31"]
+    assert session.history.search("xyzzy4711")
+    assert session.history.forget("t31")
     tables = [name for (name,) in asked.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()]
     for table in tables:
         rows = asked.execute(f"SELECT t::text FROM {table} t".encode()).fetchall()  # noqa: S608 - a name of ours
         assert not any("xyzzy" in str(row) for row in rows), table
-    assert not fork.search("xyzzy4711")
+    assert not fork.history.search("xyzzy4711")
     asked.execute("VACUUM FULL")
     asked.execute("CHECKPOINT")
     files = [path for path in (postgresql.folder / "data" / "base").rglob("*") if path.is_file()]

@@ -38,14 +38,14 @@ def said(session: ContextSession, *texts: str) -> None:
 
 def found(session: ContextSession, text: str, limit: int = 10) -> list[str]:
     """Return the snippets of what is found."""
-    return [each.snippet for each in session.search(text, limit)]
+    return [each.snippet for each in session.history.search(text, limit)]
 
 
 def test_a_finding_says_who_said_what_and_can_be_recalled(session: ContextSession) -> None:
     """Its id, its role, a line of it, and a score."""
     said(session, "Where is my parcel?", *(f"filler {number} " + "word " * 60 for number in range(40)))
     session.compress(0.1)
-    (first,) = session.search("parcel")
+    (first,) = session.history.search("parcel")
     assert first == Found("t1", Role.USER, "Where is my parcel?", first.score)
     assert first.score > 0
     assert session.recall(first.resource_id).window.all_turns()
@@ -55,7 +55,7 @@ def test_who_says_more_of_it_comes_first_and_of_equals_the_newest(session: Conte
     """Words weigh by how few turns say them; one of them is enough."""
     said(session, "red apple", "red pear", "green apple", "red apple", "sky", "sea", "sand", "stone", "grass")
     assert found(session, "apple pear") == ["red pear", "red apple", "green apple", "red apple"]
-    assert [each.resource_id for each in session.search("red apple", 3)] == ["t4", "t1", "t3"]
+    assert [each.resource_id for each in session.history.search("red apple", 3)] == ["t4", "t1", "t3"]
 
 
 def test_phrases_in_quotes_must_be_there(session: ContextSession) -> None:
@@ -103,10 +103,10 @@ def test_calls_are_searched_and_gists_are_not(session: ContextSession) -> None:
     """What was asked of a tool was said; a summary says what others said."""
     said(session, *(f"wall {number} got the colour shade-{number}" for number in range(200)))
     session.add_assistant_turn(None, [ToolCall("c1", "read_file", '{"path": "paint.py"}')])
-    (call,) = session.search("paint.py")
+    (call,) = session.history.search("paint.py")
     assert (call.role, call.snippet) == (Role.ASSISTANT, 'read_file {"path": "paint.py"}')
     assert any(turn.sources for turn in session.window.all_turns())
-    assert [each.resource_id for each in session.search('"shade-3"')] == ["t4"]
+    assert [each.resource_id for each in session.history.search('"shade-3"')] == ["t4"]
 
 
 def test_what_is_said_later_is_found_by_the_next_search(session: ContextSession) -> None:
@@ -135,7 +135,7 @@ def test_any_text_is_a_search(text: str, limit: int) -> None:
     """No sign has a meaning that could be wrong, and what says nothing finds nothing."""
     session = ContextSession(100_000, counter=FAST)
     said(session, "a b AND OR NEAR 日本", "a", "b")
-    results = session.search(text, limit)
+    results = session.history.search(text, limit)
     assert len(results) <= limit
     assert bool(results) <= any(map(str.isalnum, text))
     assert all(len(each.snippet) <= SNIPPET for each in results)
@@ -149,7 +149,7 @@ def test_what_was_said_is_found_whatever_stands_beside_it(before: str, behind: s
         said(session, f"{before} quittengelee {behind}")
     except Exception:  # noqa: BLE001 - no turn can say this
         return
-    (only,) = session.search("Quittengelee")
+    (only,) = session.history.search("Quittengelee")
     assert "quittengelee" in only.snippet
     assert len(only.snippet) <= SNIPPET
 
@@ -202,14 +202,14 @@ def test_what_is_no_search_is_refused(session: ContextSession, text: Any, limit:
     """Text and a number of turns are what a search is made of."""
     said(session, "a")
     with pytest.raises(InvalidOptionError, match=r"text|limit"):
-        session.search(text, limit)
+        session.history.search(text, limit)
 
 
 def test_nothing_is_found_where_nothing_was_said(session: ContextSession) -> None:
     """An empty session, and a search for nothing."""
-    assert session.search("parcel") == ()
+    assert session.history.search("parcel") == ()
     said(session, "parcel")
-    assert session.search("") == session.search(' -- "" ') == ()
+    assert session.history.search("") == session.history.search(' -- "" ') == ()
 
 
 def test_threads_and_tasks_search_while_others_write(session: ContextSession) -> None:
@@ -220,7 +220,7 @@ def test_threads_and_tasks_search_while_others_write(session: ContextSession) ->
         assert f"parcel {number}" in found(session, f'"parcel {number}"', 100)
 
     async def all_search() -> list[tuple[Found, ...]]:
-        return await asyncio.gather(*(session.asearch("parcel", 100) for _ in range(8)))
+        return await asyncio.gather(*(session.history.asearch("parcel", 100) for _ in range(8)))
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(work, range(40)))
@@ -244,7 +244,7 @@ def test_an_index_in_memory_begins_anew_for_another_log() -> None:
     said(session, "one", "two", "three")
     said(other, "one", "four")
     assert found(session, "three") == ["three"]
-    other._log_index = session._log_index
+    other.history._index = session.history._index
     assert found(other, "three two") == []
     assert found(other, "four") == ["four"]
 
@@ -274,11 +274,11 @@ def test_what_is_deleted_leaves_no_word_in_the_index(path: Path) -> None:
         said(stays, "parcel")
         for step in range(30):
             said(gone, *(f"{number} quittengelee schluesselwort{step}x{number}" for number in range(40)))
-            assert gone.search(f"schluesselwort{step}x7")
-        stays.search("parcel")
+            assert gone.history.search(f"schluesselwort{step}x7")
+        stays.history.search("parcel")
         raw = bytes_of(path)
         assert b"quittengelee" in raw
-        assert ContextSession.delete(path, "s") is True
+        assert ContextSession.history.delete(path, "s") is True
         raw = bytes_of(path)
         assert not any(word in raw for word in (b"quittengelee", b"schluesselwort", b"esselwort"))
         assert found(stays, "parcel") == ["parcel"]
@@ -293,7 +293,7 @@ def test_an_append_indexes_nothing(path: Path) -> None:
         session._writer.store._file.checkpoint()  # type: ignore[attr-defined]  # it is a SQLite store
         without = path.stat().st_size
         assert tables(path, session) == []
-        session.search("quittengelee")
+        session.history.search("quittengelee")
         assert tables(path, session)[0] == "words_1"
         session._writer.store._file.checkpoint()  # type: ignore[attr-defined]
         assert path.stat().st_size < 1.8 * without
@@ -310,7 +310,7 @@ def test_an_index_outlives_its_writer_and_is_brought_up_to_date(path: Path) -> N
     """Opened again, only what is new is indexed."""
     with kept(path) as session:
         said(session, "parcel one")
-        session.search("parcel")
+        session.history.search("parcel")
     with kept(path) as session:
         said(session, "parcel two")
         assert len(found(session, "parcel")) == 2
@@ -326,7 +326,7 @@ def test_a_long_session_is_indexed_in_steps(path: Path, monkeypatch: pytest.Monk
         added = word_index.WordIndex.add
         monkeypatch.setattr(word_index.WordIndex, "add", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            session.search("parcel")
+            session.history.search("parcel")
         monkeypatch.setattr(word_index.WordIndex, "add", added)
         assert len(found(session, "parcel", 100)) == 50
 
@@ -350,7 +350,7 @@ def test_an_index_that_is_damaged_is_made_anew(path: Path, damage: str) -> None:
     """It is derived: the words it was made of are there."""
     with kept(path) as session:
         said(session, *(f"parcel {number}" for number in range(50)))
-        session.search("parcel")
+        session.history.search("parcel")
     db = sqlite3.connect(path)
     db.execute(damage)
     db.commit()
@@ -376,7 +376,7 @@ def test_python_without_fts5_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     said(session, "parcel")
     monkeypatch.setattr(word_index, "_MAKE", word_index._MAKE.replace("fts5", "no_fts5"))
     with pytest.raises(StoreError, match=r"has no FTS5 .*; legal: a Python whose SQLite has it"):
-        session.search("parcel")
+        session.history.search("parcel")
     monkeypatch.setattr(word_index, "_MAKE", "CREATE nonsense")
     with pytest.raises(sqlite3.OperationalError, match="nonsense"):
-        session.search("parcel")
+        session.history.search("parcel")

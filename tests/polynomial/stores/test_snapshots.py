@@ -51,7 +51,7 @@ class Snapped:
                 assert snapshot.base == last.revision
                 self.pieces.append((now.revision, snapshot.piece))
                 self.head, last = snapshot.head, now
-        self.events = self.living.session.events()
+        self.events = self.living.session.history.events()
         self.conversation = self.living.session.conversation
 
     def opened(self) -> Opened:
@@ -206,14 +206,14 @@ def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) 
     def session_of(conversation: Conversation | None = None) -> ContextSession:
         made = ContextSession(600, counter=WORDS, projector=ContextProjector(summariser), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
         if conversation is not None:
-            made._writer.store.append("session", 0, session.events(), {})
+            made._writer.store.append("session", 0, session.history.events(), {})
             made._writer.stored = made._writer.conversation = conversation
         return made
 
     session = session_of()
     empty = session.conversation
     talked(session, 0, 500)
-    now, events = session.conversation, session.events()
+    now, events = session.conversation, session.history.events()
     snapshot = snapshot_of(empty, now)
     reads: list[tuple[int, int]] = []
 

@@ -25,7 +25,7 @@ from polycontext.polynomial.stores import InMemoryStore, Snapshot, SQLiteStore
 from polycontext.polynomial.stores.sqlite_schema import STEPS
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextItem, Turn
-from tests.polynomial.conversations import WORDS
+from tests.polynomial.conversations import WORDS, text_of
 
 RELEASED = Path(__file__).parent / "released"
 
@@ -97,7 +97,7 @@ def test_who_waits_long_enough_gets_the_file(path: Path, holder: subprocess.Pope
         holder.stdin.write("go\n")
         holder.stdin.flush()
         with waiting.result(60) as session:
-            assert session.revision == 0
+            assert session.history.revision == 0
 
 
 def test_a_process_that_was_killed_holds_nothing(path: Path, holder: subprocess.Popen[str]) -> None:
@@ -105,7 +105,7 @@ def test_a_process_that_was_killed_holds_nothing(path: Path, holder: subprocess.
     holder.kill()
     holder.wait(60)
     with opened(path, timeout=60) as session:
-        assert session.revision == 0
+        assert session.history.revision == 0
 
 
 def test_sessions_of_one_process_share_the_file(path: Path) -> None:
@@ -120,7 +120,7 @@ def test_sessions_of_one_process_share_the_file(path: Path) -> None:
         first.add_user_turn("four")
     assert [turn.text for turn in first.log()] == ["one"]
     second.close()
-    assert ContextSession.list_sessions(path) == ("other", "s")
+    assert ContextSession.history.list_sessions(path) == ("other", "s")
     assert not path.with_name("sessions.db-wal").exists()
 
 
@@ -220,8 +220,8 @@ def test_files_of_every_released_version_open(released: Path, path: Path) -> Non
     with opened(path) as session:
         texts = [turn.text for turn in session.log()]
         assert texts[:2] == ["Where is my parcel? It is number QX7-2281.", "It is on its way."]
-        assert session.companion("order") == {"number": "QX7-2281"}
-        assert [event.turn.text for event in session.events() if isinstance(event, TurnEvent)] == texts
+        assert session.documents.get("order") == {"number": "QX7-2281"}
+        assert [event.turn.text for event in session.history.events() if isinstance(event, TurnEvent)] == texts
         session.add_user_turn("Thank you.")
     with sqlite3.connect(path) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
@@ -272,8 +272,8 @@ def test_whatever_bytes_are_damaged_the_error_is_one_of_the_store(path: Path, se
     store = SQLiteStore(path)
     session = ContextSession(1000, counter=WORDS, store=store, session_id="s")
     session.extend([Turn("user" if number % 2 else "assistant", f"parcel {number} é") for number in range(20)])
-    session.search("parcel")
-    revision = session.revision
+    session.history.search("parcel")
+    revision = session.history.revision
     store.close()
     whole, chance, refused = path.read_bytes(), Random(seed), 0  # noqa: S311 - the same bytes at each run
     names = [found.start() for found in re.finditer(b"CREATE |sessions|events|texts|words_", whole)]
@@ -352,7 +352,7 @@ def test_words_stand_in_the_file_once(path: Path) -> None:
             session.add_assistant_turn(f"{number}: {'so ' * 20}")
             session.compress(0.05)
             session.recall("t1")
-        assert session.revision > 600
+        assert session.history.revision > 600
     assert path.read_bytes().count("Zwetschgenknödel".encode()) == 1
 
 
@@ -360,13 +360,13 @@ def test_what_is_deleted_is_nowhere(path: Path) -> None:
     """After `delete` no word of the session is in the database or beside it, while it is open and afterwards; other sessions are whole."""
     with opened(path) as kept, ContextSession.open(path, "gone", max_tokens=200, counter=WORDS) as session:
         kept.add_user_turn("this stays")
-        session.accompany("secret", Secret())
+        session.documents.accompany("secret", Secret())
         for number in range(400):
             session.add_user_turn(f"{number}: the secret is Quittengelee", idempotency_key=f"Quittengelee {number}")
         assert b"Quittengelee" in b"".join(file.read_bytes() for file in path.parent.iterdir())
-        assert ContextSession.delete(path, "gone") is True
+        assert ContextSession.history.delete(path, "gone") is True
         assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
-        assert ContextSession.delete(path, "gone") is False
+        assert ContextSession.history.delete(path, "gone") is False
         with pytest.raises(ConflictError, match=r"made for [0-9]+, found 0"):
             session.add_user_turn("still there?")
     assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
@@ -379,7 +379,7 @@ def test_threads_and_tasks_write_one_session(path: Path) -> None:
     with opened(path) as session, ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda number: session.add_user_turn(f"turn {number}"), range(200)))
         assert sorted(turn.text for turn in session.log()) == sorted(f"turn {number}" for number in range(200))
-        assert session.revision == len(session.events())
+        assert session.history.revision == len(session.history.events())
 
 
 def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> None:
@@ -397,8 +397,10 @@ def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> No
         assert {each._writer._snapped.revision for each in (one, other)} == {found.pieces[-1][0]}, "both know the newest"
         with opened(path) as third:
             assert third._writer._snapped.revision == found.pieces[-1][0]
-            assert third.revision == len(third.events())
-            assert [turn.text for turn in third.log()] == [turn.text for turn in max(one, other, key=lambda each: each.revision).log()]
+            assert third.history.revision == len(third.history.events())
+            assert [turn.text for turn in third.log()] == [
+                turn.text for turn in max(one, other, key=lambda each: each.history.revision).log()
+            ]
 
 
 def test_a_snapshot_that_goes_on_from_another_is_left_out(path: Path) -> None:
@@ -435,11 +437,11 @@ def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
     for number in range(400):
         session.add_user_turn(f"{number} is said")
     store = SQLiteStore(path)
-    moved = ContextSession.from_json(session.to_json(), counter=WORDS, store=store, session_id="s")
+    moved = ContextSession.history.load(text_of(session), counter=WORDS, url=store, session_id="s")
     moved.add_user_turn("on")
     with ContextSession.open(store, "s", max_tokens=300, counter=WORDS) as again:
         assert again.conversation == moved.conversation
-    assert again.events() == moved.events(), "a store that was passed is not closed"
+    assert again.history.events() == moved.history.events(), "a store that was passed is not closed"
     store.close()
 
 
@@ -459,7 +461,7 @@ def test_a_store_is_found_by_path_and_url(tmp_path: Path, monkeypatch: pytest.Mo
     for place in ("a b.db", tmp_path / "a b.db", "sqlite:///a b.db", f"sqlite:///{tmp_path}/a%20b.db"):
         with opened(place) as session:
             session.add_user_turn("one")
-    assert ContextSession.list_sessions("a b.db") == ("s",)
+    assert ContextSession.history.list_sessions("a b.db") == ("s",)
     with opened("a b.db") as session:
         assert len(session.log()) == 4
 
@@ -525,8 +527,8 @@ def test_a_store_can_be_passed_in_place_of_its_path() -> None:
     with ContextSession.open(store, "s", max_tokens=1000, counter=WORDS) as session:
         session.add_user_turn("one")
     session.add_user_turn("two")
-    assert ContextSession.list_sessions(store) == ("s",)
-    assert ContextSession.delete(store, "s")
+    assert ContextSession.history.list_sessions(store) == ("s",)
+    assert ContextSession.history.delete(store, "s")
     assert store.list_sessions() == ()
 
 
@@ -537,11 +539,11 @@ def test_a_journal_that_is_read_in_part_knows_what_gists_stand_for(path: Path) -
         for number in range(150):
             for each in (session, memory):
                 each.add(Turn("user", f"{number} is said " + "so " * 20))
-        middle = memory.revision // 2
-        assert [event.state for event in session.events(middle)] == [event.state for event in memory.events(middle)]
+        middle = memory.history.revision // 2
+        assert [event.state for event in session.history.events(middle)] == [event.state for event in memory.history.events(middle)]
         gists = [
             turn.sources
-            for event in session.events(middle)
+            for event in session.history.events(middle)
             if isinstance(event, CompressEvent)
             for s in event.edit.splices
             for turn in s.turns

@@ -14,7 +14,7 @@ from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.window import Part, Turn
 from polycontext.window.providers import get_format
-from tests.polynomial.conversations import WORDS, words
+from tests.polynomial.conversations import WORDS, text_of, words
 from tests.postgresql import Server
 
 SAID = [
@@ -63,24 +63,24 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
 def journeys(session: ContextSession, stores: Callable[[], SessionStore], folder: Path) -> Iterator[tuple[str, ContextSession]]:
     """Yield where the session goes, by name."""
     yield "restart", ContextSession(store=stores(), session_id="s", **OPTIONS)
-    fork = session.fork("a fork")
+    fork = session.history.fork("a fork")
     yield "fork", fork
     fork.compress(0.1)
     yield "compression", fork
-    fork.forget(fork.log()[8].resource_id)
+    fork.history.forget(fork.log()[8].resource_id)
     yield "forgetting another turn", fork
-    fork.retain(max_bytes=0)
+    fork.history.retain(max_bytes=0)
     yield "retention", fork
     yield "a fork after a restart", ContextSession(store=stores(), session_id="a fork", **OPTIONS)
-    revision = session.revision
+    revision = session.history.revision
     session.clear()
-    session.rewind(revision)
+    session.history.rewind(revision)
     yield "rewind", session
-    yield "JSON", ContextSession.from_json(session.to_json(), counter=WORDS)
-    lines = [*session.export_lines()]
-    there = ContextSession.import_lines(lines, folder / "other.db", "elsewhere", **OPTIONS)
+    yield "JSON", ContextSession.history.load(text_of(session), counter=WORDS)
+    lines = [*session.history.export()]
+    there = ContextSession.history.load(lines, folder / "other.db", "elsewhere", **OPTIONS)
     yield "export to another store", there
-    yield "and back", ContextSession.import_lines(there.export_lines(), stores(), "back", **OPTIONS)
+    yield "and back", ContextSession.history.load(there.history.export(), stores(), "back", **OPTIONS)
     there.close()
 
 

@@ -87,7 +87,7 @@ def test_behind_a_compression_it_counts_from_there() -> None:
             assert not pays(session.window, LOW)
         session.add(Turn("assistant" if number % 2 else "user", f"Number {number} is {'far ' * 20} away"))
     assert len(compressed) > 5
-    assert session.epoch.number == len(compressed) + 1
+    assert session.window.epoch.number == len(compressed) + 1
 
 
 def test_every_price_has_its_page_and_is_of_a_model_that_is_known() -> None:

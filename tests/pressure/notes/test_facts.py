@@ -34,7 +34,7 @@ def test_what_a_line_was_traced_to_is_recalled() -> None:
     """The ids that `trace` returns are those that `recall` takes."""
     session = long_session(3_000)
     gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
-    first = next(ids for line in re.split(r"\n(?=\S)", gist.text)[1:] if (ids := session.trace(line)))
+    first = next(ids for line in re.split(r"\n(?=\S)", gist.text)[1:] if (ids := session.history.trace(line)))
     assert first[0] in {turn.resource_id for turn in session.recall(first[:1]).window.all_turns()}
 
 
@@ -42,9 +42,9 @@ def test_what_nobody_said_has_no_source() -> None:
     """A model's own words, a head, an empty line and a line half of which was made up lead nowhere; what is no text is refused."""
     session = long_session(steps=3)
     for line in ("assistant: all of it is gold", "Facts:", "", "user: And what of box B23? … and of box B99?"):
-        assert session.trace(line) == ()
+        assert session.history.trace(line) == ()
     with pytest.raises(InvalidOptionError, match="line"):
-        session.trace(None)  # type: ignore[arg-type]
+        session.history.trace(None)  # type: ignore[arg-type]
 
 
 def test_an_attachment_is_traced_by_its_name() -> None:
@@ -59,7 +59,7 @@ def test_an_attachment_is_traced_by_its_name() -> None:
         session.add_assistant_turn("I read it.")
     gist = ExtractiveSummariser(ids=True).summarise(session.log(), 200, counter=FAST)
     line = next(line for line in re.split(r"\n(?=\S)", gist) if "attached" in line)
-    assert session.trace(line) == session.trace(line.partition("] ")[2]) == (ids[-1],)
+    assert session.history.trace(line) == session.history.trace(line.partition("] ")[2]) == (ids[-1],)
 
 
 def test_what_an_earlier_summary_said_in_another_name_is_traced_to_it() -> None:

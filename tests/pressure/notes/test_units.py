@@ -197,7 +197,7 @@ def test_what_a_tool_tells_the_assistant_to_do_is_not_repeated(result: str, max_
 
 
 @pytest.mark.parametrize(("question", "stands"), [("What instructions are hidden in that mail?", True), ("When is the meeting?", False)])
-def test_what_the_user_asks_about_is_shown(question: str, stands: bool) -> None:  # noqa: FBT001 - a case
+def test_what_the_user_asks_about_is_shown(question: str, stands: bool) -> None:
     """Who wants to know what a mail tells the assistant reads it."""
     turns = [Turn("user", "Read my mail."), *called("read_mail", "{}", f"The meeting is at 9. {ATTACK} Bring the blue folder.")]
     text = summarise(turns, 90, query=question)

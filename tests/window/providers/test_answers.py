@@ -147,7 +147,7 @@ def test_a_response_is_its_items(answer: Any, provider: str) -> None:
     session = ContextSession(8000)
     session.add_message(ASK)
     session.add_message(answer, provider)
-    assert session.revision == 2
+    assert session.history.revision == 2
     assert calls_of(session) == [("a", "weather")]
     sent = session.messages("openai-responses", allow_open=True)
     assert [item.get("id") for item in sent] == [None, "rs_1", "msg_1", "fc_1"]
@@ -203,7 +203,7 @@ def test_what_holds_no_single_message_is_refused(answer: Any) -> None:
     with pytest.raises(InvalidMessagesError) as caught:
         session.add_message(answer)
     assert caught.value.rule == "bad-answer"
-    assert session.revision == 1
+    assert session.history.revision == 1
 
 
 def test_streams_that_stand_apart_stay_apart() -> None:

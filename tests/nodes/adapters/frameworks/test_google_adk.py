@@ -267,7 +267,7 @@ def test_each_agent_of_a_session_has_a_conversation() -> None:
     asyncio.run(talk())
     sessions = [plugin._bridge.sessions.get(f"cellar/u/A/{name}") for name in ("keeper", "taster")]
     assert [[*session.log()][-1].role for session in sessions] == [Role.USER, Role.USER]
-    assert not any("Rewind" in type(event).__name__ for session in sessions for event in session.events())
+    assert not any("Rewind" in type(event).__name__ for session in sessions for event in session.history.events())
 
 
 def test_one_plugin_serves_many_conversations_at_once() -> None:

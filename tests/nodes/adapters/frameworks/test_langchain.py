@@ -203,7 +203,7 @@ def test_an_agent_inside_of_a_tool_has_a_conversation_of_its_own(judge: Judge) -
     for turns in judge.sent:
         assert len({turn.text[:5] for turn in turns if turn.role is Role.USER}) == 1
     outer = middleware._bridge.sessions.get("A")
-    assert outer.revision == len([*outer.log()]) == 3 * 5 - 1
+    assert outer.history.revision == len([*outer.log()]) == 3 * 5 - 1
     assert len(middleware._bridge.sessions) == 7
 
 

@@ -176,7 +176,7 @@ def _said(messages: Any) -> list[str]:
 def _logged(manager: ContextConversationManager, agent: strands.Agent) -> list[str]:
     """Return what the user has said in an agent's session, in which nothing was ever taken back."""
     session = manager._bridge.sessions.get(f"{agent.session_id}/{agent.agent_id}")
-    assert not any("Rewind" in type(event).__name__ for event in session.events())
+    assert not any("Rewind" in type(event).__name__ for event in session.history.events())
     return [turn.text for turn in session.log() if turn.role is Role.USER]
 
 

@@ -84,7 +84,7 @@ def test_messages_go_out_in_the_format_that_is_named(lived: Asked, store: Path, 
     """The whole log, a message a line: `append` takes it in again."""
     out = lived("export", "--messages", provider).out
     with ContextSession.open(store, "s", max_tokens=400) as session:
-        assert [json.loads(line) for line in out.split("\n")[:-1]] == session.export_messages(provider)
+        assert [json.loads(line) for line in out.split("\n")[:-1]] == session.history.messages(provider)
     lived("new", "--session", "again", "--max-tokens", "9000")
     assert lived("append", "--session", "again", "--provider", provider, stdin=out).code == 0
     assert lived("search", "日本語", "--session", "again").code == 0
@@ -112,7 +112,7 @@ def test_damage_comes_in_nowhere(lived: Asked, store: Path, name: str) -> None:
         assert words in ran.complaint
         assert ran.complaint.endswith("such lines are printed by polycontext session export; see polycontext session import --help")
     assert not other.exists()
-    assert ContextSession.list_sessions(store) == ("s",)
+    assert ContextSession.history.list_sessions(store) == ("s",)
 
 
 def test_an_id_that_is_there_is_refused(lived: Asked, polycontext: Command) -> None:
@@ -145,7 +145,7 @@ def test_an_interrupt_stores_nothing(lived: Asked, store: Path, monkeypatch: pyt
     monkeypatch.setattr(exchanged, "store_whole", interrupt)
     ran = lived("import", "--session", "t", stdin=lines)
     assert (ran.code, ran.out, ran.err) == (130, "", "")
-    assert ContextSession.list_sessions(store) == ("s",)
+    assert ContextSession.history.list_sessions(store) == ("s",)
 
 
 def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, store: Path) -> None:

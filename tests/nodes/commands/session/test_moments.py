@@ -58,7 +58,7 @@ def test_a_fork_goes_its_own_way(four: Asked, store: Path) -> None:
     assert four("append", "--role", "user", "e", "--session", "early", "--json").json()["max_tokens"] == 400
     assert said(four, "--session", "early") == ["a", "b", "e"]
     assert said(four) == said(four, "--session", "other") == ["a", "b", "c", "d"]
-    assert ContextSession.list_sessions(store) == ("early", "other", "s")
+    assert ContextSession.history.list_sessions(store) == ("early", "other", "s")
     again = four("fork", "other")
     assert (again.code, again.complaint.startswith("ConflictError: ")) == (1, True)
 

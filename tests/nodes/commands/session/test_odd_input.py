@@ -119,11 +119,11 @@ def test_a_mistyped_path_makes_no_file(polycontext: Command, tmp_path: Path, com
 
 def test_programs_make_no_file_by_looking(tmp_path: Path) -> None:
     """Listing and deleting at a path where nothing is are refused, and make nothing; opening a session makes its file."""
-    for look in (ContextSession.list_sessions, lambda file: ContextSession.delete(file, "s")):
+    for look in (ContextSession.history.list_sessions, lambda file: ContextSession.history.delete(file, "s")):
         with pytest.raises(OSError, match="no such file"):
             look(tmp_path / "chat.db")
     with pytest.raises(OSError, match="too long"):
-        ContextSession.list_sessions(tmp_path / ("x" * 300))
+        ContextSession.history.list_sessions(tmp_path / ("x" * 300))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -79,7 +79,7 @@ def test_every_state_of_a_turn_is_told() -> None:
     assert [after[turn] for turn in ("t1", "t3", "t5", "t9", "t54")] == [Now.WHOLE, Now.LESS, Now.DROPPED, Now.SUMMARISED, Now.WHOLE]
     session.clear()
     assert set(states(session).values()) == {Now.DROPPED}
-    session.retain(max_bytes=0)
+    session.history.retain(max_bytes=0)
     assert set(states(session).values()) == {Now.EXPIRED}
     assert portions(session.window, by_role=False) == []
 

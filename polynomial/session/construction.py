@@ -1,0 +1,210 @@
+# ruff: noqa: SLF001 - it makes sessions
+"""Make sessions: of options, each of which is checked here, once, before anything is opened; or of what a store has of one."""
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import orjson
+from attrs import evolve, frozen
+
+from polycontext.linearity import Classifier
+from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
+from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.machine.context_machine import ContextMachine
+from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial.stores.in_memory import InMemoryStore
+from polycontext.polynomial.stores.session_store import SessionStore
+from polycontext.pressure import ContextProjector, Threshold
+from polycontext.pressure.threshold import session_threshold
+from polycontext.window import ContextWindow, TokenCounter, count_tools
+from polycontext.window.providers import Provider
+
+from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
+from .delivery import Delivery
+from .options import (
+    Asking,
+    Auto,
+    Clock,
+    Model,
+    OpenOptions,
+    Place,
+    check_plugins,
+    check_policy,
+    check_prices,
+    check_rules,
+    check_tools,
+    load_ahead,
+    require,
+    room_of,
+    whole_number,
+)
+from .writer import Writer
+
+if TYPE_CHECKING:
+    from polycontext.pressure.cache.prices import Prices
+
+    from .context_session import ContextSession
+
+S = TypeVar("S", bound="ContextSession")
+
+_BEHIND_ALL = 2**31 - 1
+"""A revision that no session reaches."""
+
+BUDGET = "polycontext.budget"
+"""The companion that holds the budget a session was opened with."""
+
+PATIENCE = 5.0
+"""Seconds that another process is waited for."""
+
+DEFAULT_ROOM = 8000
+"""Tokens of a session where neither a model nor a number is said."""
+
+
+def construct(
+    session: "ContextSession",
+    model: Model,
+    max_tokens: int | None,
+    *,
+    auto: Auto,
+    reserve: int | None,
+    tools: Sequence[Mapping[str, Any]] | None,
+    projector: ContextProjector | None,
+    threshold: Threshold | None,
+    cooldown: int,
+    counter: TokenCounter | None,
+    classifier: Classifier,
+    preserved_share: float,
+    rules: Sequence[ToolRule],
+    clock: Clock,
+    listeners: Sequence[object],
+    store: Place | None,
+    session_id: str,
+    provider: Provider | str | None,
+    prices: "Prices | None",
+    machine: type[ContextMachine],
+) -> None:
+    """Give a new session what it goes by, and its writer; see `ContextSession`."""
+    room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
+    whole_number("cooldown", cooldown, 0, "turns")
+    check_policy(projector, threshold)
+    check_plugins(classifier=classifier, clock=clock, store=store, listeners=listeners, session_id=session_id, auto=auto)
+    tools = check_tools(tools)
+    told_tools = count_tools(room.counter, tools)
+    taken = room.reserve + told_tools
+    if taken and not 0 <= taken < room.max_tokens:
+        raise ContextOverflowError(taken, room.max_tokens, "what the request needs besides (reserve and tool definitions)")
+    projector = _ruled(projector or ContextProjector(), rules)
+    classifier = classified_by(projector.reach.rules, classifier)
+    window = ContextWindow(room.max_tokens - taken, counter=room.counter, classifier=classifier, preserved_share=preserved_share)
+    prices, threshold = check_prices(prices), threshold or session_threshold()
+    policy = ContextPolicy(projector, threshold, cooldown, auto=bool(auto), background=auto == "background", prices=prices)
+    is_machine = isinstance(machine, type) and issubclass(machine, ContextMachine)
+    require("machine", machine, is_machine, "ContextMachine, or a subclass of it")
+    session._provider, session._asking = room.provider, Asking(room.model, tools, room.reserve, told_tools)
+    session._clock, session._delivery = clock, Delivery()
+    with kept_at(session, store) as kept:
+        session._writer = Writer(Conversation(window, machine=machine), policy, kept, session_id)
+    load_ahead(room.counter)
+    if listeners:
+        subjects.live_machine.machine_of(session, listeners)
+
+
+def _ruled(projector: ContextProjector, rules: Sequence[ToolRule]) -> ContextProjector:
+    """Return the projector that goes by more rules."""
+    ruled = check_rules(rules)
+    return evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *ruled))) if ruled else projector
+
+
+@contextmanager
+def kept_at(session: "ContextSession", place: Place | None) -> Generator[SessionStore]:
+    """Hand out the store at `place`, in memory for None; let go of what was opened for this session if the block fails."""
+    if not isinstance(place, str | Path):
+        yield InMemoryStore() if place is None else place
+        return
+    session._opened, session._place = store_at(place, PATIENCE), (place, PATIENCE)
+    try:
+        yield session._opened
+    except BaseException:
+        session.close()
+        raise
+
+
+# --- where sessions are kept ----------------------------------------------------------
+
+
+@frozen
+class _Budget:
+    """Say how much room a session has: the name of a model, or a number of tokens, or both."""
+
+    model: str | None
+    max_tokens: int | None
+    taken: int
+    given: int
+    """Tokens of the window when the session was opened; resized since, it is opened so again."""
+    writer: Writer
+
+    def to_data(self) -> Mapping[str, Any]:
+        """Return it as JSON data."""
+        now = self.writer.given
+        return {"model": self.model, "max_tokens": self.max_tokens if now == self.given else now + self.taken}
+
+
+def opened(kind: type[S], url: Place, session_id: str, model: Model, *, timeout: float, options: OpenOptions) -> S:
+    """Return the session of that id at `url`; see `ContextSession.open`."""
+    store = store_at(url, timeout)
+    budget: dict[str, Any] = {"model": model, "max_tokens": options.pop("max_tokens", None)}
+    try:
+        if model is None and budget["max_tokens"] is None:
+            budget = _stored_budget(store, session_id)
+        session = kind(**budget, store=store, session_id=session_id, **options)
+    except BaseException:
+        let_go(url, store)
+        raise
+    if store is not url:
+        session._opened, session._place = store, (url, timeout)
+    if any(value is not None for value in budget.values()):
+        name = model if isinstance(model, str) else None
+        writer, taken = session._writer, session._asking.taken
+        whole = budget["max_tokens"] if name else writer.given + taken
+        writer.companions[BUDGET] = _Budget(name, whole, taken, writer.given, writer)
+    return session
+
+
+def beside(session: S, session_id: str) -> S:
+    """Return the session of that id in the same store, with the options of this one."""
+    other = copy(session)
+    if session._place is not None:
+        other._opened = store_at(*session._place)
+    other._writer = session._writer.beside(session_id, other._opened)
+    return other
+
+
+def store_at(url: Place, timeout: float, *, create: bool = True) -> SessionStore:
+    """Return the store at `url`; see `polycontext.polynomial.stores.places`."""
+    from polycontext.polynomial.stores import places  # noqa: PLC0415 - for those who keep sessions somewhere
+
+    return places.store_at(url, timeout, create=create)
+
+
+def store_with(method: str, url: Place, timeout: float) -> SessionStore:
+    """Return the store at `url`, which has `method`; makes no file."""
+    store = store_at(url, timeout, create=False)
+    require("url", store, callable(getattr(store, method, None)), f"a store with `{method}`")
+    return store
+
+
+def _stored_budget(store: SessionStore, session_id: str) -> dict[str, Any]:
+    """Return the budget that was stored with a session, empty where none was."""
+    saved = store.load(session_id, _BEHIND_ALL).companions.get(BUDGET)
+    data = None if saved is None else orjson.loads(saved)
+    return {name: data.get(name) for name in ("model", "max_tokens")} if isinstance(data, dict) else {}
+
+
+def let_go(url: Place, store: SessionStore) -> None:
+    """Close a store that was opened for one call."""
+    if store is not url:
+        store.close()

@@ -1,0 +1,194 @@
+"""Verbs: one typed function for each thing that a session is asked to do, from which both of its methods are made.
+
+A `verb` returns a command to write, a `procedure` steps that yield what they need. Out of it the method that waits is made; `twin` is the one for tasks, whose name has an a before it. Both keep the parameters. The verbs of a subject stand in a part of the session, by its name.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial, wraps
+from inspect import Signature, signature
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    get_args,
+    get_type_hints,
+    overload,
+)
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial.inputs import ContextOutput
+
+from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
+from .commands import Command, Oversize
+from .effects import Effect, Steps, adrive, drive
+
+if TYPE_CHECKING:
+    from .context_session import ContextSession
+    from .exchange import Archive
+    from .history import History
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+Session = TypeVar("Session", bound="ContextSession")
+
+
+class When(TypedDict, total=False):
+    """Hold what every write can be given: the revision it was made for, and the key under which it happens once."""
+
+    expected_revision: int | None
+    idempotency_key: str | None
+
+
+class Adding(When, total=False):
+    """Hold what a new turn can be given besides: the class that overrules the classifier, and what becomes of it where it does not fit."""
+
+    resource_class: ResourceClass | str | None
+    oversize: Oversize
+
+
+WHEN = frozenset(When.__annotations__)
+_OPTIONS = {Unpack[each]: frozenset(get_type_hints(each)) for each in (When, Adding)}
+
+
+def verb(make: Callable[Concatenate[S, P], Command | None]) -> Callable[Concatenate[S, P], ContextOutput]:
+    """Return the method that writes the command that `make` returns; where that is None there is nothing to write.
+
+    Raises:
+        TypeError: when called, for a name that is none of its parameters.
+    """
+    return cast("Callable[Concatenate[S, P], ContextOutput]", _verb(make, reads=False))
+
+
+def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatenate[S, P], R]:
+    """Return the method that takes the steps that `make` returns."""
+
+    @wraps(make)
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return drive(make(self, *args, **kwargs))
+
+    @wraps(make)
+    def awaited(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        # Made here and not in the coroutine: a warning shows who has called.
+        return adrive(make(self, *args, **kwargs))
+
+    whole = signature(make)
+    gives = get_args(whole.return_annotation)
+    vars(method).update(awaited=awaited, __signature__=whole.replace(return_annotation=gives[-1]) if gives else whole)
+    return cast("Callable[Concatenate[S, P], R]", method)
+
+
+def reading_verb(make: Callable[Concatenate[S, P], Command | None]) -> Callable[Concatenate[S, P], ContextOutput]:
+    """Return the method of a command that is made out of what is stored: its twin makes it in a thread."""
+    return cast("Callable[Concatenate[S, P], ContextOutput]", _verb(make, reads=True))
+
+
+def twin(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+    """Return the twin of a method for tasks: that of a verb awaits its write, any other does all of its work in a thread."""
+
+    async def threaded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
+
+    twin_of = wraps(method)(getattr(method, "awaited", threaded))
+    twin_of.__name__, twin_of.__doc__ = f"a{method.__name__}", f"Do what `{method.__name__}` does without blocking the event loop."
+    return cast("Callable[Concatenate[S, P], Coroutine[Any, Any, R]]", twin_of)
+
+
+class ClassTwin(Generic[P]):
+    """Be the twin of a method of the class that makes one of its objects: it does all of its work in a thread."""
+
+    def __init__(self, method: Callable[Concatenate[Any, P], object]) -> None:
+        self._name = getattr(method, "__name__", "")
+        self.__doc__ = f"Do what `{self._name}` does without blocking the event loop."
+
+    def __get__(self, instance: object, owner: type[S]) -> Callable[P, Coroutine[Any, Any, S]]:
+        return partial(asyncio.to_thread, getattr(owner, self._name))
+
+
+def call(subject: object, name: str, /, *args: Any, **kwargs: Any) -> Effect:
+    """Return the effect that calls a method of a session, or of a part of it, by its name: its twin where it is awaited."""
+    awaited = f"_a{name[1:]}" if name.startswith("_") else f"a{name}"
+    return Effect(partial(getattr(subject, name), *args, **kwargs), partial(getattr(subject, awaited), *args, **kwargs))
+
+
+def write(session: object, command: Command, **when: Any) -> Effect:
+    """Return the effect that writes a command to a session."""
+    return call(session, "_write", command, **when)
+
+
+def _verb(make: Callable[..., Any], *, reads: bool) -> Any:
+    whole = signature(make)
+    known = _named(whole)
+
+    @wraps(make)
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> ContextOutput:
+        when, made = _when(make, known, kwargs), make(self, *args, **kwargs)
+        output: ContextOutput = self.output if made is None else self._write(made, **when)
+        return output
+
+    @wraps(make)
+    async def awaited(self: Any, /, *args: Any, **kwargs: Any) -> ContextOutput:
+        when = _when(make, known, kwargs)
+        made = await asyncio.to_thread(make, self, *args, **kwargs) if reads else make(self, *args, **kwargs)
+        output: ContextOutput = self.output if made is None else await self._awrite(made, **when)
+        return output
+
+    vars(method).update(awaited=awaited, __signature__=whole.replace(return_annotation=ContextOutput))
+    return method
+
+
+def _named(whole: Signature) -> frozenset[str]:
+    """Return the names that a verb takes, those of its options among them."""
+    return frozenset(name for each in whole.parameters.values() for name in _OPTIONS.get(each.annotation, (each.name,)))
+
+
+def _when(make: Callable[..., Any], known: frozenset[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of `given` is said of a write; raise `TypeError` for a name that means nothing."""
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{make.__qualname__}() got an unexpected keyword argument {name!r}")
+    return {name: given[name] for name in given if name in WHEN}
+
+
+# --- parts of a session: small objects that it hands out ------------------------------
+
+
+class SessionPart:
+    """Do what concerns one subject of a session."""
+
+    def __init__(self, session: "ContextSession") -> None:
+        self._session = session
+
+    @property
+    def output(self) -> ContextOutput:
+        """Return what readers consume of the session."""
+        return self._session.output
+
+    def _write(self, command: Any, **when: Any) -> ContextOutput:
+        return self._session._write(command, **when)  # noqa: SLF001 - it is a part of it
+
+    async def _awrite(self, command: Any, **when: Any) -> ContextOutput:
+        return await self._session._awrite(command, **when)  # noqa: SLF001 - as above
+
+
+class HistoryPart:
+    """Hand out the history of a session; where a class of sessions is asked, the archive of what is kept of any of them."""
+
+    @overload
+    def __get__(self, session: None, owner: type[Session]) -> "Archive[Session]": ...
+    @overload
+    def __get__(self, session: "ContextSession", owner: type) -> "History": ...
+    def __get__(self, session: Any, owner: Any) -> Any:
+        """Return either, loaded when it is first asked for."""
+        if session is None:
+            return subjects.exchange.Archive(owner)
+        # Found there from now on, as a `cached_property` is.
+        history = vars(session)["history"] = subjects.history.History(session)
+        return history

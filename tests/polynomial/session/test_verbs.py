@@ -1,0 +1,217 @@
+"""Verbs: both methods of each are made from one function, and keep its parameters and its types."""
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from types import FrameType
+from typing import Any, assert_type
+
+import pytest
+
+from polycontext.polynomial import ContextOutput, ContextSession
+from polycontext.polynomial.session.background import Background
+from polycontext.polynomial.session.documents import Documents
+from polycontext.polynomial.session.effects import Effect, Steps, adrive, drive
+from polycontext.polynomial.session.followed import Seen
+from polycontext.polynomial.session.history import History
+from polycontext.polynomial.session.usage import Usage
+from polycontext.polynomial.stores.session_store import Found
+from polycontext.pressure import Fulfilment, Plan
+from polycontext.window import ContextItem, Turn
+from tests.polynomial.conversations import WORDS
+
+MOST_NAMES = 45
+MOST_FILES = 33
+SUBJECTS = (ContextSession, History, Usage, Background, Documents)
+
+
+def methods(kind: type) -> list[tuple[str, str]]:
+    """Return the names of the methods that have a twin, and those of the twins."""
+    names = [name for name in dir(kind) if not name.startswith("_")]
+    twins = {name: "asynced" if name == "sync" else f"a{name}" for name in names}
+    return [(name, twin) for name, twin in twins.items() if twin in names and name != "after"]
+
+
+# --- types: read by mypy and pyright, and run ---------------------------------------------
+
+
+async def typed(session: ContextSession) -> None:
+    """Say what each verb and its twin return."""
+    assert_type(session.add_system("Be brief."), ContextOutput)
+    assert_type(await session.aadd_system("Be brief.", expected_revision=2), ContextOutput)
+    assert_type(session.add_user_turn("hi", name="ana", resource_class="required", oversize="error"), ContextOutput)
+    assert_type(await session.aadd_user_turn("hi", idempotency_key="k"), ContextOutput)
+    assert_type(session.add_assistant_turn(None, [{"id": "c1", "name": "look", "arguments": "{}"}]), ContextOutput)
+    assert_type(session.add_tool_turn("seen", tool_call_id="c1"), ContextOutput)
+    assert_type(await session.aadd_assistant_turn("Hello."), ContextOutput)
+    assert_type(session.add(Turn("user", "x"), "preserved"), ContextOutput)
+    assert_type(await session.aadd(Turn("user", "x")), ContextOutput)
+    assert_type(session.extend([Turn("assistant", "y")]), ContextOutput)
+    assert_type(await session.aextend([{"role": "user", "content": "z"}], "openai"), ContextOutput)
+    assert_type(session.add_message({"role": "assistant", "content": "yes"}), ContextOutput)
+    assert_type(await session.aadd_message({"role": "user", "content": "no"}), ContextOutput)
+    assert_type(session.attach(ContextItem("print()", "code")), ContextOutput)
+    assert_type(await session.aattach(ContextItem("x", "text"), source="notes"), ContextOutput)
+    assert_type(session.send_message("look"), ContextOutput)
+    assert_type(await session.asend_message("look"), ContextOutput)
+    assert_type(session.send("user_turn", "more"), ContextOutput)
+    assert_type(await session.asend("user_turn", "more"), ContextOutput)
+    assert_type(session.close_open_calls("it stopped"), ContextOutput)
+    assert_type(await session.aclose_open_calls("it stopped"), ContextOutput)
+    assert_type(session.compress(0.5, query="x"), ContextOutput)
+    assert_type(await session.acompress(), ContextOutput)
+    assert_type(session.pin("t1"), ContextOutput)
+    assert_type(await session.apin("t1"), ContextOutput)
+    assert_type(session.promote("t4", "preserved", rationale="so"), ContextOutput)
+    assert_type(await session.apromote("t5", "preserved"), ContextOutput)
+    assert_type(session.recall(["t1"]), ContextOutput)
+    assert_type(await session.arecall("t1"), ContextOutput)
+    assert_type(session.sync(session.log()), ContextOutput)
+    assert_type(await session.asynced(session.log()), ContextOutput)
+    assert_type(session.view(reserve=10), tuple[Seen, ...])
+    assert_type(await session.aview(), tuple[Seen, ...])
+    assert_type(session.call_tool("context_describe"), str)
+    assert_type(await session.acall_tool("context_describe"), str)
+    assert_type(session.invoke("self.context.pressure.check"), Any)
+    assert_type(await session.ainvoke("self.context.pressure.check"), Any)
+    assert_type(session.clear(keep_system=True), ContextOutput)
+    assert_type(await session.aclear(), ContextOutput)
+
+
+async def typed_parts(session: ContextSession) -> None:
+    """Say what the parts and their verbs return."""
+    assert_type(session.history, History)
+    assert_type(session.history.at(1), ContextSession)
+    assert_type(await session.history.aat(1), ContextSession)
+    assert_type(session.history.rewind(1), ContextOutput)
+    assert_type(await session.history.arewind(1, idempotency_key="back"), ContextOutput)
+    assert_type(session.history.regenerate(), ContextOutput)
+    assert_type(await session.history.aregenerate(), ContextOutput)
+    assert_type(session.history.edit(session.log()[0].resource_id, "Say it."), ContextOutput)
+    assert_type(await session.history.aedit(session.log()[0].resource_id, "Say it otherwise."), ContextOutput)
+    assert_type(session.history.fork("one"), ContextSession)
+    assert_type(await session.history.afork("two", 1), ContextSession)
+    assert_type(session.history.search("say"), tuple[Found, ...])
+    assert_type(await session.history.asearch("say", limit=2), tuple[Found, ...])
+    assert_type(session.background.plan(0.5), Plan)
+    fulfilment = session.background.fulfil(session.background.plan(0.5))
+    assert_type(fulfilment, Fulfilment)
+    assert_type(await session.background.afulfil(fulfilment.plan), Fulfilment)
+    assert_type(session.background.commit(fulfilment), ContextOutput)
+    assert_type(await session.background.acommit(fulfilment, fallback=True), ContextOutput)
+    assert_type(session.documents.save(), ContextOutput)
+    assert_type(await session.documents.asave(), ContextOutput)
+    assert_type(session.documents.patch("n", lambda _: None), ContextOutput)
+    assert_type(await session.documents.apatch("n", lambda _: None, expected_revision=session.history.revision), ContextOutput)
+    assert_type(await ContextSession.aopen(session._writer.store, "other"), ContextSession)
+
+
+def test_types_are_kept_and_every_call_works() -> None:
+    """What the checkers are told is what happens."""
+    session = ContextSession(8000, counter=WORDS)
+    session.add_user_turn("Say it.")
+    asyncio.run(typed(session))
+    other = ContextSession(8000, counter=WORDS)
+    other.add_user_turn("Say it.")
+    asyncio.run(typed_parts(other))
+
+
+def test_a_name_that_means_nothing_is_refused() -> None:
+    """By the checkers, and when it is called: by the method and by its twin; nothing is written."""
+    session = ContextSession(8000, counter=WORDS)
+    with pytest.raises(TypeError, match=r"add_user_turn\(\) got an unexpected keyword argument 'nme'"):
+        session.add_user_turn("hi", nme="ana")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match=r"compress\(\) got an unexpected keyword argument 'revision'"):
+        asyncio.run(session.acompress(revision=1))  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    assert session.history.revision == 0
+
+
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_a_twin_has_the_parameters_of_its_method(kind: type) -> None:
+    """The same names and defaults; it is a coroutine function with a name and a docstring of its own."""
+    for name, twin in methods(kind):
+        method, made = getattr(kind, name), getattr(kind, twin)
+        assert inspect.signature(made).parameters == inspect.signature(method).parameters or name == "open"
+        assert name == "open" or made.__name__ == f"a{name}"
+        assert made.__doc__ == f"Do what `{name}` does without blocking the event loop." or name == "open"
+
+
+# --- the two drivers --------------------------------------------------------------------
+
+
+def counted(found: list[str]) -> Steps[str]:
+    """Ask for two things, of which the second fails, and return what came of it."""
+
+    async def later() -> int:
+        return 2
+
+    found.append(f"first {(yield Effect(lambda: 1, later))}")
+    try:
+        yield Effect(lambda: 1 // 0, adividing)
+    except ZeroDivisionError:
+        found.append("failed")
+    return "done"
+
+
+async def adividing() -> float:
+    """Fail."""
+    return 1 // 0
+
+
+def test_steps_are_driven_by_who_waits_and_by_who_awaits() -> None:
+    """Each effect is sent what it returns and thrown what it raises."""
+    found: list[str] = []
+    assert drive(counted(found)) == "done"
+    awaited: Coroutine[Any, Any, str] = adrive(counted(found))
+    assert asyncio.run(awaited) == "done"
+    assert found == ["first 1", "failed", "first 2", "failed"]
+
+
+def test_what_steps_do_not_catch_is_raised() -> None:
+    """By either driver, with what they have opened closed."""
+    closed: list[bool] = []
+
+    def failing() -> Steps[None]:
+        try:
+            yield Effect(lambda: 1 // 0, adividing)
+        finally:
+            closed.append(True)
+
+    with pytest.raises(ZeroDivisionError):
+        drive(failing())
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(adrive(failing()))
+    assert closed == [True, True]
+
+
+# --- what a reader has to hold in mind ----------------------------------------------------
+
+
+def test_a_session_has_few_names_and_no_bases() -> None:
+    """Twins are not counted: they are made from their methods."""
+    names = {name for name in dir(ContextSession) if not name.startswith("_")}
+    twins = {twin for _, twin in methods(ContextSession)}
+    assert len(names - twins) <= MOST_NAMES
+    assert ContextSession.__bases__ == (object,)
+
+
+def test_a_warm_turn_enters_few_files() -> None:
+    """Those of ours in which a function is called, once everything is loaded."""
+    session = ContextSession(8000)
+    session.add_user_turn("one")
+    session.add_assistant_turn("two")
+    entered: set[str] = set()
+
+    def entering(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and "polycontext" in (name := frame.f_code.co_filename):
+            entered.add(name)
+
+    sys.setprofile(entering)
+    try:
+        session.add_user_turn("three")
+    finally:
+        sys.setprofile(None)
+    files = {name for name in entered if Path(name).suffix == ".py"}
+    assert len(files) <= MOST_FILES, sorted(files)
