@@ -89,7 +89,8 @@ def newest(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
         if subject[0] == "=" and (new.entry, old.entry) not in alike:
             continue
         gone.add(old.unit)
-        value = was.pop(old.unit, "") or _old_value(new, old)
+        was.pop(old.unit, None)
+        value = _old_value(new, old)
         if value and new.values != old.values:
             was[new.unit] = value
     gone.update(_corrected(entries, units, gone))

@@ -260,7 +260,7 @@ def test_what_an_older_version_has_read_is_read_anew() -> None:
     head = orjson.loads(snapshot.head)
     assert head["read"]["units"]
     head["read"] = {**{key: told for key, told in head["read"].items() if key != "units"}, "candidates": "an older form"}
-    events, now = session.events(), session.conversation
+    events, now = session.history.events(), session.conversation
 
     def turns(first: int, last: int) -> tuple[Turn, ...]:
         return tuple(event.turn for event in events[first - 1 : last] if isinstance(event, TurnEvent))

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from polycontext import ContextSession
 from polycontext.linearity import InvalidOptionError
 from polycontext.nodes.testing import FAST
+from polycontext.pressure import ContextProjector
 from polycontext.pressure.gist import summary_text
+from polycontext.pressure.notes.facts import facts_of
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
 from polycontext.pressure.notes.tracing import traced
+from polycontext.pressure.notes.units import Head
 from polycontext.window import ToolCall, Turn
 from polycontext.window.items import ContextItem
 
@@ -28,6 +31,41 @@ def long_session(max_tokens: int = 1_500, steps: int = 60) -> ContextSession:
         session.add_tool_turn(json.dumps({"shelf": number, "boxes": [f"B{number}{k}" for k in range(4)]}), tool_call_id=f"c{number}")
         session.add_user_turn(f"And what of box B{number}3?")
     return session
+
+
+def test_a_plan_carries_what_must_stand() -> None:
+    """Demands, ids in use and what comes next, each with the turn that said it; nothing of what stays verbatim."""
+    turns = [
+        Turn("user", "Sort them. Never open box B7.", resource_id="a"),
+        Turn("assistant", "Plan:\n- [ ] count the nails of shelf_12", resource_id="b"),
+        Turn("assistant", "Next I'll open shelf_13.", resource_id="c"),
+    ]
+    facts = facts_of(turns, FAST)
+    told = {(fact.head, fact.text, fact.source) for fact in facts}
+    assert (Head.CONSTRAINTS, "Never open box B7.", "a") in told
+    assert (Head.OPEN, "- [ ] count the nails of shelf_12", "b") in told
+    assert (Head.NEXT, "Next I'll open shelf_13.", "c") in told
+    assert any(head is Head.FILES and "shelf_12" in text for head, text, _ in told)
+
+
+def test_a_plan_carries_the_newest_of_a_value() -> None:
+    """What took the place of something older, and of that only the last."""
+    turns = [Turn("user", f"The kiln in the yard stands at {degrees} degrees.", resource_id=f"t{degrees}") for degrees in (900, 950, 990)]
+    told = [(fact.text, fact.source) for fact in facts_of(turns, FAST) if fact.head is Head.FACTS]
+    assert told == [("The kiln in the yard stands at 990 degrees. (was 950)", "t990")]
+    assert not [fact for fact in facts_of(turns[:1], FAST) if fact.head is Head.FACTS]
+
+
+def test_the_facts_of_a_plan_are_those_of_what_yields() -> None:
+    """Each was said by a turn that its gists stand for; an empty plan has none."""
+    session = long_session(steps=12)
+    projector = ContextProjector()
+    plan = projector.plan_to(session.window, 0.4)
+    sources = {turn.resource_id for job in plan.jobs for turn in job.reads}
+    assert plan.facts
+    assert {fact.source for fact in plan.facts} <= sources
+    assert len(plan.facts) == len(set(plan.facts))
+    assert projector.plan_to(session.window, 1.0).facts == ()
 
 
 def test_what_a_line_was_traced_to_is_recalled() -> None:
