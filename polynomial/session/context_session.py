@@ -6,7 +6,6 @@ This class is a table of contents: each method hands on to the module of its sub
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
@@ -87,6 +86,10 @@ class ContextSession:
     _answer: "subjects.answer.Answer | None" = None
     """What is being streamed in."""
     _background: "subjects.background.Background | None" = None
+    _billing: "subjects.billing.Billing | None" = None
+    """Made for the first request, or for whoever asks what they cost."""
+    _log_index: "subjects.searching.LogIndex | None" = None
+    """Made at the first search of what no store searches; without it the next search makes another."""
     _handles: "Mapping[str, subjects.followed.Pair] | None" = None
     """By the id of each turn: the turn as it came, and the object that it came as. They are not kept with the session."""
 
@@ -676,7 +679,7 @@ class ContextSession:
     history = HistoryPart()
     """How it once stood, and going back (`History`); asked of the class, what is kept of all sessions (`Archive`)."""
 
-    @cached_property
+    @property
     def usage(self) -> "subjects.usage.Usage":
         """Return what requests cost, what they may cost, and what a provider counts."""
         return subjects.usage.Usage(self)
@@ -687,7 +690,7 @@ class ContextSession:
         self._background = self._background or subjects.background.Background(self)
         return self._background
 
-    @cached_property
+    @property
     def documents(self) -> "subjects.documents.Documents":
         """Return the JSON data that are kept beside the conversation."""
         return subjects.documents.Documents(self)
@@ -717,7 +720,7 @@ class ContextSession:
 
     # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_answer", "_delivery", "_background", "_handles", "history", "usage", "documents")
+        own = ("_answer", "_delivery", "_background", "_billing", "_handles", "_log_index")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -18,14 +18,10 @@ from .verbs import SessionPart, When, reading_verb, twin
 
 if TYPE_CHECKING:
     from .context_session import ContextSession
-    from .searching import LogIndex
 
 
 class History(SessionPart):
     """Look back at a conversation, go back in it, branch it off, and say what of it is kept."""
-
-    _index: "LogIndex | None" = None
-    """Made at the first search of what no store searches; without it the next search makes another."""
 
     @property
     def revision(self) -> int:
@@ -151,9 +147,8 @@ class History(SessionPart):
         writer, conversation = self._session._writer, self._session.conversation
         if isinstance(writer.store, SearchableStore):
             return subjects.searching.found_in_store(writer.store, writer.session_id, conversation, text, limit)
-        if self._index is None:
-            self._index = subjects.searching.LogIndex()
-        return self._index.search(conversation.log, text, limit)
+        self._session._log_index = self._session._log_index or subjects.searching.LogIndex()
+        return self._session._log_index.search(conversation.log, text, limit)
 
     asearch = twin(search)
 

@@ -2,7 +2,6 @@
 """What the requests of a session use: what they cost, what they may cost, and how many tokens a provider counts (docs/cache.md)."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from attrs import evolve
@@ -24,13 +23,14 @@ from .verbs import SessionPart
 class Usage(SessionPart):
     """Keep account of what a session hands out."""
 
-    @cached_property
+    @property
     def _billing(self) -> Billing:
         """Return the account, which begins when it is first asked for."""
         session = self._session
-        return Billing.of(
-            session.conversation, session._delivery, session_id=session._writer.session_id, clock=session._clock, asked=session._asking
-        )
+        if session._billing is None:
+            name, clock, asked = session._writer.session_id, session._clock, session._asking
+            session._billing = Billing.of(session.conversation, session._delivery, session_id=name, clock=clock, asked=asked)
+        return session._billing
 
     @property
     def provider(self) -> Provider:

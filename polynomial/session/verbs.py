@@ -161,7 +161,7 @@ def _when(make: Callable[..., Any], known: frozenset[str], given: Mapping[str, A
 
 
 class SessionPart:
-    """Do what concerns one subject of a session."""
+    """Do what concerns one subject of a session; it holds nothing but the session, which does not hold it."""
 
     def __init__(self, session: "ContextSession") -> None:
         self._session = session
@@ -187,8 +187,4 @@ class HistoryPart:
     def __get__(self, session: "ContextSession", owner: type) -> "History": ...
     def __get__(self, session: Any, owner: Any) -> Any:
         """Return either, loaded when it is first asked for."""
-        if session is None:
-            return subjects.exchange.Archive(owner)
-        # Found there from now on, as a `cached_property` is.
-        history = vars(session)["history"] = subjects.history.History(session)
-        return history
+        return subjects.exchange.Archive(owner) if session is None else subjects.history.History(session)

@@ -103,7 +103,7 @@ def steps(text: str) -> list[str]:
     >>> steps("It works. Next I'll tidy up. Shall I?")
     ["Next I'll tidy up."]
     """
-    found = [*islice(_open_items(text), MOST_STEPS)] or [*islice(filter(_is_intention, reversed([*_sentences(text)])), 1)]
+    found = [*islice(_open_items(text), MOST_STEPS)] or [*islice(filter(is_intention, reversed([*_sentences(text)])), 1)]
     return [step[:LONGEST_STEP] for step in found]
 
 
@@ -116,7 +116,8 @@ def is_open(note: str) -> bool:
     return _PAIR.search(note) is not None or (_MARKED.match(note) is not None and not _DONE.match(note))
 
 
-def _is_intention(sentence: str) -> bool:
+def is_intention(sentence: str) -> bool:
+    """Tell whether a sentence says what its speaker will do next."""
     return _INTENTION.search(sentence.lower()) is not None and not _ASKED.search(sentence)
 
 

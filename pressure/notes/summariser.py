@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen, validators
 
 from polycontext.pressure.gist import unframed
 from polycontext.pressure.notes.choice import Bundle, Chooser, Fitter
+from polycontext.pressure.notes.cues import is_intention
 from polycontext.pressure.notes.injections import ASKS_OF_INSTRUCTIONS
 from polycontext.pressure.notes.printing import HEADED_FROM, printed
 from polycontext.pressure.notes.terms import relevance, weights_of
@@ -83,9 +84,9 @@ class Candidates:
     @property
     def current(self) -> "Candidates":
         """Return them with the steps alone that are still to come: of the last plan, and of what the assistant said last."""
-        stepping = [unit.entry for unit in self.units if unit.step]
+        plans = [unit.entry for unit in self.units if unit.step and not is_intention(unit.text)]
         said = [number for number, entry in self.entries.items() if entry.role == Role.ASSISTANT and entry.arguments is None]
-        living = {*stepping[-1:], *said[-1:]}
+        living = {*plans[-1:], *said[-1:]}
         return evolve(
             self, units=tuple(unit._replace(step=False) if unit.step and unit.entry not in living else unit for unit in self.units)
         )

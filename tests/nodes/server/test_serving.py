@@ -26,6 +26,7 @@ from polycontext.nodes.models.strict import StrictAnthropic, StrictChat, StrictS
 from polycontext.nodes.server.access import Access, is_loopback
 from polycontext.nodes.server.connection import configuration
 from polycontext.polynomial import ContextSession
+from polycontext.polynomial.session.usage import Usage
 
 PLACE = re.compile(r"chats at (http://\S+)/")
 
@@ -414,7 +415,7 @@ def test_an_endpoint_answers_and_its_counts_are_learned(provider: Callable[..., 
         asked.append(request)
         return "Plums and pears."
 
-    monkeypatch.setattr(session.usage, "reported", learned.append)
+    monkeypatch.setattr(Usage, "reported", lambda _, response: learned.append(response))
     session.add_system("Never open a jar.")
     session.add_user_turn("What is on the shelves?")
     with StrictServer((provider(reply),)) as server:

@@ -1,8 +1,10 @@
 """Verbs: both methods of each are made from one function, and keep its parameters and its types."""
 
 import asyncio
+import gc
 import inspect
 import sys
+import weakref
 from collections.abc import Coroutine
 from pathlib import Path
 from types import FrameType
@@ -215,3 +217,20 @@ def test_a_warm_turn_enters_few_files() -> None:
         sys.setprofile(None)
     files = {name for name in entered if Path(name).suffix == ".py"}
     assert len(files) <= MOST_FILES, sorted(files)
+
+
+def test_a_session_is_let_go_with_its_last_reference() -> None:
+    """None of its parts holds it back until the collector comes."""
+    session = ContextSession(8000, counter=WORDS)
+    session.add_user_turn("Where is my parcel?")
+    session.messages()
+    session.usage.bill()
+    session.history.search("parcel")
+    session.documents.save()
+    known = weakref.ref(session)
+    gc.disable()
+    try:
+        del session
+        assert known() is None
+    finally:
+        gc.enable()

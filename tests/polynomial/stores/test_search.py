@@ -244,7 +244,7 @@ def test_an_index_in_memory_begins_anew_for_another_log() -> None:
     said(session, "one", "two", "three")
     said(other, "one", "four")
     assert found(session, "three") == ["three"]
-    other.history._index = session.history._index
+    other._log_index = session._log_index
     assert found(other, "three two") == []
     assert found(other, "four") == ["four"]
 
