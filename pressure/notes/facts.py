@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from polycontext.linearity import constraint_sentences
+from polycontext.pressure.notes.cues import is_intention
 from polycontext.pressure.notes.pieces import one_line
 from polycontext.pressure.notes.printing import pair_text
 from polycontext.pressure.notes.summariser import Candidates, ExtractiveSummariser
@@ -56,7 +57,8 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
     told = {
         Head.FACTS: [unit for unit in candidates.units if unit.was][-MOST_NEWEST:],
         Head.FILES: _naming(candidates),
-        Head.NEXT if len(coming) == 1 else Head.OPEN: coming,
+        Head.OPEN: [unit for unit in coming if not is_intention(unit.text)],
+        Head.NEXT: [unit for unit in coming if is_intention(unit.text)],
     }
     demands = (Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn))
     return (*demands, *(_fact(head, unit, candidates) for head, units in told.items() for unit in units))

@@ -26,10 +26,10 @@ def long_session(max_tokens: int = 1_500, steps: int = 60) -> ContextSession:
     session.add_user_turn("Sort the shed.")
     session.add_user_turn("Never touch the red box.")
     for number in range(steps):
-        arguments = json.dumps({"path": f"shed/shelf-{number}.txt", "command": f"count the nails of box B{number} " * 8, "n": number})
+        arguments = json.dumps({"path": f"shed/shelf-{number}.txt", "command": f"count the nails of box BX-{number} " * 8, "n": number})
         session.add_assistant_turn(f"I look at shelf {number}.", [ToolCall(f"c{number}", "look", arguments)])
-        session.add_tool_turn(json.dumps({"shelf": number, "boxes": [f"B{number}{k}" for k in range(4)]}), tool_call_id=f"c{number}")
-        session.add_user_turn(f"And what of box B{number}3?")
+        session.add_tool_turn(json.dumps({"shelf": number, "boxes": [f"BX-{number}{k}" for k in range(4)]}), tool_call_id=f"c{number}")
+        session.add_user_turn(f"And what of box BX-{number}3?")
     return session
 
 
