@@ -286,7 +286,7 @@ def body_allowance(job: GistJob, counter: TokenCounter) -> int:
 
 
 def make_gist(job: GistJob, offer: "str | NativeGist | None", failure: str | None, resource_id: str, counter: TokenCounter) -> Gisted:
-    """Return the gist of `job` from `offer`, or from the extractive summariser where the offer is no good.
+    """Return the gist of `job`, which no provider writes, from `offer`, or from the extractive summariser where the offer is no good.
 
     Good is: not empty, fewer tokens than the sources, within the allowance.
     """
@@ -294,10 +294,6 @@ def make_gist(job: GistJob, offer: "str | NativeGist | None", failure: str | Non
         return Gisted(_counted(frame(job, "", resource_id), counter))
     if job.kind is GistKind.DIGEST:
         return Gisted(_extracted(job, resource_id, counter))
-    if job.kind is GistKind.NATIVE:
-        from polycontext.pressure.native import native_gist  # noqa: PLC0415 - for those who let a provider write
-
-        return native_gist(job, offer, failure, resource_id, counter)  # pyright: ignore[reportReturnType] - it sees this module twice
     offered = failure or _accepted(job, offer, resource_id, counter)
     if isinstance(offered, Turn):
         return Gisted(offered)

@@ -7,7 +7,7 @@ window, only if it begins with the one that was planned on: a conversation may g
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count, islice
 
 from attrs import evolve, field, frozen
@@ -220,8 +220,9 @@ class ContextProjector:
         plan = fulfilment.plan
         if not plan.fits(window):
             raise ConflictError("compression plan", plan.window, window)
+        make = _gist_maker(plan)
         made = [
-            make_gist(job, offer, failure, resource_id, window.counter)
+            make(job, offer, failure, resource_id, window.counter)
             for job, (offer, failure), resource_id in zip(plan.jobs, fulfilment.offers, _gist_ids(window, len(plan.jobs)), strict=True)
         ]
         return _committed(window, plan, made)
@@ -291,6 +292,15 @@ def _asked_by(window: ContextWindow) -> str | None:
     from polycontext.pressure.notes.cues import asks_about_the_past  # noqa: PLC0415 - not loaded with the room
 
     return last.text if asks_about_the_past(last.text) else None
+
+
+def _gist_maker(plan: Plan) -> Callable[..., Gisted]:
+    """Return who makes the gists of `plan`: what a provider writes is checked otherwise."""
+    if not plan.is_native:
+        return make_gist
+    from polycontext.pressure.native import native_gist  # noqa: PLC0415 - for those who let a provider write
+
+    return native_gist
 
 
 def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:

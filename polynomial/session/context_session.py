@@ -263,7 +263,7 @@ class ContextSession:
 
         `source` says where it comes from, its file name and lines by default: attaching another text of the same
         source supersedes the earlier one, which then yields first. An item that stands in the view
-        already (see `attached`) is not added again; a higher class raises that of its turn. An item whose id
+        already is not added again; a higher class raises that of its turn. An item whose id
         named another item in this conversation goes in under a fresh one.
 
         Raises:
@@ -400,7 +400,7 @@ class ContextSession:
         Raises:
             InvalidMessagesError: nothing to say, or calls are open (unless `allow_open`).
             ContextOverflowError: the view is over its budget, and the session does not compress by itself, or nothing can yield.
-            Whatever `save` raises, where a view went over its budget since the last commit: it is compressed first.
+            Whatever `compress` raises, where a view went over its budget since the last commit: it is compressed first.
         """
         return self.request(provider, allow_open=allow_open).messages
 
@@ -518,7 +518,7 @@ class ContextSession:
 
         It is valid and fits beside what this request needs besides: `reserve` tokens for the reply, `tools`, and a `system` prompt that is no
         turn. What the session keeps free for the reply and its tools anyway counts once. Where it does not fit, it is compressed first. Asked
-        again, it is the same. What is handed out is a request, as that of `messages`: `reported` learns from what the provider says of it.
+        again, it is the same. What is handed out is a request, as that of `messages`: `usage.reported` learns from what the provider says of it.
 
         Raises:
             ContextOverflowError: not even with everything yielded that may. InvalidOptionError: what cannot be.
