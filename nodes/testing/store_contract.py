@@ -196,6 +196,7 @@ def going_back_is_only_more(open_store: OpenStore) -> None:
                 session.history.rewind(session.history.revision - number % 9)
                 session.add(Turn("user", f"instead of {number}", resource_id=f"own{number % 4}" if number > 100 else ""))  # noqa: PLR2004 - late
             if number % 40 == 39:  # noqa: PLR2004 - now and then
+                session.compress(0.5)
                 session.recall(session.log()[-1].resource_id)
         left = session.history.revision
         wanted = session.conversation

@@ -10,6 +10,9 @@ from polycontext.window import Role, TokenCounter, Turn
 MOST_CHARS_A_TOKEN = 16
 """How many characters a token has at most where only a start of the text is kept."""
 
+SAMPLE = 4_000
+"""How many characters tell how far the estimate of tokens is from their count."""
+
 
 def cut(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", whole: str = "") -> str:
     r"""Return the most useful part of `text` within `max_tokens`: `text` itself where it fits, empty where nothing does.
@@ -36,14 +39,21 @@ def cut(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", 
     if 2 * counter.count(last) > max_tokens:
         last = ""
     room = max_tokens - (counter.count(last) + 1 if last else 0)
-    entries, units = read([Turn(Role.TOOL, excerpt(text, wanted), tool_call_id="cut")], 0, 0, Estimate())
+    shown = excerpt(text, wanted)
+    entries, units = read([Turn(Role.TOOL, shown, tool_call_id="cut")], 0, 0, Estimate())
     candidates = Candidates(entries, tuple(units), 1, 1)
     asked = candidates.asked(wanted) if wanted else [0.0] * len(candidates.units)
     if candidates.units and not candidates.entries[0].records:
         # A text is known by its beginning and its end.
         asked[0] = asked[-1] = max(1.0, *asked)
-    order = Chooser(candidates.entries, candidates.units, candidates.weights(), asked).choose(max(1.4 * room, room + 64))
+    wide = max(1.4 * room, room + 64) * _overestimate(shown[:SAMPLE], counter)
+    order = Chooser(candidates.entries, candidates.units, candidates.weights(), asked).choose(wide)
     body = Fitter(candidates.entries, candidates.units, room, counter).fitted(order) or clip(
         text[: MOST_CHARS_A_TOKEN * room], room, counter
     )
     return body + last if body and counter.count(body + last) <= max_tokens else body
+
+
+def _overestimate(sample: str, counter: TokenCounter) -> float:
+    """Return how many times its tokens a text is estimated to have, 1 where they are more."""
+    return max(1.0, Estimate().count(sample) / max(1, counter.count(sample)))

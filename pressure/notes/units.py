@@ -310,8 +310,8 @@ def _arguments(text: str, value: Mapping[str, Any] | None) -> tuple[tuple[str, .
     left = SHOWN_ARGUMENTS
     for key, told in list(value.items())[:MOST_ARGUMENTS]:
         item = item_of(key, excerpt(told) if isinstance(told, str) else told, "=")
-        whole = item.label + item.pieces[0].text + item.close
-        if len(item.pieces) == 1 and len(whole) <= min(SHOWN_ARGUMENT, left):
+        whole = item.label + (item.pieces[0].text if item.pieces else '""') + item.close
+        if len(item.pieces) <= 1 and len(whole) <= min(SHOWN_ARGUMENT, left):
             left -= len(whole)
             shown.append((whole, _NO_ITEM))
         else:

@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "another provider's list": (InvalidMessagesError, "anthropic", lambda s: s.extend(ANTHROPIC, "openai")),
     "another provider's list, projected": (InvalidMessagesError, "anthropic", lambda _: project(ANTHROPIC, 1000, provider="openai")),
     "saved text that is none": (InvalidDataError, "schema", lambda _: ContextSession.history.load("{}")),
-    "nothing saved": (InvalidDataError, "JSON", lambda _: ContextSession.history.load(any_)),
+    "nothing saved": (InvalidOptionError, "lines", lambda _: ContextSession.history.load(any_)),
     "projecting nothing": (InvalidMessagesError, "list", lambda _: project(any_, 100)),
     "projecting a text": (InvalidMessagesError, "list", lambda _: project("hi", 100)),  # type: ignore[arg-type]
     "projecting into a text": (InvalidOptionError, "max_tokens", lambda _: project(ONE, "100")),

@@ -50,3 +50,10 @@ def test_a_long_text_without_pairs_to_shorten_is_read_in_linear_time() -> None:
             return told(begun + again * (length // len(again)), 60)
 
         assert growth(read, 2_500) < BOUND
+
+
+def test_a_blank_argument_is_left_out() -> None:
+    """However long it is, white space leaves nothing to tell."""
+    call = ToolCall("c", "write", json.dumps({"path": "a.txt", "text": "\t" * 50_000}))
+    said = ExtractiveSummariser().summarise([Turn("assistant", None, tool_calls=[call])], 60, counter=FAST)
+    assert "\t" not in said
