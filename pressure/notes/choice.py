@@ -62,13 +62,19 @@ class Chooser:
         self._opened: set[tuple[int, int | None]] = set()
         self._taken: set[int] = set()
         self._rooms: list[float] = []
+        self._claimed: dict[Bundle, tuple[int, ...]] = {}
 
     def choose(self, tokens: float) -> list[Bundle]:
         """Return bundles that cost about `tokens`, those that matter most first."""
         user = USER_SHARE if tokens >= USER_FROM else 0.0
         self._rooms = [share * tokens for share in (STANDING_SHARE, ASKED_SHARE, STEP_SHARE, user)]
         taken: list[Bundle] = []
-        heap = [(*self._rank(bundle), bundle) for bundle in bundles_of(self._units)]
+        alike: dict[object, list[Bundle]] = {}
+        for bundle in reversed(bundles_of(self._units)):
+            self._claimed[bundle] = self._claims(bundle)
+            alike.setdefault(self._worth(bundle), []).append(bundle)
+        # Of units that are worth the same whatever is taken, only the first left is ranked.
+        heap = [(*self._rank(same[-1]), same[-1]) for same in alike.values()]
         heapify(heap)
         while heap and tokens > 0:
             bundle = heappop(heap)[-1]
@@ -78,13 +84,29 @@ class Chooser:
                 continue
             tokens -= self._take(bundle)
             taken.append(bundle)
+            same = alike[self._worth(bundle)]
+            same.pop()
+            if same:
+                heappush(heap, (*self._rank(same[-1]), same[-1]))
         return taken
 
-    def _class(self, bundle: Bundle) -> int:
+    def _worth(self, bundle: Bundle) -> object:
+        """Return what the rank of a bundle follows from: two lines of one text that add the same are worth the same."""
+        unit = self._units[bundle[-1]]
+        if unit.header or len(bundle) > 1:
+            return bundle
+        return unit.entry, unit.terms, unit.cost, unit.boost, self._asked[bundle[0]], self._claimed[bundle]
+
+    def _claims(self, bundle: Bundle) -> tuple[int, ...]:
+        """Return the numbers of the rooms that a bundle may go to, the first of which has precedence."""
         unit = self._units[bundle[-1]]
         role = self._entries[unit.entry].role
         claims = (unit.standing, any(self._asked[index] > 0 for index in bundle), unit.step, role == Role.USER and unit.said)
-        return next((number for number, claim in enumerate(claims) if claim and self._rooms[number] > 0), len(claims))
+        return tuple(number for number, claim in enumerate(claims) if claim)
+
+    def _class(self, bundle: Bundle) -> int:
+        rooms = self._rooms
+        return next((number for number in self._claimed[bundle] if rooms[number] > 0), len(rooms))
 
     def _rank(self, bundle: Bundle) -> tuple[int, float]:
         gain, cost = 0.0, 0

@@ -12,7 +12,7 @@ from polycontext.pressure.notes.terms import relevance
 MOST_CHARS, MOST_DEMANDS = 200_000, 400
 """How many characters a text has that is read whole, and how many demands of a longer one are found."""
 
-_EDGE, _LONG_LINE, _LINE = 40, 2_000, 20
+_EDGE, _LONG_LINE, _LINE = 40, 2_000, 40
 """How many lines at either end are kept first, how long one is, and what one costs beside its characters."""
 
 
