@@ -96,34 +96,24 @@ def _stats(session: "ContextSession") -> LinearityStats:
     return session.window.linearity.stats()
 
 
-def _system(
-    session: "ContextSession",
-    /,
-    agent_type: str = "default",
-    eigenvectors: Mapping[str, float] | None = None,
-    constraints: Sequence[str] = (),
-    *,
-    task: str | None = None,
-    prompts: "PromptMaker | None" = None,
-    **values: str | float,
-) -> str:
-    """Return the system prompt of an agent, without the conversation."""
-    return session.build_prompt(agent_type, eigenvectors, constraints, task=task, system_only=True, prompts=prompts, **values)
+def _prompt(told: str, *, system_only: bool) -> Callable[..., str]:
+    """Return what stands at a path that makes a prompt; `told` says which."""
 
+    def build(
+        session: "ContextSession",
+        /,
+        agent_type: str = "default",
+        eigenvectors: Mapping[str, float] | None = None,
+        constraints: Sequence[str] = (),
+        *,
+        task: str | None = None,
+        prompts: "PromptMaker | None" = None,
+        **values: str | float,
+    ) -> str:
+        return session.build_prompt(agent_type, eigenvectors, constraints, task=task, system_only=system_only, prompts=prompts, **values)
 
-def _render(
-    session: "ContextSession",
-    /,
-    agent_type: str = "default",
-    eigenvectors: Mapping[str, float] | None = None,
-    constraints: Sequence[str] = (),
-    *,
-    task: str | None = None,
-    prompts: "PromptMaker | None" = None,
-    **values: str | float,
-) -> str:
-    """Return the one text that a model completes: system prompt, the view as a transcript, the task."""
-    return session.build_prompt(agent_type, eigenvectors, constraints, task=task, system_only=False, prompts=prompts, **values)
+    build.__doc__ = told
+    return build
 
 
 # --- which there are -------------------------------------------------------------
@@ -185,8 +175,11 @@ PATHS = (
     ContextPath(f"{ROOT}.linearity.tag", _tag),
     ContextPath(f"{ROOT}.linearity.promote", _promote),
     ContextPath(f"{ROOT}.linearity.stats", _stats),
-    ContextPath(f"{ROOT}.prompt.system", _system),
-    ContextPath(f"{ROOT}.prompt.render", _render),
+    ContextPath(f"{ROOT}.prompt.system", _prompt("Return the system prompt of an agent, without the conversation.", system_only=True)),
+    ContextPath(
+        f"{ROOT}.prompt.render",
+        _prompt("Return the one text that a model completes: system prompt, the view as a transcript, the task.", system_only=False),
+    ),
 )
 """Every path that does something, by namespace."""
 

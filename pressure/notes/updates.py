@@ -89,10 +89,7 @@ def newest(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
         if subject[0] == "=" and (new.entry, old.entry) not in alike:
             continue
         gone.add(old.unit)
-        was.pop(old.unit, None)
-        value = _old_value(new, old)
-        if value and new.values != old.values:
-            was[new.unit] = value
+        was[new.unit] = _old_value(new, old)
     gone.update(_corrected(entries, units, gone))
     return [_marked(unit, was.get(index, "")) for index, unit in enumerate(units) if index not in gone]
 
