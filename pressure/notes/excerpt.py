@@ -6,7 +6,7 @@ from itertools import pairwise
 from polycontext.linearity import constraint_sentences
 from polycontext.pressure.notes.cues import says_failure
 from polycontext.pressure.notes.pieces import whole_letter
-from polycontext.pressure.notes.printing import left_out
+from polycontext.pressure.notes.printing import GAP
 from polycontext.pressure.notes.terms import relevance
 
 MOST_CHARS, MOST_DEMANDS = 200_000, 400
@@ -34,23 +34,21 @@ def excerpt(text: str, query: str = "", *, demands: bool = False) -> str:
     inward = [place for first in range((len(lines) + 1) // 2) for place in (first, len(lines) - 1 - first)]
     best = sorted((place for place, score in enumerate(scores) if score), key=lambda place: -scores[place])
     kept, size = set[int](), 0
-    for order in (inward[: 2 * _EDGE], best, inward):
-        for place in order:
-            if size < MOST_CHARS // 2 and place not in kept:
-                kept.add(place)
-                size += len(lines[place]) + _LINE
+    for place in (*inward[: 2 * _EDGE], *best, *inward):
+        if size < MOST_CHARS // 2 and place not in kept:
+            kept.add(place)
+            size += len(lines[place]) + _LINE
     demanded = constraint_sentences(text)[:MOST_DEMANDS] if demands else ()
     return "\n".join((*_with_marks(lines, sorted(kept)), *demanded))
 
 
 def _shortened(line: str, half: int) -> str:
     first, last = whole_letter(line, half), whole_letter(line, len(line) - half)
-    return f"{line[:first]} {left_out(last - first, 'letter')} {line[last:]}"
+    return f"{line[:first]} {GAP} {line[last:]}"
 
 
 def _with_marks(lines: Sequence[str], kept: Sequence[int]) -> Iterator[str]:
-    for before, place in pairwise((-1, *kept, len(lines))):
+    for before, place in pairwise((-1, *kept)):
         if place - before > 1:
-            yield left_out(place - before - 1, "line")
-        if place < len(lines):
-            yield lines[place]
+            yield GAP
+        yield lines[place]

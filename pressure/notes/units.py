@@ -221,6 +221,8 @@ class _Reading:
         pieces = [*split(text, hides)]
         failing = {*cues.failing([piece.text for piece in pieces])}
         for place, piece in enumerate(pieces):
+            if place and piece.text == GAP:
+                continue  # Printing marks what an excerpt leaves out.
             words, boost = piece.text, USER_BOOST if said and role == Role.USER else 1.0
             terms = () if piece.hidden else terms_of(words)
             if place in failing:

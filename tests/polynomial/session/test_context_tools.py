@@ -165,6 +165,7 @@ def test_a_long_turn_is_cut_where_what_is_looked_for_stands() -> None:
     assert "step 2719 FAILED-Q7" in answer
     assert "Read the log." in answer
     assert "\n… step 2719" in answer
+    assert "… …" not in answer
     assert session.window.counter.count(answer) <= 300
 
 

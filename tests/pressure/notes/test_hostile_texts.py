@@ -11,6 +11,7 @@ from polycontext.nodes.testing import FAST, TEXTS
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes.cutting import cut
 from polycontext.pressure.notes.excerpt import MOST_CHARS, excerpt
+from polycontext.pressure.notes.printing import GAP
 from polycontext.window import TokenCounter, ToolCall, Turn
 from tests.growth import BOUND, FACTOR, growth
 from tests.pressure.notes.extractive_samples import COUNTERS, EXACT, Noting, assistant, called, summarise, user
@@ -149,15 +150,15 @@ def test_no_more_is_counted_than_a_few_times_what_is_kept() -> None:
 
 
 def test_a_long_text_is_read_at_its_ends() -> None:
-    """A megabyte, in one line or in many, leaves its first and its last words and how much stands between them."""
+    """A megabyte, in one line or in many, leaves its first and its last words and a mark between them."""
     found = excerpt(f"First. {PROSE} Last.")
     assert len(found) <= MOST_CHARS
     assert found.startswith("First.")
     assert found.endswith("Last.")
-    assert " letters " in found
+    assert f" {GAP} " in found
     many = excerpt(LOG * 20)
     assert len(many) <= MOST_CHARS
-    assert " lines\n" in many
+    assert f"\n{GAP}\n" in many
     assert excerpt(PROSE[:MOST_CHARS]) == PROSE[:MOST_CHARS]
 
 
