@@ -95,7 +95,7 @@ class Chooser:
         unit = self._units[bundle[-1]]
         if unit.header or len(bundle) > 1:
             return bundle
-        return unit.entry, unit.terms, unit.cost, unit.boost, self._asked[bundle[0]], self._claimed[bundle]
+        return unit.entry, unit.terms, unit.cost, unit.boost, self._asked[bundle[-1]], self._claimed[bundle]
 
     def _claims(self, bundle: Bundle) -> tuple[int, ...]:
         """Return the numbers of the rooms that a bundle may go to, the first of which has precedence."""
