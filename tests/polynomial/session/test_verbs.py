@@ -12,10 +12,10 @@ from typing import Any, assert_type
 
 import pytest
 
+from polycontext.linearity.effects import Effect, Steps, adrive, drive
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session.background import Background
 from polycontext.polynomial.session.documents import Documents
-from polycontext.polynomial.session.effects import Effect, Steps, adrive, drive
 from polycontext.polynomial.session.followed import Seen
 from polycontext.polynomial.session.history import History
 from polycontext.polynomial.session.usage import Usage
