@@ -37,6 +37,20 @@ def together(pieces: Iterable[Steps[R]]) -> Effect:
     return Effect(lambda: [drive(each) for each in work], lambda: asyncio.gather(*map(adrive, work)))
 
 
+def within(manager: Callable[[], Any], amanager: Callable[[], Any], work: Callable[[Any], Steps[R]]) -> Effect:
+    """Return the effect of `work` inside the context manager that `manager` returns, or the async one of `amanager`."""
+
+    def do() -> R:
+        with manager() as entered:
+            return drive(work(entered))
+
+    async def ado() -> R:
+        async with amanager() as entered:
+            return await adrive(work(entered))
+
+    return Effect(do, ado)
+
+
 def drive(steps: Steps[R]) -> R:
     """Run `steps` and block on each effect."""
     resume: Callable[[], Effect] = partial(next, steps)
