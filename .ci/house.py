@@ -27,7 +27,7 @@ MAY_BE_SHORT = ("__init__.py", "__main__.py")
 WORST = 5
 
 MOST_FILES = 439
-MOST_CHARACTERS = 1_770_206
+MOST_CHARACTERS = 1_769_180
 FEWEST_LINES_A_FILE = 25
 MOST_CODE_A_FILE = 320
 MOST_ERRORS = 51
@@ -36,7 +36,7 @@ MOST_NAMES_A_PACKAGE = 40
 MOST_LOADED = 90
 MOST_CYCLES = 0
 MOST_LATE_IMPORTS = 13
-MOST_TWINS = 1  # the two drivers of a session's writer
+MOST_TWINS = 8  # of which LangChain and llama-index prescribe one each
 
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 """Tokens that make no line one of code."""
@@ -69,7 +69,7 @@ def checks(root: Path, loaded: Sequence[str], cycles: Sequence[Sequence[str]] = 
     inner = {package: count for package, count in names.items() if package not in ROOMS}
     wide = {package: count for package, count in inner.items() if count > MOST_NAMES_A_PACKAGE}
     doors = {room: names.get(room, 0) for room in ROOMS}
-    twins = {name: len(hand_written_twins(source)) for name, source in sources.items() if Path(name).parent.as_posix() == SESSION}
+    twins = {name: len(hand_written_twins(source)) for name, source in sources.items()}
     late = {name: late_imports(source) for name, source in sources.items() if Path(name).parent.as_posix() in (SESSION, MACHINE)}
     errors = Counter(name for name, count in error_classes(sources).items() for _ in range(count))
     return [
@@ -83,7 +83,7 @@ def checks(root: Path, loaded: Sequence[str], cycles: Sequence[Sequence[str]] = 
         Check("modules loaded after three turns", MOST_LOADED, len(loaded), Counter(name.rpartition(".")[0] for name in loaded)),
         Check("import cycles", MOST_CYCLES, len(cycles), {" <-> ".join(each): len(each) for each in cycles}),
         Check("imports in functions of session and machine", MOST_LATE_IMPORTS, sum(late.values()), late),
-        Check("twins written by hand in a session", MOST_TWINS, sum(twins.values()), twins),
+        Check("twins written by hand", MOST_TWINS, sum(twins.values()), twins),
     ]
 
 

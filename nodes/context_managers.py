@@ -8,6 +8,7 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.linearity.codec import strict_converter, structured
+from polycontext.linearity.effects import Steps, call, procedure, twin
 from polycontext.nodes.checks import check_said, checked
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.window import ContextItem, ContextManager
@@ -99,17 +100,17 @@ class ContextManagers(Mapping[str, ContextManager]):
         """Return every item at hand with its source: file and lines, or its own id, so that an updated item supersedes itself."""
         return [(item, source_of(item) or item.id) for _, manager in self._all() for item in manager]
 
-    def add_user_turn(self, content: str, *, expected_revision: int | None = None) -> ContextOutput:
+    @procedure
+    def add_user_turn(self, content: str, *, expected_revision: int | None = None) -> Steps[ContextOutput]:
         """Attach what is at hand and does not stand in the view, and add what the user says behind it, as one commit.
 
         Raises:
             Whatever `ContextSession.send_message` raises; nothing was attached then.
         """
-        return self._session.send_message(content, self.attachments(), expected_revision=expected_revision)
+        output: ContextOutput = yield call(self._session, "send_message", content, self.attachments(), expected_revision=expected_revision)
+        return output
 
-    async def aadd_user_turn(self, content: str, *, expected_revision: int | None = None) -> ContextOutput:
-        """Attach what is at hand and add what the user says, without blocking; see `add_user_turn`."""
-        return await self._session.asend_message(content, self.attachments(), expected_revision=expected_revision)
+    aadd_user_turn = twin(add_user_turn)
 
     # --- as a mapping, and as what is saved ------------------------------------------------
 

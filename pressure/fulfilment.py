@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.effects import Effect, Steps, in_thread, together
 from polycontext.pressure.gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
 from polycontext.pressure.plan import GistJob, GistKind, Plan
 from polycontext.window import TokenCounter, Turn, count_turn
@@ -188,26 +189,21 @@ class Fulfilment:
             if not isinstance(text, str):
                 raise InvalidOptionError(f"texts[{number}]", text, "a text")
         coming = iter(texts)
-        return cls(plan, tuple(_offer(job, lambda job: keeping(plan, job, next(coming))) for job in plan.jobs))
+        return cls(plan, offers(plan.jobs, lambda job: in_thread(keeping, plan, job, next(coming))).do())
 
 
-def offers(jobs: Sequence[GistJob], ask: Callable[[GistJob], str]) -> tuple[Offer, ...]:
-    """Ask for every gist that needs words; a failing summariser costs its own gist only."""
-    return tuple(_offer(job, ask) for job in jobs)
+def offers(jobs: Sequence[GistJob], words: Callable[[GistJob], Effect]) -> Effect:
+    """Return the effect that asks for the words of every gist that needs some; a failing summariser costs its own gist only."""
+    return together(_offer(job, words) for job in jobs)
 
 
-def _offer(job: GistJob, ask: Callable[[GistJob], str]) -> Offer:
+def _offer(job: GistJob, words: Callable[[GistJob], Effect]) -> Steps[Offer]:
     if not job.kind.needs_words:
         return None, None
     try:
-        return ask(job), None
+        return (yield words(job)), None
     except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
-        return failed(error)
-
-
-def failed(error: Exception) -> Offer:
-    """Return the offer of a summariser that raised."""
-    return None, f"the summariser failed: {type(error).__name__}: {error}"
+        return None, f"the summariser failed: {type(error).__name__}: {error}"
 
 
 def ask(summariser: Summariser | PlanSummariser, plan: Plan, job: GistJob, room: int) -> str:

@@ -5,14 +5,15 @@ summariser, outside of any state. Committing checks every gist and makes the new
 window, only if it begins with the one that was planned on: a conversation may go on while its summary is written.
 """
 
-import asyncio
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count, islice
 
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.effects import Effect, Steps, call, in_thread, procedure, twin
 from polycontext.pressure.errors import ConflictError
 from polycontext.pressure.fulfilment import (
     LEAST_ASKED,
@@ -20,7 +21,6 @@ from polycontext.pressure.fulfilment import (
     AsyncSummariser,
     Fulfilment,
     Gisted,
-    Offer,
     PlanSummariser,
     Reading,
     Rejection,
@@ -31,7 +31,6 @@ from polycontext.pressure.fulfilment import (
     ask,
     body_allowance,
     default_summariser,
-    failed,
     make_gist,
     offers,
 )
@@ -202,14 +201,15 @@ class ContextProjector:
             ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: by_relevance(texts, query)))
         return plan_at(ladder, ladder.roomiest(tokens), tokens, query)
 
-    def fulfil(self, plan: Plan, *, reading: Reading | None = None) -> Fulfilment:
-        """Ask the summariser for every gist of `plan`; nothing changes. With `reading` it goes on from what it read before."""
-        return Fulfilment(plan, offers(plan.jobs, lambda job: self._ask(plan, job, reading)))
+    @procedure
+    def fulfil(self, plan: Plan, *, reading: Reading | None = None) -> Steps[Fulfilment]:
+        """Ask the summariser for every gist of `plan`; nothing changes. With `reading` it goes on from what it read before.
 
-    async def afulfil(self, plan: Plan, *, reading: Reading | None = None) -> Fulfilment:
-        """Ask the summariser without blocking: await its ``asummarise``, or run it in a thread."""
-        texts = await asyncio.gather(*(self._aoffer(plan, job, reading) for job in plan.jobs))
-        return Fulfilment(plan, tuple(texts))
+        `afulfil` awaits its ``asummarise``, or runs ``summarise`` in a thread.
+        """
+        return Fulfilment(plan, (yield offers(plan.jobs, lambda job: self._words(plan, job, reading))))
+
+    afulfil = twin(fulfil)
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
         """Check every gist and return the compressed window with its report; turns that came since the plan stand behind it, untouched.
@@ -227,46 +227,40 @@ class ContextProjector:
         ]
         return _committed(window, plan, made)
 
-    def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
+    @procedure
+    def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> Steps[CompressionResult]:
         """Plan, fulfil and commit in one go."""
-        return self.commit(window, self.fulfil(self.plan_to(window, target, query)))
+        fulfilment = yield call(self, "fulfil", self.plan_to(window, target, query))
+        return self.commit(window, fulfilment)
 
-    async def acompress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
-        """Plan, fulfil without blocking, and commit."""
-        return self.commit(window, await self.afulfil(self.plan_to(window, target, query)))
+    acompress = twin(compress)
 
     def expand(self, view: View) -> View:
         """Embed a compressed view among all views; raising fidelity again needs the log (recall)."""
         return expand_view(view)
 
-    def _ask(self, plan: Plan, job: GistJob, reading: Reading | None) -> str:
-        counter = plan.window.counter
-        room = body_allowance(job, counter)
-        summariser = self.summariser if self._is_asked(room) else default_summariser()
-        if not isinstance(summariser, Summariser | PlanSummariser):
-            raise InvalidOptionError("summariser", summariser, "one that need not be awaited, or the methods that begin with an a")
-        if not isinstance(summariser, RememberingSummariser):
-            return ask(summariser, plan, job, room)
-        former = next((turn for turn in job.sources if is_summary(turn)), None) if reading else None
-        candidates = reading(summariser, job) if reading else summariser.read(_focused(job.reads, plan.query), counter=counter)
-        if hasattr(candidates, "beside"):
-            candidates = candidates.beside(_standing(plan, job, job.sources if reading else job.reads), counter)
-        return summariser.write(candidates, room, counter=counter, query=plan.query, former=former)
+    def _words(self, plan: Plan, job: GistJob, reading: Reading | None) -> Effect:
+        """Return the effect that asks for the words of `job`."""
+        room, summariser = body_allowance(job, plan.window.counter), self.summariser
+        if room < LEAST_ASKED and not isinstance(summariser, RememberingSummariser):
+            summariser = default_summariser()
+        blocking = partial(_asked, summariser, plan, job, room, reading)
+        if isinstance(summariser, AsyncSummariser | AsyncPlanSummariser):
+            return Effect(blocking, partial(aask, summariser, plan, job, room))
+        return in_thread(blocking)
 
-    def _is_asked(self, room: int) -> bool:
-        return room >= LEAST_ASKED or isinstance(self.summariser, RememberingSummariser)
 
-    async def _aoffer(self, plan: Plan, job: GistJob, reading: Reading | None) -> Offer:
-        if not job.kind.needs_words:
-            return None, None
-        summariser = self.summariser
-        try:
-            room = body_allowance(job, plan.window.counter)
-            if isinstance(summariser, AsyncSummariser | AsyncPlanSummariser) and self._is_asked(room):
-                return await aask(summariser, plan, job, room), None
-            return await asyncio.to_thread(self._ask, plan, job, reading), None
-        except Exception as error:  # noqa: BLE001 - whatever a plugged-in summariser raises costs its own gist only
-            return failed(error)
+def _asked(summariser: object, plan: Plan, job: GistJob, room: int, reading: Reading | None) -> str:
+    if not isinstance(summariser, Summariser | PlanSummariser):
+        raise InvalidOptionError("summariser", summariser, "one that need not be awaited, or the methods that begin with an a")
+    if not isinstance(summariser, RememberingSummariser):
+        return ask(summariser, plan, job, room)
+    counter = plan.window.counter
+    former = next((turn for turn in job.sources if is_summary(turn)), None) if reading else None
+    candidates = reading(summariser, job) if reading else summariser.read(_focused(job.reads, plan.query), counter=counter)
+    if hasattr(candidates, "beside"):
+        candidates = candidates.beside(_standing(plan, job, job.sources if reading else job.reads), counter)
+    return summariser.write(candidates, room, counter=counter, query=plan.query, former=former)
 
 
 def _focused(turns: Sequence[Turn], query: str | None) -> Sequence[Turn]:

@@ -62,10 +62,10 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             "window 100",
         ),
         (
-            {"polynomial/session/part.py": BODY + "class A:\n" + "".join(f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n" for n in range(house.MOST_TWINS + 1))},
-            "twins written by hand in a session",
+            {"nodes/part.py": BODY + "class A:\n" + "".join(f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n" for n in range(house.MOST_TWINS + 1))},
+            "twins written by hand",
             house.MOST_TWINS + 1,
-            f"polynomial/session/part.py {house.MOST_TWINS + 1}",
+            f"nodes/part.py {house.MOST_TWINS + 1}",
         ),
         (
             {"polynomial/machine/late.py": BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1)},

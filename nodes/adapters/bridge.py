@@ -2,13 +2,14 @@
 
 import logging
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Generic
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, cast
 
 from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidDataError
+from polycontext.linearity.effects import Effect, Steps, call, procedure, twin, within
 from polycontext.nodes.adapters.dialect import Dialect, Held, N
 from polycontext.nodes.adapters.sessions import Sessions
 from polycontext.polynomial import ContextOverflowError, ContextSession
@@ -63,6 +64,7 @@ class Bridge(Generic[N]):
         self.dialect = dialect
         self.sessions = Sessions(model, **options) if sessions is None else sessions
 
+    @procedure
     def fit(
         self,
         natives: Sequence[N],
@@ -71,7 +73,7 @@ class Bridge(Generic[N]):
         system: str | None = None,
         tools: Sequence[Mapping[str, Any]] | None = (),
         reserve: int = 0,
-    ) -> list[N]:
+    ) -> Steps[list[N]]:
         """Return what a model is to see of `natives`, all messages of one conversation so far; the list that is given is not changed.
 
         `key` names the conversation; without one it is known by how it begins. `system`, `tools` and `reserve` are what this request needs
@@ -80,46 +82,37 @@ class Bridge(Generic[N]):
         Raises:
             ContextOverflowError: not even with everything yielded that may. Whatever the dialect raises of messages that it does not know.
         """
-        return self.fitted(natives, key=key, system=system, tools=tools, reserve=reserve).natives
+        fitted: Fitted[N] = yield call(self, "fitted", natives, key=key, system=system, tools=tools, reserve=reserve)
+        return fitted.natives
 
-    def fitted(self, natives: Sequence[N], *, key: str | None = None, **besides: Any) -> Fitted[N]:
+    afit = twin(fit)
+
+    @procedure
+    def fitted(self, /, natives: Sequence[N], *, key: str | None = None, **besides: Any) -> Steps[Fitted[N]]:
         """Return what `fit` returns, with the conversation's session."""
         turns, handles = self._split(natives)
         said = [turn for turn, _ in pairs_of(turns, None, repair=True)]
-        for _ in range(TRIES):
-            with self.sessions.alone(said, key) as session, _following(key):
-                session.sync(turns, handles, rewind=key is not None)
+        alone, aalone = partial(self.sessions.alone, said, key), partial(self.sessions.aalone, said, key)
+
+        def fit(session: ContextSession) -> Steps[Fitted[N] | None]:
+            rewind = key is not None
+            try:
+                yield Effect(partial(session.sync, turns, handles, rewind=rewind), partial(session.asynced, turns, handles, rewind=rewind))
                 end = _end(session)
-                view = session.view(**besides)
-                if _end(session) == end:
-                    return Fitted(self.dialect.join(view), session)
-        raise _outrun(natives)
+                view = yield call(session, "view", **besides)
+                return Fitted(self.dialect.join(view), session) if _end(session) == end else None
+            except ConflictError:
+                # Without a key, a conversation that somebody elsewhere has led on otherwise is another one.
+                if key is not None:
+                    raise
+                return None
 
-    async def afit(
-        self,
-        natives: Sequence[N],
-        *,
-        key: str | None = None,
-        system: str | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = (),
-        reserve: int = 0,
-    ) -> list[N]:
-        """Return what a model is to see without blocking; see `fit`."""
-        return (await self.afitted(natives, key=key, system=system, tools=tools, reserve=reserve)).natives
-
-    async def afitted(self, natives: Sequence[N], *, key: str | None = None, **besides: Any) -> Fitted[N]:
-        """Return what `afit` returns, with the conversation's session."""
-        turns, handles = self._split(natives)
-        said = [turn for turn, _ in pairs_of(turns, None, repair=True)]
         for _ in range(TRIES):
-            async with self.sessions.aalone(said, key) as session:
-                with _following(key):
-                    await session.asynced(turns, handles, rewind=key is not None)
-                    end = _end(session)
-                    view = await session.aview(**besides)
-                    if _end(session) == end:
-                        return Fitted(self.dialect.join(view), session)
+            if (fitted := (yield within(alone, aalone, fit))) is not None:
+                return cast("Fitted[N]", fitted)
         raise _outrun(natives)
+
+    afitted = twin(fitted)
 
     def _split(self, natives: Sequence[N]) -> tuple[list[Turn], list[Held[N]]]:
         # Frameworks keep summaries that they were handed, and join them.
@@ -129,16 +122,6 @@ class Bridge(Generic[N]):
         turns = Counter(piece.start for piece in pieces)
         held = [Held(tuple(natives[piece.start : piece.stop]), piece.start, turns[piece.start]) for piece in pieces]
         return [piece.turn for piece in pieces], held
-
-
-@contextmanager
-def _following(key: str | None) -> Generator[None]:
-    """Pass over a conversation without a key that somebody elsewhere has led on otherwise: it is another one."""
-    try:
-        yield
-    except ConflictError:
-        if key is not None:
-            raise
 
 
 def _end(session: ContextSession) -> tuple[int, str]:

@@ -1,6 +1,5 @@
 """The sessions of many conversations, by key, or by how they begin."""
 
-import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Generator, Sequence
@@ -12,6 +11,7 @@ from uuid import uuid4
 
 from attrs import astuple
 
+from polycontext.linearity.effects import Steps, adrive, drive, in_thread
 from polycontext.nodes.adapters.session_lock import SessionLock
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.followed import says_the_same
@@ -57,7 +57,7 @@ class Sessions:
     def get(self, key: str) -> ContextSession:
         """Return the session of a conversation; a new one where there is none."""
         check_arguments(session_id=key)
-        return self._released(self._chosen((), key))
+        return self._released(drive(self._chosen((), key)))
 
     def longest(self, turns: Sequence[Turn]) -> ContextSession:
         """Return the session that `turns` go on from, the longest one, where no key says whose they are; a new one where there is none.
@@ -65,7 +65,7 @@ class Sessions:
         One that has gone on otherwise is another conversation: it is left alone. What was let go is looked for in the store, by how the
         conversation begins: up to what the user says first.
         """
-        return self._released(self._chosen(turns, None))
+        return self._released(drive(self._chosen(turns, None)))
 
     @contextmanager
     def alone(self, turns: Sequence[Turn], key: str | None = None) -> Generator[ContextSession]:
@@ -75,7 +75,7 @@ class Sessions:
             SessionWriteError: from inside the work on it.
         """
         while True:
-            chosen = self._chosen(turns, key)
+            chosen = drive(self._chosen(turns, key))
             try:
                 with chosen.held() as session:
                     # Whoever had it before may have gone on otherwise: then this conversation needs another one.
@@ -89,9 +89,7 @@ class Sessions:
     async def aalone(self, turns: Sequence[Turn], key: str | None = None) -> AsyncGenerator[ContextSession]:
         """Yield the session without blocking; see `alone`."""
         while True:
-            chosen = self._known(turns, key)
-            while chosen is None:
-                chosen = self._put(*await self._aopened(turns, key)) or self._known(turns, key)
+            chosen = await adrive(self._chosen(turns, key))
             try:
                 async with chosen.aheld() as session:
                     if key is not None or goes_on(session.conversation.log, turns):
@@ -102,10 +100,11 @@ class Sessions:
 
     # --- which one ---------------------------------------------------------------------
 
-    def _chosen(self, turns: Sequence[Turn], key: str | None) -> SessionLock:
+    def _chosen(self, turns: Sequence[Turn], key: str | None) -> Steps[SessionLock]:
         """Return the session to work on, which stays until it is released."""
+        opening, is_stored = in_thread(self._opened, turns, key), self._options.get("store") is not None
         while True:
-            chosen = self._known(turns, key) or self._put(*self._opened(turns, key))
+            chosen = self._known(turns, key) or self._put(*((yield opening) if is_stored else opening.do()))
             if chosen is not None:
                 return chosen
 
@@ -146,11 +145,6 @@ class Sessions:
             name = f"{beginning}{uuid4().hex}"
             return name, self._session(name)
         return found
-
-    async def _aopened(self, turns: Sequence[Turn], key: str | None) -> tuple[str, ContextSession]:
-        if self._options.get("store") is None:
-            return self._opened(turns, key)
-        return await asyncio.to_thread(self._opened, turns, key)
 
     def _session(self, name: str) -> ContextSession:
         return ContextSession(self._model, session_id=name, **self._options)

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from polycontext.linearity.effects import Steps, procedure, twin
 from polycontext.nodes.models.compaction import Compacted, Compacting, Tools
 from polycontext.polynomial.session.delivery import joined_options
 from polycontext.pressure import Fulfilment, Plan
@@ -33,9 +34,10 @@ class AnthropicCompaction:
     instructions: str | None = None
     further: Mapping[str, Any] = field(factory=dict)
 
+    @procedure
     def fulfil(
         self, plan: Plan, *, tools: Tools = (), system: Sequence[Mapping[str, Any]] | str = (), reading: Reading | None = None
-    ) -> Fulfilment:
+    ) -> Steps[Fulfilment]:
         """Send the prefix of `plan` as the session sends it, and return what came of it; nothing is raised.
 
         `tools` are those of the conversation's requests, `system` what they say there besides, before what the session says. `reading` is what was read of the conversation before, for the gist's twin.
@@ -43,11 +45,7 @@ class AnthropicCompaction:
         """
         return self._compacting(tools, system).fulfil(plan, reading)
 
-    async def afulfil(
-        self, plan: Plan, *, tools: Tools = (), system: Sequence[Mapping[str, Any]] | str = (), reading: Reading | None = None
-    ) -> Fulfilment:
-        """Do what `fulfil` does without blocking."""
-        return await self._compacting(tools, system).afulfil(plan, reading)
+    afulfil = twin(fulfil)
 
     def _compacting(self, tools: Tools, system: Sequence[Mapping[str, Any]] | str) -> Compacting:
         def ask(rendered: Rendered) -> Any:

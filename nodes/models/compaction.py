@@ -1,15 +1,18 @@
 """What the vendors' own compactions have in common: a plan's prefix as a request, and an answer or a failure as a fulfilment."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
 from attrs import frozen
 
+from polycontext.linearity.effects import Effect, Steps
 from polycontext.polynomial.session.delivery import joined_options
 from polycontext.pressure import Fulfilment, Plan
 from polycontext.pressure.fulfilment import Offer, Reading
 from polycontext.pressure.native import NativeGist, prefix_of, with_twin
+from polycontext.window import Turn
 from polycontext.window.providers import Provider, Rendered, get_format
 from polycontext.window.providers.blocks import dumped
 
@@ -37,32 +40,22 @@ class Compacting:
     read: Callable[[Any], Compacted]
     keeps_bound: bool
 
-    def fulfil(self, plan: Plan, reading: Reading | None) -> Fulfilment:
+    def fulfil(self, plan: Plan, reading: Reading | None) -> Steps[Fulfilment]:
         """Return what came of it."""
         try:
-            answer = self._asked(plan)
+            turns = prefix_of(plan)
+            answer = (yield self._asking(plan, turns)) if turns else None
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises: nothing changes, and why is reported
             answer = error
         return self._fulfilment(plan, answer, reading)
 
-    async def afulfil(self, plan: Plan, reading: Reading | None) -> Fulfilment:
-        """Return what came of it, without blocking."""
-        try:
-            asked = self._asked(plan)
-            answer = None if asked is None else await asked
-        except Exception as error:  # noqa: BLE001 - as above
-            answer = error
-        return self._fulfilment(plan, answer, reading)
-
-    def _asked(self, plan: Plan) -> Any:
-        """Ask with the messages of the prefix exactly as a session sends them, and the options that they need; None where nothing yields."""
-        turns = prefix_of(plan)
-        if not turns:
-            return None
+    def _asking(self, plan: Plan, turns: Sequence[Turn]) -> Effect:
+        """Return the effect of asking with the messages of the prefix exactly as a session sends them, and the options that they need."""
         wire = get_format(self.provider)
         rendered = wire.render(turns)
         options = joined_options(wire.options(plan.window.epoch), rendered.options)
-        return self.ask(Rendered(rendered.messages, rendered.system, options=options))
+        ask = partial(self.ask, Rendered(rendered.messages, rendered.system, options=options))
+        return Effect(ask, ask)
 
     def _fulfilment(self, plan: Plan, answer: Any, reading: Reading | None) -> Fulfilment:
         try:

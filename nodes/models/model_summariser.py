@@ -4,15 +4,16 @@ Which requests are made is told by generators that take answers and know no clie
 answer says, is the provider's class's (`OpenAISummariser`, `AnthropicSummariser`). Retrying and waiting are left to the vendors' own SDKs.
 """
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NoReturn
 
 from attrs import Factory, field, frozen
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread, procedure, twin, within
 from polycontext.linearity.extras import require
 from polycontext.nodes.models.brief import ROLE, Brief
 from polycontext.nodes.models.errors import NoSummaryError
@@ -118,31 +119,29 @@ class ModelSummariser(ABC):
         if self.client is None:
             require(self.package, extra=self.package, purpose=f"summaries by {self.model}")
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
-        """Return a summary of `turns`, which are sent as data; see `Summariser`.
+    @procedure
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> Steps[str]:
+        """Return a summary of `turns`, which are sent as data; see `Summariser`. `asummarise` runs a client that blocks in a thread.
 
         Raises:
             NoSummaryError: the model answered with something else.
             InvalidOptionError: the client's answers have to be awaited, or `max_input_tokens` leaves no room to read.
             Exception: whatever the vendor's SDK raises once its retries are used up.
         """
-        return self._run(self._read(turns, self._brief(facts_of(turns, counter), max_tokens, counter, query), counter))
+        facts = yield in_thread(facts_of, turns, counter)
+        return (yield from self._run(self._read(turns, self._brief(facts, max_tokens, counter, query), counter)))
 
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
-        """Return what `summarise` returns, without blocking; a client that blocks is run in a thread."""
-        facts = await asyncio.to_thread(facts_of, turns, counter)
-        return await self._arun(self._read(turns, self._brief(facts, max_tokens, counter, query), counter))
+    asummarise = twin(summarise)
 
-    def summarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
+    @procedure
+    def summarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> Steps[str]:
         """Return the words of a gist: the model reads the conversation as it was sent to it, where that fits, and `job` as data otherwise.
 
         Raises as `summarise`.
         """
-        return self._run(self._about(plan, job, max_tokens, counter))
+        return (yield from self._run((yield in_thread(self._about, plan, job, max_tokens, counter))))
 
-    async def asummarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
-        """Return what `summarise_plan` returns, without blocking."""
-        return await self._arun(await asyncio.to_thread(self._about, plan, job, max_tokens, counter))
+    asummarise_plan = twin(summarise_plan)
 
     def _about(self, plan: Plan, job: GistJob, max_tokens: int, counter: TokenCounter) -> Asking:
         brief = self._brief(facts_of(job.reads, counter), max_tokens, counter, plan.query)
@@ -213,36 +212,25 @@ class ModelSummariser(ABC):
         """Return what counts as the model does; for one that is not known, as the conversation is counted."""
         return counter if self._profile is None else self._profile.counter()
 
-    def _run(self, asking: Asking) -> str:
-        if self.client is not None:
-            if hasattr(self.client, "__aenter__"):
-                raise InvalidOptionError(
-                    "client", self.client, "one whose answers need not be awaited, or the methods that begin with an a"
-                )
-            return self._talk(self._set(self.client), asking)
-        with self._opened(is_async=False) as client:
-            return self._talk(client, asking)
-
-    async def _arun(self, asking: Asking) -> str:
+    def _run(self, asking: Asking) -> Steps[str]:
+        """Ask by the caller's client, or by one opened for it."""
         if self.client is None:
-            async with self._opened(is_async=True) as client:
-                return await self._atalk(client, asking)
+            opened, aopened = (partial(self._opened, is_async=is_async) for is_async in (False, True))
+            return str((yield within(opened, aopened, partial(self._talk, asking))))
+        talk = self._talk(asking, self._set(self.client))
         if hasattr(self.client, "__aenter__"):
-            return await self._atalk(self._set(self.client), asking)
-        return await asyncio.to_thread(self._talk, self._set(self.client), asking)
+            return str((yield Effect(self._refuse, partial(adrive, talk))))
+        return str((yield in_thread(drive, talk)))
 
-    def _talk(self, client: Any, asking: Asking) -> str:
-        step = _step(asking, None)
-        while isinstance(step, Asked):
-            step = _step(asking, self._said(self._create(client, step)))
-        return step
+    def _refuse(self) -> NoReturn:
+        raise InvalidOptionError("client", self.client, "one whose answers need not be awaited, or the methods that begin with an a")
 
-    async def _atalk(self, client: Any, asking: Asking) -> str:
-        step = await asyncio.to_thread(_step, asking, None)
+    def _talk(self, asking: Asking, client: Any) -> Steps[str]:
+        step = yield in_thread(_step, asking, None)
         while isinstance(step, Asked):
-            said = self._said(await self._create(client, step))
-            step = await asyncio.to_thread(_step, asking, said)
-        return step
+            create = partial(self._create, client, step)
+            step = yield in_thread(_step, asking, self._said((yield Effect(create, create))))
+        return str(step)
 
     def _set(self, client: Any) -> Any:
         """Return the caller's client, with the timeout and retries that were said here."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from polycontext.linearity.effects import Steps, procedure, twin
 from polycontext.nodes.models.compaction import Compacted, Compacting, Tools
 from polycontext.pressure import Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading
@@ -32,7 +33,8 @@ class OpenAICompaction:
     further: Mapping[str, Any] = field(factory=dict)
     retained: bool = True
 
-    def fulfil(self, plan: Plan, *, tools: Tools = (), reading: Reading | None = None) -> Fulfilment:
+    @procedure
+    def fulfil(self, plan: Plan, *, tools: Tools = (), reading: Reading | None = None) -> Steps[Fulfilment]:
         """Send the prefix of `plan` as the session sends it, and return what came of it; nothing is raised.
 
         The endpoint asks for no `tools`. `reading` is what was read of the conversation before, for the gist's twin. An answer without a compaction, an error: the
@@ -40,9 +42,7 @@ class OpenAICompaction:
         """
         return self._compacting(plan).fulfil(plan, reading)
 
-    async def afulfil(self, plan: Plan, *, tools: Tools = (), reading: Reading | None = None) -> Fulfilment:
-        """Do what `fulfil` does without blocking."""
-        return await self._compacting(plan).afulfil(plan, reading)
+    afulfil = twin(fulfil)
 
     def _compacting(self, plan: Plan) -> Compacting:
         def ask(rendered: Rendered) -> Any:

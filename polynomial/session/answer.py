@@ -3,10 +3,8 @@
 from typing import Any, Self
 
 from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.effects import Steps, call, procedure, twin
 from polycontext.polynomial.errors import SessionWriteError
-
-from .effects import Steps
-from .verbs import call, procedure, twin
 
 
 class Answer:

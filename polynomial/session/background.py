@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from attrs import define, evolve, field, frozen
 
+from polycontext.linearity.effects import Effect, Steps, adrive, drive, procedure, twin
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, Plan, Signals
@@ -21,9 +22,8 @@ from polycontext.pressure.native import prefix_plan
 
 from .commands import Command, Commit
 from .decide import BY_HAND, is_answering, planned
-from .effects import Effect, Steps, adrive, drive
 from .options import check_arguments, require
-from .verbs import SessionPart, When, procedure, twin, verb
+from .verbs import SessionPart, When, verb
 
 if TYPE_CHECKING:
     from .context_session import ContextSession

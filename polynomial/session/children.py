@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, evolve
 
 from polycontext.linearity import ResourceClass, constraint_sentences
+from polycontext.linearity.effects import Steps
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.conversation import Conversation
@@ -26,7 +27,6 @@ from polycontext.window.opening import is_opening
 from .commands import Add, Command, Patch, Together
 from .construction import store_at
 from .context_tools import LEAST_TOKENS, quoted
-from .effects import Steps
 from .looking import HANDED_BACK, HandedBack
 from .options import check_arguments, check_tools, require, whole_number
 from .verbs import write

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
 from polycontext.linearity.classifying.tool_rules import ToolRule
+from polycontext.linearity.effects import Steps, procedure, twin
 from polycontext.polynomial.inputs import ContextInput, ContextOutput, as_tool_calls
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.machine.context_machine import ContextMachine
@@ -25,9 +26,8 @@ from .. import session as subjects  # noqa: TID252 - it loads its modules when t
 from . import construction, intake
 from .commands import Add, Asked, Command, Oversize, Recall, Take, Together
 from .delivery import Delivery
-from .effects import Steps
 from .options import Asking, Auto, Clock, Format, Model, NewOptions, OpenOptions, Place
-from .verbs import Adding, ClassTwin, HistoryPart, When, procedure, twin, verb
+from .verbs import Adding, ClassTwin, HistoryPart, When, verb
 from .writer import Writer
 
 if TYPE_CHECKING:

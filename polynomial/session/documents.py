@@ -6,12 +6,13 @@ from typing import Any, Unpack
 
 import orjson
 
+from polycontext.linearity.effects import twin
 from polycontext.window.providers.recognising import AUTO
 
 from .commands import Change, Command, Companion, Patch, Together
 from .intake import Messages, all_added
 from .options import check_arguments, require
-from .verbs import SessionPart, When, twin, verb
+from .verbs import SessionPart, When, verb
 
 
 class Documents(SessionPart):

@@ -16,6 +16,7 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.linearity.codec import json_object, structured
+from polycontext.linearity.effects import twin
 from polycontext.polynomial.journal.conversation import Conversation, replayed
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.journal.named_sources import with_sources
@@ -32,7 +33,6 @@ from .commands import Together
 from .construction import PATIENCE, let_go, store_at, store_with
 from .intake import added
 from .options import Model, NewOptions, OpenOptions, Place
-from .verbs import twin
 
 if TYPE_CHECKING:
     from .context_session import ContextSession

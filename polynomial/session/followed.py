@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import field, frozen
 
+from polycontext.linearity.effects import Steps
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.journal.events import is_erased
@@ -16,7 +17,6 @@ from polycontext.window.providers.pairing import NO_RESULT
 
 from .commands import Add, Command, Compress, Together
 from .decide import planned
-from .effects import Steps
 from .intake import checked_turn
 from .options import check_tools, require, whole_number
 from .time_travel import rewinding

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
+from polycontext.linearity.effects import twin
 from polycontext.polynomial.journal.events import CompressEvent, Event
 from polycontext.polynomial.journal.named_sources import with_sources
 from polycontext.polynomial.stores.session_store import Found, SearchableStore
@@ -14,7 +15,7 @@ from .commands import Command
 from .intake import Items
 from .options import check_arguments
 from .time_travel import Moment, editing, forked, past_session, regenerating, revision_at, rewinding
-from .verbs import SessionPart, When, reading_verb, twin
+from .verbs import SessionPart, When, reading_verb
 
 if TYPE_CHECKING:
     from .context_session import ContextSession

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from polycontext.linearity import InvalidDataError
+from polycontext.linearity.effects import Effect, Steps
 from polycontext.polynomial.errors import UnknownPathError
 
-from .effects import Effect, Steps
 from .options import check_arguments
 from .paths import ContextPath, found, renamed
 

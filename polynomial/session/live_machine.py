@@ -11,14 +11,13 @@ from typing import Any
 
 from statemachine.engines.async_ import AsyncEngine
 
+from polycontext.linearity.effects import Effect, Steps, call, procedure, twin
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.polynomial.machine.context_machine import ContextMachine, ContextModel
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.state import State
 
-from .effects import Effect, Steps
 from .options import is_in_loop
-from .verbs import call, procedure, twin
 
 _LOG = logging.getLogger("polycontext.session")
 _FAILED = "a listener of the machine failed; the input stays accepted"

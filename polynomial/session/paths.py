@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_type_hints
 from attrs import frozen
 
 from polycontext.linearity import InvalidOptionError, LinearityStats, ResourceClass
+from polycontext.linearity.effects import Steps, call, procedure
 from polycontext.polynomial.errors import UnknownPathError
 from polycontext.polynomial.inputs import ContextOutput
 from polycontext.window import ContextWindow, Store, Turn
 
-from .effects import Steps
 from .intake import class_of
 from .plugins import PromptMaker
-from .verbs import When, call, procedure
+from .verbs import When
 
 if TYPE_CHECKING:
     from .context_session import ContextSession

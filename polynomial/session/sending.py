@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.effects import Steps, call
 from polycontext.polynomial.inputs import KIND_OF_ROLE, ContextInput, ContextOutput, Standing
 from polycontext.polynomial.state import InputKind, kind_of
 from polycontext.pressure import Edit, Fulfilment
 from polycontext.window import Turn
 
 from .commands import Take
-from .effects import Steps
-from .verbs import WHEN, call
+from .verbs import WHEN
 
 if TYPE_CHECKING:
     from .context_session import ContextSession

@@ -17,17 +17,16 @@ from typing import (
     TypeVar,
     Unpack,
     cast,
-    get_args,
     get_type_hints,
     overload,
 )
 
 from polycontext.linearity import ResourceClass
+from polycontext.linearity.effects import Effect, call
 from polycontext.polynomial.inputs import ContextOutput
 
 from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
 from .commands import Command, Oversize
-from .effects import Effect, Steps, adrive, drive
 
 if TYPE_CHECKING:
     from .context_session import ContextSession
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from .history import History
 
 P = ParamSpec("P")
-R = TypeVar("R")
 S = TypeVar("S")
 Session = TypeVar("Session", bound="ContextSession")
 
@@ -67,38 +65,9 @@ def verb(make: Callable[Concatenate[S, P], Command | None]) -> Callable[Concaten
     return cast("Callable[Concatenate[S, P], ContextOutput]", _verb(make, reads=False))
 
 
-def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatenate[S, P], R]:
-    """Return the method that takes the steps that `make` returns."""
-
-    @wraps(make)
-    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return drive(make(self, *args, **kwargs))
-
-    @wraps(make)
-    def awaited(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        # Made here and not in the coroutine: a warning shows who has called.
-        return adrive(make(self, *args, **kwargs))
-
-    whole = signature(make)
-    gives = get_args(whole.return_annotation)
-    vars(method).update(awaited=awaited, __signature__=whole.replace(return_annotation=gives[-1]) if gives else whole)
-    return cast("Callable[Concatenate[S, P], R]", method)
-
-
 def reading_verb(make: Callable[Concatenate[S, P], Command | None]) -> Callable[Concatenate[S, P], ContextOutput]:
     """Return the method of a command that is made out of what is stored: its twin makes it in a thread."""
     return cast("Callable[Concatenate[S, P], ContextOutput]", _verb(make, reads=True))
-
-
-def twin(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
-    """Return the twin of a method for tasks: that of a verb awaits its write, any other does all of its work in a thread."""
-
-    async def threaded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
-
-    twin_of = wraps(method)(getattr(method, "awaited", threaded))
-    twin_of.__name__, twin_of.__doc__ = f"a{method.__name__}", f"Do what `{method.__name__}` does without blocking the event loop."
-    return cast("Callable[Concatenate[S, P], Coroutine[Any, Any, R]]", twin_of)
 
 
 class ClassTwin(Generic[P]):
@@ -110,12 +79,6 @@ class ClassTwin(Generic[P]):
 
     def __get__(self, instance: object, owner: type[S]) -> Callable[P, Coroutine[Any, Any, S]]:
         return partial(asyncio.to_thread, getattr(owner, self._name))
-
-
-def call(subject: object, name: str, /, *args: Any, **kwargs: Any) -> Effect:
-    """Return the effect that calls a method of a session, or of a part of it, by its name: its twin where it is awaited."""
-    awaited = f"_a{name[1:]}" if name.startswith("_") else f"a{name}"
-    return Effect(partial(getattr(subject, name), *args, **kwargs), partial(getattr(subject, awaited), *args, **kwargs))
 
 
 def write(session: object, command: Command, **when: Any) -> Effect:

@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 from attrs import evolve
 
 from polycontext.linearity import CallerError, InvalidOptionError
+from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread
 from polycontext.polynomial.errors import SessionWriteError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput, Standing
 from polycontext.polynomial.journal.conversation import Conversation, replay, replayed
@@ -36,7 +37,6 @@ from polycontext.pressure.fulfilment import default_summariser
 
 from .commands import Asked, Companion
 from .decide import Decided, Decision, Made, Wanted, decide, go_on, told
-from .effects import Effect, Steps, adrive, drive, in_thread
 from .options import written
 
 TRIES = 64

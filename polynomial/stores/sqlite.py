@@ -1,6 +1,5 @@
 """The store in a SQLite file: the embedded default. A path is all that its user gives."""
 
-import asyncio
 import sqlite3
 import weakref
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from zlib import error as ZlibError  # noqa: N812 - it is one
 import orjson
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, PolycontextError
+from polycontext.linearity.effects import twin
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.journal.events import Event
 from polycontext.polynomial.journal.rows import Row, event_of_row, ids_of, row_of, turn_of_row
@@ -85,6 +85,8 @@ class SQLiteStore:
         with self._reading() as db:
             session, revision = self._found(db, session_id)
             return Stored() if session is None else self._stored(db, session, after, revision)
+
+    aload = twin(load)
 
     def opened(self, session_id: str) -> Opened | None:
         """Return a session as its newest snapshot has it and what came since; None where there is no snapshot that can be read."""
@@ -158,6 +160,8 @@ class SQLiteStore:
     ) -> None:
         """Store `events` behind revision `base`, the companions that changed, the key of the command, and a snapshot; durably, all or none.
 
+        A task that is cancelled during `aappend` cannot know whether they were stored.
+
         Raises:
             ConflictError: the session does not stand at `base`.
             StoreError: nothing was stored; says what to do.
@@ -176,6 +180,8 @@ class SQLiteStore:
                 db.execute("INSERT INTO commands VALUES (?, ?, ?)", (session, key, base + len(events)))
             if snapshot is not None:
                 _add_snapshot(db, session, base + len(events), snapshot)
+
+    aappend = twin(append)
 
     def fork(self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]) -> None:
         """Store a session of the first `revision` events of another one, with these companions; texts are shared, keys are not.
@@ -249,16 +255,6 @@ class SQLiteStore:
     def close(self) -> None:
         """Close the file if no other store of this process has it open."""
         self._closing()
-
-    # --- for tasks ---------------------------------------------------------------------
-
-    async def aload(self, session_id: str, after: int = 0) -> Stored:
-        """Return what `load` returns, without blocking the event loop."""
-        return await asyncio.to_thread(self.load, session_id, after)
-
-    async def aappend(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], **options: Any) -> None:
-        """Store what `append` stores, without blocking the event loop. Who is cancelled meanwhile does not know whether it was stored."""
-        await asyncio.to_thread(self.append, session_id, base, events, companions, **options)
 
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self._file.path)!r})"

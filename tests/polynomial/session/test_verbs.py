@@ -5,28 +5,35 @@ import gc
 import inspect
 import sys
 import weakref
-from collections.abc import Coroutine
 from pathlib import Path
 from types import FrameType
 from typing import Any, assert_type
 
 import pytest
 
+from polycontext.nodes.adapters import Bridge
+from polycontext.nodes.adapters.bridge import Fitted
+from polycontext.nodes.adapters.wire_dialect import Message, WireDialect
+from polycontext.nodes.context_managers import ContextManagers
+from polycontext.nodes.models.anthropic_compaction import AnthropicCompaction
+from polycontext.nodes.models.model_summariser import ModelSummariser
+from polycontext.nodes.models.openai_compaction import OpenAICompaction
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session.background import Background
 from polycontext.polynomial.session.documents import Documents
-from polycontext.polynomial.session.effects import Effect, Steps, adrive, drive
 from polycontext.polynomial.session.followed import Seen
 from polycontext.polynomial.session.history import History
 from polycontext.polynomial.session.usage import Usage
 from polycontext.polynomial.stores.session_store import Found
-from polycontext.pressure import Fulfilment, Plan
+from polycontext.polynomial.stores.sqlite import SQLiteStore
+from polycontext.pressure import CompressionResult, ContextProjector, Fulfilment, Plan
 from polycontext.window import ContextItem, Turn
 from tests.polynomial.conversations import WORDS
 
 MOST_NAMES = 45
 MOST_FILES = 33
 SUBJECTS = (ContextSession, History, Usage, Background, Documents)
+OTHERS = (ContextProjector, SQLiteStore, ModelSummariser, AnthropicCompaction, OpenAICompaction, Bridge, ContextManagers)
 
 
 def methods(kind: type) -> list[tuple[str, str]]:
@@ -110,6 +117,21 @@ async def typed_parts(session: ContextSession) -> None:
     assert_type(await ContextSession.aopen(session._writer.store, "other"), ContextSession)
 
 
+async def typed_others(projector: ContextProjector, bridge: Bridge[Message]) -> None:
+    """Check what methods made the same way return in other rooms, with all their parameters and those of their classes."""
+    window = ContextSession(1_000, counter=WORDS).add_user_turn("Say it.").window
+    plan = projector.plan_to(window, 0.5)
+    assert_type(projector.fulfil(plan, reading=None), Fulfilment)
+    assert_type(await projector.afulfil(plan, reading=None), Fulfilment)
+    assert_type(projector.compress(window, 0.5, query="it"), CompressionResult)
+    assert_type(await projector.acompress(window, 0.5, query="it"), CompressionResult)
+    messages: list[Message] = [{"role": "user", "content": "Say it."}]
+    assert_type(bridge.fit(messages, key="k", system="Be brief.", tools=(), reserve=10), list[Message])
+    assert_type(await bridge.afit(messages, key="k", system="Be brief.", tools=None, reserve=10), list[Message])
+    assert_type(bridge.fitted(messages, key="k", reserve=10), Fitted[Message])
+    assert_type(await bridge.afitted(messages, key="k", reserve=10), Fitted[Message])
+
+
 def test_types_are_kept_and_every_call_works() -> None:
     """What the checkers are told is what happens."""
     session = ContextSession(8000, counter=WORDS)
@@ -118,6 +140,7 @@ def test_types_are_kept_and_every_call_works() -> None:
     other = ContextSession(8000, counter=WORDS)
     other.add_user_turn("Say it.")
     asyncio.run(typed_parts(other))
+    asyncio.run(typed_others(ContextProjector(), Bridge(WireDialect("openai"), model=1_000, counter=WORDS)))
 
 
 def test_a_name_that_means_nothing_is_refused() -> None:
@@ -130,7 +153,7 @@ def test_a_name_that_means_nothing_is_refused() -> None:
     assert session.history.revision == 0
 
 
-@pytest.mark.parametrize("kind", SUBJECTS)
+@pytest.mark.parametrize("kind", [*SUBJECTS, *OTHERS])
 def test_a_twin_has_the_parameters_of_its_method(kind: type) -> None:
     """The same names and defaults; it is a coroutine function with a name and a docstring of its own."""
     for name, twin in methods(kind):
@@ -138,54 +161,6 @@ def test_a_twin_has_the_parameters_of_its_method(kind: type) -> None:
         assert inspect.signature(made).parameters == inspect.signature(method).parameters or name == "open"
         assert name == "open" or made.__name__ == f"a{name}"
         assert made.__doc__ == f"Do what `{name}` does without blocking the event loop." or name == "open"
-
-
-# --- the two drivers --------------------------------------------------------------------
-
-
-def counted(found: list[str]) -> Steps[str]:
-    """Ask for two things, of which the second fails, and return what came of it."""
-
-    async def later() -> int:
-        return 2
-
-    found.append(f"first {(yield Effect(lambda: 1, later))}")
-    try:
-        yield Effect(lambda: 1 // 0, adividing)
-    except ZeroDivisionError:
-        found.append("failed")
-    return "done"
-
-
-async def adividing() -> float:
-    """Fail."""
-    return 1 // 0
-
-
-def test_steps_are_driven_by_who_waits_and_by_who_awaits() -> None:
-    """Each effect is sent what it returns and thrown what it raises."""
-    found: list[str] = []
-    assert drive(counted(found)) == "done"
-    awaited: Coroutine[Any, Any, str] = adrive(counted(found))
-    assert asyncio.run(awaited) == "done"
-    assert found == ["first 1", "failed", "first 2", "failed"]
-
-
-def test_what_steps_do_not_catch_is_raised() -> None:
-    """By either driver, with what they have opened closed."""
-    closed: list[bool] = []
-
-    def failing() -> Steps[None]:
-        try:
-            yield Effect(lambda: 1 // 0, adividing)
-        finally:
-            closed.append(True)
-
-    with pytest.raises(ZeroDivisionError):
-        drive(failing())
-    with pytest.raises(ZeroDivisionError):
-        asyncio.run(adrive(failing()))
-    assert closed == [True, True]
 
 
 # --- what a reader has to hold in mind ----------------------------------------------------

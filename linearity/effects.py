@@ -1,0 +1,118 @@
+"""Effects: blocking and async methods made from one generator.
+
+A generator of steps yields an `Effect` for everything that waits (a write, a summary, a lock) and is sent its result.
+`drive` runs it and blocks; `adrive` runs it and awaits. `procedure` and `twin` make both methods of a class from one.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, get_args
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+class Effect(NamedTuple):
+    """Hold one operation twice: as a blocking call, and as a call that returns an awaitable."""
+
+    do: Callable[[], Any]
+    ado: Callable[[], Awaitable[Any]]
+
+
+Steps = Generator[Effect, Any, R]
+"""Yields effects, is sent their results or thrown their exceptions, and returns a result."""
+
+
+def in_thread(function: Callable[..., Any], *args: Any) -> Effect:
+    """Return the effect of a slow call: `adrive` runs it in a thread."""
+    return Effect(partial(function, *args), partial(asyncio.to_thread, function, *args))
+
+
+def together(pieces: Iterable[Steps[R]]) -> Effect:
+    """Return the effect of several pieces of work: in sequence, or concurrently under `adrive`."""
+    work = list(pieces)
+    return Effect(lambda: [drive(each) for each in work], lambda: asyncio.gather(*map(adrive, work)))
+
+
+def within(manager: Callable[[], Any], amanager: Callable[[], Any], work: Callable[[Any], Steps[R]]) -> Effect:
+    """Return the effect of `work` inside the context manager that `manager` returns, or the async one of `amanager`."""
+
+    def do() -> R:
+        with manager() as entered:
+            return drive(work(entered))
+
+    async def ado() -> R:
+        async with amanager() as entered:
+            return await adrive(work(entered))
+
+    return Effect(do, ado)
+
+
+def drive(steps: Steps[R]) -> R:
+    """Run `steps` and block on each effect."""
+    resume: Callable[[], Effect] = partial(next, steps)
+    try:
+        while True:
+            effect = resume()
+            try:
+                resume = partial(steps.send, effect.do())
+            except BaseException as error:  # noqa: BLE001 - the steps decide how to handle it
+                resume = partial(steps.throw, error)
+    except StopIteration as done:
+        return cast("R", done.value)
+    finally:
+        del resume  # it may hold an error, whose traceback holds this frame
+
+
+async def adrive(steps: Steps[R]) -> R:
+    """Run `steps` and await each effect."""
+    resume: Callable[[], Effect] = partial(next, steps)
+    try:
+        while True:
+            effect = resume()
+            try:
+                resume = partial(steps.send, await effect.ado())
+            except BaseException as error:  # noqa: BLE001 - as above
+                resume = partial(steps.throw, error)
+    except StopIteration as done:
+        return cast("R", done.value)
+    finally:
+        del resume  # as above
+
+
+def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatenate[S, P], R]:
+    """Return the blocking method of a function that returns steps; `twin` returns the async one."""
+
+    @wraps(make)
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return drive(make(self, *args, **kwargs))
+
+    @wraps(make)
+    def awaited(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        # Called here and not in the coroutine, so that warnings point at the caller.
+        return adrive(make(self, *args, **kwargs))
+
+    whole = signature(make)
+    gives = get_args(whole.return_annotation)
+    vars(method).update(awaited=awaited, __signature__=whole.replace(return_annotation=gives[-1]) if gives else whole)
+    return cast("Callable[Concatenate[S, P], R]", method)
+
+
+def twin(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+    """Return the async twin of a method: it awaits the effects of a verb or procedure, and runs any other method in a thread."""
+
+    async def threaded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
+
+    twin_of = wraps(method)(getattr(method, "awaited", threaded))
+    twin_of.__name__, twin_of.__doc__ = f"a{method.__name__}", f"Do what `{method.__name__}` does without blocking the event loop."
+    return cast("Callable[Concatenate[S, P], Coroutine[Any, Any, R]]", twin_of)
+
+
+def call(subject: object, name: str, /, *args: Any, **kwargs: Any) -> Effect:
+    """Return the effect that calls a method of `subject` by name; `adrive` calls its async twin."""
+    awaited = f"_a{name[1:]}" if name.startswith("_") else f"a{name}"
+    return Effect(partial(getattr(subject, name), *args, **kwargs), partial(getattr(subject, awaited), *args, **kwargs))
