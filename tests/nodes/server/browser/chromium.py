@@ -16,7 +16,7 @@ SWITCHES = (
     "--disable-sync",
     "--disable-quic",
 )
-WAITS = 60_000
+WAITS = 180_000
 """Milliseconds that a busy machine may need."""
 
 
@@ -69,6 +69,10 @@ class Tab:
         found = self.messages.filter(has_text=text).last
         found.wait_for()
         return found
+
+    def wait_for(self, selector: str, number: int) -> None:
+        """Wait until so many elements are there."""
+        self.page.wait_for_function("([selector, number]) => document.querySelectorAll(selector).length === number", arg=[selector, number])
 
     def send(self, text: str, answer: str | None = None) -> None:
         """Write a message, send it, and wait for the answer unless there is to be none."""

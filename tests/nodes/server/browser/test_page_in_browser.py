@@ -76,13 +76,13 @@ def test_a_chat_is_answered_word_by_word(server: Served, opened: Open) -> None:
     """The first message begins a chat that the address names; what is said is shown, and stands after the page is opened anew."""
     tab = opened(server.url)
     tab.send("What is in the cellar?", "three shelves")
-    assert tab.messages.count() == 2
+    tab.wait_for(".message", 2)
     assert tab.says("three shelves").locator("table td").first.inner_text() == "top"
     assert tab.says("three shelves").locator("pre code").count() == 1
     assert tab.session in httpx.get(f"{server.url}/api/sessions").json()["sessions"]
     tab.page.reload()
     tab.says("three shelves")
-    assert tab.messages.count() == 2
+    tab.wait_for(".message", 2)
 
 
 def test_words_are_shown_while_they_are_written(server: Served, opened: Open) -> None:
@@ -162,7 +162,7 @@ def test_clearing_begins_anew_and_keeps_what_was_said(server: Served, opened: Op
     tab.send("plums", "So you say: plums")
     tab.button("Clear").click()
     tab.page.get_by_text("The conversation was cleared").wait_for()
-    assert tab.messages.count() == 0
+    tab.wait_for(".message", 0)
     tab.button("Show it").click()
     tab.says("So you say: plums")
     tab.send("pears", "So you say: pears")
@@ -195,7 +195,7 @@ def test_an_edit_takes_back_what_came_behind_it(server: Served, opened: Open) ->
         field.wait_for(state="detached")
     tab.says("So you say: quinces")
     tab.page.get_by_text("So you say: pears").wait_for(state="detached")
-    assert tab.messages.count() == 2
+    tab.wait_for(".message", 2)
 
 
 def test_an_answer_is_asked_for_again(server: Served, opened: Open) -> None:
@@ -206,7 +206,7 @@ def test_an_answer_is_asked_for_again(server: Served, opened: Open) -> None:
     tab.button("Answer again").wait_for()
     tab.says("So you say: plums")
     tab.messages.nth(2).wait_for(state="detached")
-    assert tab.messages.count() == 2
+    tab.wait_for(".message", 2)
     tab.send("Do it badly")
     alert = tab.page.get_by_role("alert")
     alert.get_by_text("The model did not answer.").wait_for()
@@ -293,7 +293,8 @@ def test_two_tabs_show_one_chat(server: Served, opened: Open) -> None:
         tab.page.locator('.message[data-role="assistant"]:not([aria-busy])').filter(has_text="plum plum").wait_for()
     one.send("pears", "So you say: pears")
     other.says("So you say: pears")
-    assert one.messages.count() == other.messages.count() == 6
+    one.wait_for(".message", 6)
+    other.wait_for(".message", 6)
 
 
 def test_two_users_see_nothing_of_each_other(tmp_path: Path, opened: Open) -> None:
@@ -332,7 +333,7 @@ def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> 
         tab.page.wait_for_url(lambda url: first not in url)
         tab.says("So you say: plums")
         tab.page.get_by_text("So you say: pears").wait_for(state="detached")
-        assert tab.page.locator("nav li").count() == 2
+        tab.wait_for("nav li", 2)
         tab.page.locator("nav li").get_by_text("plums").first.wait_for()
         tab.page.on("dialog", lambda dialog: dialog.accept())
         tab.page.locator('nav li[data-current="true"]').get_by_role("button").click()
