@@ -7,7 +7,7 @@ A generator of steps yields an `Effect` for everything that waits (a write, a su
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from functools import partial, wraps
-from inspect import signature
+from inspect import iscoroutinefunction, signature
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, get_args
 
 P = ParamSpec("P")
@@ -109,7 +109,13 @@ def twin(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], 
 
     twin_of = wraps(method)(getattr(method, "awaited", threaded))
     twin_of.__name__, twin_of.__doc__ = f"a{method.__name__}", f"Do what `{method.__name__}` does without blocking the event loop."
+    vars(twin_of)["twin_of"] = method
     return cast("Callable[Concatenate[S, P], Coroutine[Any, Any, R]]", twin_of)
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Return whether a call of `function` is awaited: of a coroutine function, or of a method that `twin` made."""
+    return iscoroutinefunction(function) or hasattr(function, "twin_of")
 
 
 def call(subject: object, name: str, /, *args: Any, **kwargs: Any) -> Effect:

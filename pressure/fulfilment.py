@@ -6,13 +6,13 @@ Anything that can say the same in fewer tokens may write. What it offers is chec
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from inspect import iscoroutinefunction, signature
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.effects import Effect, Steps, in_thread, together
+from polycontext.linearity.effects import Effect, Steps, in_thread, is_async, together
 from polycontext.pressure.gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
 from polycontext.pressure.plan import GistJob, GistKind, Plan
 from polycontext.window import TokenCounter, Turn, count_turn
@@ -124,7 +124,7 @@ def as_summariser(given: Any) -> Any:
         return given
     if not callable(given) or isinstance(given, type):
         raise InvalidOptionError("summariser", given, "an object with summarise(turns, max_tokens, *, counter, query), or a function")
-    return _Coroutine(given) if iscoroutinefunction(given) else _Function(given)
+    return _Coroutine(given) if is_async(given) else _Function(given)
 
 
 LEAST_ASKED = 16

@@ -90,6 +90,14 @@ def test_a_model_writes_the_gist_without_blocking(vendor: Vendor, is_async: bool
     assert gist_text(done).startswith(f"[Summary of earlier messages]\n{SUMMARY}")
 
 
+def test_its_methods_may_be_given_as_functions(vendor: Vendor) -> None:
+    """The async one is awaited, as a coroutine function is."""
+    summariser, plan = vendor.summariser(), talking(ContextSession(max_tokens=4_000, auto=False), 20).background.plan(0.1)
+    offers = ContextProjector(summariser.summarise).fulfil(plan).offers
+    assert offers[0][0] is not None
+    assert asyncio.run(ContextProjector(summariser.asummarise).afulfil(plan)).offers == offers
+
+
 def test_a_client_of_its_own_finds_the_address_in_the_environment(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a client each summary opens one and closes it, in either way, in one event loop after the other."""
     monkeypatch.setenv(f"{vendor.name.upper()}_BASE_URL", vendor.url)
