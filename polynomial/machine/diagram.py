@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from polycontext.polynomial.state import InputKind, Kind, State, state_of
+from polycontext.polynomial.inputs import InputKind, Kind
+from polycontext.polynomial.state import State, state_of
 
 from .context_machine import ContextMachine
 from .table import Row, Table

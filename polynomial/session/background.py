@@ -20,9 +20,10 @@ from polycontext.pressure.fulfilment import Reading, Summariser
 from polycontext.pressure.native import prefix_plan
 
 from .commands import Command, Commit
-from .decide import BY_HAND, is_answering, planned
+from .compression import BY_HAND, planned
 from .effects import Effect, Steps, adrive, drive
 from .options import check_arguments, require
+from .thoughts import is_answering
 from .verbs import SessionPart, When, procedure, twin, verb
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from .commands import Add, Command, Patch, Together
 from .construction import store_at
 from .context_tools import LEAST_TOKENS, quoted
 from .effects import Steps
-from .looking import HANDED_BACK, HandedBack
+from .lookup import HANDED_BACK, HandedBack
 from .options import check_arguments, check_tools, require, whole_number
 from .verbs import write
 from .writer import Writer

@@ -24,7 +24,6 @@ from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
 
 from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
-from .delivery import Delivery
 from .options import (
     Asking,
     Auto,
@@ -105,7 +104,7 @@ def construct(
     is_machine = isinstance(machine, type) and issubclass(machine, ContextMachine)
     require("machine", machine, is_machine, "ContextMachine, or a subclass of it")
     session._provider, session._asking = room.provider, Asking(room.model, tools, room.reserve, told_tools)
-    session._clock, session._delivery = clock, Delivery()
+    session._clock = clock
     with kept_at(session, store) as kept:
         session._writer = Writer(Conversation(window, machine=machine), policy, kept, session_id)
     load_ahead(room.counter)

@@ -26,8 +26,8 @@ from polycontext.window.providers import Provider
 from polycontext.window.providers.wire import as_provider
 from polycontext.window.yielding import unbound
 
+from .lookup import MOST_FOUND
 from .options import require, whole_number
-from .searching import MOST_FOUND
 
 Search = Callable[[str, int], Sequence[Found]]
 """Returns the turns that speak most of a text, best first, so many at most."""

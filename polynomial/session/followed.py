@@ -15,7 +15,7 @@ from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers.pairing import NO_RESULT
 
 from .commands import Add, Command, Compress, Together
-from .decide import planned
+from .compression import planned
 from .effects import Steps
 from .intake import checked_turn
 from .options import check_tools, require, whole_number
@@ -84,8 +84,8 @@ def viewed(
         needs = needed(session, reserve, tools, system)
         command = making_room(session, needs)
         if command is None:
-            session._delivery.handed_out(session.window, needs.sent)  # noqa: SLF001 - a part of it
-            return seen(session, session._handles or {})  # noqa: SLF001 - as above
+            session.usage.delivery.handed_out(session.window, needs.sent)
+            return seen(session, session._handles or {})  # noqa: SLF001 - a part of it
         yield write(session, command)
     raise session._writer.outrun()  # noqa: SLF001 - as above
 

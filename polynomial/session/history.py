@@ -143,11 +143,11 @@ class History(SessionPart):
         >>> session.history.search("parcel 4711")[0].snippet
         'Where is my parcel?'
         """
-        subjects.searching.check_search(text, limit)
+        subjects.lookup.check_search(text, limit)
         writer, conversation = self._session._writer, self._session.conversation
         if isinstance(writer.store, SearchableStore):
-            return subjects.searching.found_in_store(writer.store, writer.session_id, conversation, text, limit)
-        self._session._log_index = self._session._log_index or subjects.searching.LogIndex()
+            return subjects.lookup.found_in_store(writer.store, writer.session_id, conversation, text, limit)
+        self._session._log_index = self._session._log_index or subjects.lookup.LogIndex()
         return self._session._log_index.search(conversation.log, text, limit)
 
     asearch = twin(search)
@@ -160,7 +160,7 @@ class History(SessionPart):
         Raises:
             InvalidOptionError: `line` is no text.
         """
-        return subjects.looking.traced_ids(self._session.conversation.log, line)
+        return subjects.lookup.traced_ids(self._session.conversation.log, line)
 
     def has_taken(self, idempotency_key: str) -> bool:
         """Tell whether a write of that key is stored, by whichever writer: asking for it again would change nothing.

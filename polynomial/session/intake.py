@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
 from polycontext.polynomial.inputs import ContextInput
@@ -17,9 +17,11 @@ from polycontext.window.providers import Provider
 from polycontext.window.providers.recognising import format_of
 
 from .commands import Add, Asked, Attach, Command, Compress, Oversize, Take, Together
-from .delivery import Delivered
 from .options import check_arguments
 from .verbs import When
+
+if TYPE_CHECKING:
+    from .delivery import Delivered
 
 Messages = Iterable[Turn | Mapping[str, Any]]
 Items = Iterable[ContextItem | tuple[ContextItem, str | None]]
@@ -93,7 +95,7 @@ def closing(conversation: Conversation, reason: object) -> Together:
     return Together(tuple(Add(Turn(Role.TOOL, said, tool_call_id=call, metadata={"repaired": True})) for call in calls))
 
 
-def asked(command: Command, when: When, at: datetime, delivered: Delivered | None, ready: Fulfilment | None) -> tuple[Asked, int | None]:
+def asked(command: Command, when: When, at: datetime, delivered: "Delivered | None", ready: Fulfilment | None) -> tuple[Asked, int | None]:
     """Return a command with its moment, and the revision that it was made for, if one was said.
 
     Raises:

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial.inputs import KIND_OF_ROLE, ContextInput, ContextOutput, Standing
-from polycontext.polynomial.state import InputKind, kind_of
+from polycontext.polynomial.inputs import KIND_OF_ROLE, ContextInput, ContextOutput, InputKind, Standing, kind_of
 from polycontext.pressure import Edit, Fulfilment
 from polycontext.window import Turn
 

@@ -22,20 +22,21 @@ from attrs import evolve
 
 from polycontext.linearity import CallerError, InvalidOptionError
 from polycontext.polynomial.errors import SessionWriteError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput, Standing
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, InputKind, Standing
 from polycontext.polynomial.journal.conversation import Conversation, replay, replayed
 from polycontext.polynomial.journal.events import CompressEvent, Event, InputEvent, PatchEvent, RewindEvent, goes_behind, input_of
 from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.machine.step import ContextPolicy, Step
 from polycontext.polynomial.machine.table import run
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.state import ContextState
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
 from polycontext.pressure.fulfilment import default_summariser
 
 from .commands import Asked, Companion
-from .decide import Decided, Decision, Made, Wanted, decide, go_on, told
+from .decisions import Decided, Decision, decide, go_on, told
+from .drafts import Made, Wanted
 from .effects import Effect, Steps, adrive, drive, in_thread
 from .options import written
 

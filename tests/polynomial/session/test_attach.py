@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
-from polycontext.polynomial.session.decide import held_attachment
+from polycontext.polynomial.session.attachments import held_attachment
 from polycontext.pressure import ConflictError, ContextProjector, Reach
 from polycontext.window import ContextItem, OrderError, PluginError, Role
 from polycontext.window.items import ItemIds, attachment_of, context_to_string, register_formatter
