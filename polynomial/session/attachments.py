@@ -1,14 +1,12 @@
 """Attachments: the same text of the same source is attached once, and an id that named one item is never given to another."""
 
-from collections.abc import Iterator
-
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial.inputs import ContextInput
 from polycontext.polynomial.journal.log import Log
 from polycontext.window import ContextItem, ContextWindow, Turn
-from polycontext.window.items import item_turn
+from polycontext.window.items import ITEM_IDS, item_turn
 from polycontext.window.items.attachment import attachment_of
 
 from .commands import Attach
@@ -23,7 +21,7 @@ def attaching(draft: Draft, command: Attach) -> ContextInput | None:
     window, wanted = draft.conversation.window, command.resource_class
     held = held_attachment(window, command.item, command.source)
     if held is None:
-        turn = attaching_turn(draft.conversation.log, command.item, command.source, command.ids)
+        turn = attaching_turn(draft.conversation.log, command.item, command.source)
         return ContextInput.of_turn(draft.stamped(turn), ResourceClass.REQUIRED if wanted is None else wanted)
     if wanted is None or wanted <= window.class_of(held):
         return None
@@ -43,13 +41,13 @@ def held_attachment(window: ContextWindow, item: ContextItem, source: str | None
     return None
 
 
-def attaching_turn(log: Log, item: ContextItem, source: str | None, ids: Iterator[str]) -> Turn:
-    """Return the turn that attaches `item`, under the next of `ids` where its own one named another item in `log`."""
+def attaching_turn(log: Log, item: ContextItem, source: str | None) -> Turn:
+    """Return the turn that attaches `item`, under a fresh id where its own one named another item in `log`."""
     turn = item_turn(item, source)
     first = log.item(item.id)
     if first is None or (_source(first), first.text) == (_source(turn), turn.text):
         return turn
-    return item_turn(evolve(item, id=next(free for free in ids if log.item(free) is None)), source)
+    return item_turn(evolve(item, id=next(free for free in ITEM_IDS if log.item(free) is None)), source)
 
 
 def _source(turn: Turn) -> tuple[bool, str | None]:

@@ -2,6 +2,7 @@
 
 from attrs import evolve
 
+from polycontext.polynomial import session as subjects
 from polycontext.polynomial.inputs import ContextInput, InputKind
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
@@ -9,7 +10,6 @@ from polycontext.polynomial.state import ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.window import ContextWindow, Role, Turn
 
-from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
 from .commands import Compress
 from .drafts import Deciding, Draft, Wanted
 from .thoughts import is_answering

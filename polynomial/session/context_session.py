@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
 from polycontext.linearity.classifying.tool_rules import ToolRule
+from polycontext.polynomial import session as subjects
 from polycontext.polynomial.inputs import ContextInput, ContextOutput, as_tool_calls
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.machine.context_machine import ContextMachine
@@ -21,7 +22,6 @@ from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, T
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.recognising import AUTO
 
-from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
 from . import construction, intake
 from .commands import Add, Asked, Command, Oversize, Recall, Take, Together
 from .effects import Steps
@@ -733,8 +733,8 @@ class ContextSession:
 
     def _asked(self, command: Command, when: When) -> tuple[Asked, int | None]:
         ready = None if self._background is None else self._background.ready
-        delivered = None if self._delivery is None else self._delivery.delivered
-        return intake.asked(command, when, self._clock(), delivered, ready)
+        sent = None if self._delivery is None else self._delivery.epoch
+        return intake.asked(command, when, self._clock(), sent, ready)
 
     def _write(self, command: Command, **when: Unpack[When]) -> ContextOutput:
         output = self._writer.write(*self._asked(command, when))

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from attrs import define
 
+from polycontext.polynomial import session as subjects
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextInput, ContextOutput, InputKind
 from polycontext.polynomial.journal.conversation import Conversation
@@ -22,7 +23,6 @@ from polycontext.pressure.fulfilment import Rejection
 from polycontext.window import Role
 from polycontext.window.opening import is_opening
 
-from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
 from .commands import (
     Add,
     Asked,
@@ -114,7 +114,13 @@ def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy, *, u
 def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - one case a command
     match command:
         case Add():
-            return (yield from _added(draft, _turn_input(draft, command), truncate=command.oversize == "truncate"))
+            return (
+                yield from _added(
+                    draft,
+                    ContextInput.of_turn(draft.stamped(command.turn), command.resource_class),
+                    truncate=command.oversize == "truncate",
+                )
+            )
         case Attach():
             return (yield from _attached(draft, command))
         case Compress():
@@ -135,12 +141,6 @@ def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - 
             return draft
         case _:
             assert_never(command)
-
-
-def _turn_input(draft: Draft, command: Add) -> ContextInput:
-    turn, given = draft.stamped(command.turn), command.resource_class
-    own = not command.pins and draft.conversation.window.classify(turn) is given
-    return ContextInput.of_turn(turn, None if own else given)
 
 
 def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False) -> Deciding:

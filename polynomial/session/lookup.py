@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from operator import is_
 from threading import Lock
+from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.linearity import ResourceClass
 from polycontext.linearity.classifying.classifier import default_classifier
 from polycontext.linearity.tag import Tag
 from polycontext.polynomial.journal.conversation import Conversation, standing
@@ -22,18 +23,18 @@ from polycontext.window import Role, Turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
 
+from .options import check_arguments, is_whole, require
+
 MOST_FOUND = 1_000
 """Turns that one search returns, at most."""
 
 # --- turns that say something ---------------------------------------------------------
 
 
-def check_search(text: object, limit: object) -> None:
+def check_search(text: object, limit: Any) -> None:
     """Raise `InvalidOptionError` for what is no text to look for, or no number of turns to return."""
-    if not isinstance(text, str):
-        raise InvalidOptionError("text", text, "the words to look for")
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_FOUND:
-        raise InvalidOptionError("limit", limit, f"a whole number of turns, 1..{MOST_FOUND}")
+    require("text", text, isinstance(text, str), "the words to look for")
+    require("limit", limit, is_whole(limit) and 1 <= limit <= MOST_FOUND, f"a whole number of turns, 1..{MOST_FOUND}")
 
 
 def found_in_store(store: SearchableStore, session_id: str, conversation: Conversation, text: str, limit: int) -> tuple[Found, ...]:
@@ -82,8 +83,7 @@ def traced_ids(log: Log, line: str) -> tuple[str, ...]:
     Raises:
         InvalidOptionError: `line` is no text.
     """
-    if not isinstance(line, str):
-        raise InvalidOptionError("line", line, "a line of a gist")
+    check_arguments(line=line)
     return tuple(turn.resource_id for turn in traced(line, log))
 
 

@@ -21,7 +21,7 @@ from polycontext.window.providers.wire import as_provider
 
 from .delivery import Delivery, options_for
 from .measuring import Measured, Sizes, measured
-from .options import Asking, Clock, require, whole_number
+from .options import require, whole_number
 from .verbs import SessionPart
 
 _KEY_BYTES = 16
@@ -41,9 +41,10 @@ class Billing:
     _lock: Lock = field(init=False, repr=False, factory=Lock)
 
     @classmethod
-    def of(cls, conversation: Conversation, delivery: Delivery, *, session_id: str, clock: Clock, asked: Asking) -> "Billing":
+    def of(cls, session: Any, delivery: Delivery) -> "Billing":
         """Return the billing of a session, which begins now."""
-        key = blake2b(session_id.encode(), digest_size=_KEY_BYTES).hexdigest()
+        conversation, asked, clock = session.conversation, session._asking, session._clock
+        key = blake2b(session._writer.session_id.encode(), digest_size=_KEY_BYTES).hexdigest()
         account = Account(lambda: clock().timestamp(), conversation.window.counter, asked.model, asked.tools)
         return cls(delivery, account, key, asked.model, asked.reserve, len(conversation.log))
 
@@ -130,15 +131,15 @@ class Usage(SessionPart):
         """Return the account, which begins when it is first asked for."""
         session = self._session
         if session._billing is None:
-            name, clock, asked = session._writer.session_id, session._clock, session._asking
-            session._billing = Billing.of(session.conversation, self.delivery, session_id=name, clock=clock, asked=asked)
+            session._billing = Billing.of(session, self.delivery)
         return session._billing
 
     @property
     def delivery(self) -> Delivery:
         """Return what writes the view for providers, made when it is first asked for."""
-        self._session._delivery = self._session._delivery or Delivery()
-        return self._session._delivery
+        # Threads that ask at once get the same one.
+        delivery: Delivery = vars(self._session).setdefault("_delivery", Delivery())
+        return delivery
 
     @property
     def provider(self) -> Provider:

@@ -158,7 +158,7 @@ class Writer:
             if lost > 1:
                 yield _pause(lost)
             if asked.key is not None and (yield in_thread(self.has_happened, asked.key)):
-                return self._as_it_is()
+                return ContextOutput(self.conversation.window, self.conversation.state)
             base = self._base(expected_revision)
             decision = yield from self._decided(decide(base, asked, self.policy, unstored=base is not self.stored), base)
             if decision is not None and (yield from self._stored(base, decision, asked.key)):
@@ -251,9 +251,6 @@ class Writer:
         if revision > self.conversation.revision:
             self.caught_up()
         return True
-
-    def _as_it_is(self) -> ContextOutput:
-        return ContextOutput(self.conversation.window, self.conversation.state)
 
     def _changed_companions(self, base: Conversation) -> dict[str, str]:
         if not self.companions:

@@ -572,6 +572,6 @@ def test_what_is_wrong_with_a_task_is_said_when_it_is_awaited(session: ContextSe
 def test_every_argument_of_a_path_that_nobody_else_looks_at_is_looked_at() -> None:
     """An argument that is added to a path is checked here or, by name, known to be checked by the session."""
     elsewhere = {"target", "resource_class", "values"}
-    of_methods = {"content", "change", "name", "session_id"}
+    of_methods = {"content", "piece", "line", "reason", "change", "name", *options.NewOptions.__annotations__}
     named = {name for path in PATHS for name in path.signature.parameters}
     assert named - elsewhere == set(options._FITS) - of_methods
