@@ -7,7 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.polynomial import ContextOutput, ContextSession
-from polycontext.polynomial.session.decide import held_attachment
+from polycontext.polynomial.session.attachments import held_attachment
 from polycontext.window import ContextItem, ContextWindow, ItemType
 from polycontext.window.pills import PillDocument, PillProblem, PillType, Resolved, ResolvedMessage, Resolver, resolve_document
 

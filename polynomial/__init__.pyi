@@ -2,16 +2,15 @@ from .algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position
 from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
 from .algebra.poly_agent import Left, Lens, PolyAgent, Right, coproduct, parallel, product, sequential, through
 from .errors import ContextOverflowError, ContextPressureError, IllegalDirectionError, SessionWriteError
-from .inputs import ContextInput, ContextOutput
+from .inputs import ContextInput, ContextOutput, InputKind
 from .journal.conversation import Conversation, evolve, replay
 from .journal.events import Event
-from .machine.context_machine import ContextMachine
+from .machine.context_machine import VALID_DIRECTIONS, ContextMachine, context_transition
 from .machine.step import ContextPolicy
-from .machine.transition import VALID_DIRECTIONS, TableMachine, context_transition
 from .projection import Projection, project
 from .session.answer import Answer
 from .session.context_session import ContextSession
-from .state import ContextState, InputKind
+from .state import ContextState
 from .verification import Verification, verify
 
 __all__ = [
@@ -40,7 +39,6 @@ __all__ = [
     "Projection",
     "Right",
     "SessionWriteError",
-    "TableMachine",
     "Verification",
     "context_transition",
     "coproduct",

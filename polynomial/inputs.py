@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Self
 
 import orjson
@@ -10,11 +11,39 @@ from attrs import field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, ResourceClass
 from polycontext.linearity.json_data import freeze, thawed
-from polycontext.polynomial.state import InputKind, Kind, State, kind_of
+from polycontext.polynomial.state import State
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
 from polycontext.pressure.fulfilment import Rejection
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items.attachment import attachment_of
+
+
+class InputKind(StrEnum):
+    """Name the directions: what can come in."""
+
+    USER_TURN = "user_turn"
+    ASSISTANT_TURN = "assistant_turn"
+    TOOL_TURN = "tool_turn"
+    SYSTEM = "system"
+    COMPRESS = "compress"
+    CLEAR = "clear"
+    RECALL = "recall"
+    PROMOTE = "promote"
+    RESIZE = "resize"
+    REWIND = "rewind"
+    FORGET = "forget"
+
+
+Kind = InputKind | str
+"""The name of an event: one of ours, or of an event that a subclass adds."""
+
+_KINDS: dict[str, Kind] = {kind.value: kind for kind in InputKind}
+
+
+def kind_of(name: str) -> Kind:
+    """Return the event of that name: ours where it is one of ours."""
+    return _KINDS.get(name, name)
+
 
 _ROLES: Mapping[Kind, Role] = {
     InputKind.USER_TURN: Role.USER,

@@ -23,7 +23,6 @@ from polycontext.polynomial import (
     CONTEXT_OPERAD,
     CONTEXT_POLYNOMIAL,
     ContextMachine,
-    TableMachine,
     coproduct,
     parallel,
     product,
@@ -31,6 +30,7 @@ from polycontext.polynomial import (
     sequential,
     through,
 )
+from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
 from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn, calibrate
 from polycontext.window.providers import Provider, get_format

@@ -3,10 +3,10 @@
 from attrs import frozen
 
 from polycontext.polynomial.algebra.poly_agent import PolyAgent, Those
-from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, Kind
+from polycontext.polynomial.machine.context_machine import VALID_DIRECTIONS, context_transition
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.machine.transition import VALID_DIRECTIONS, context_transition
-from polycontext.polynomial.state import ContextState, Kind, State
+from polycontext.polynomial.state import ContextState, State
 from polycontext.window import ContextWindow
 
 

@@ -11,6 +11,7 @@ from attrs import evolve as evolved
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError
+from polycontext.polynomial.inputs import InputKind, Kind
 from polycontext.polynomial.journal.events import (
     ClearEvent,
     CompressEvent,
@@ -31,7 +32,7 @@ from polycontext.polynomial.journal.log import Log
 from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.machine.context_machine import ContextMachine
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.state import ContextState, InputKind, Kind, State
+from polycontext.polynomial.state import ContextState, State
 from polycontext.pressure import Edit, GistJob, apply_edit, check_floors
 from polycontext.pressure.fulfilment import RememberingSummariser, default_summariser
 from polycontext.pressure.gist import is_summary, source_ids

@@ -73,7 +73,7 @@ class Log(Sequence[Turn]):
         if runs is None:
             runs = self._runs
             self._places[turn.resource_id] = place
-        attachment = attachment_of(turn)
+        attachment = attachment_of(turn) if turn.metadata else None
         if attachment is not None:
             if self.item(attachment.id) is None:
                 self._items[attachment.id] = place

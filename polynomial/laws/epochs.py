@@ -6,11 +6,10 @@ from typing import Any
 
 from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, holds, law
-from polycontext.polynomial.inputs import ContextInput, Promotion
+from polycontext.polynomial.inputs import ContextInput, InputKind, Promotion
 from polycontext.polynomial.laws.machines import Inputs, MachineClass, new_window_like
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.session.context_session import ContextSession
-from polycontext.polynomial.state import InputKind
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.providers import Provider, Rendered
 

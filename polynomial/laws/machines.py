@@ -14,13 +14,12 @@ from polycontext.linearity.law import agree, holds, law
 from polycontext.polynomial.algebra.context_polynomial import Position
 from polycontext.polynomial.algebra.poly_agent import PolyAgent
 from polycontext.polynomial.errors import IllegalDirectionError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, InputKind, Kind
 from polycontext.polynomial.journal.conversation import Conversation, replay
-from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.machine.step import ContextPolicy, is_over_budget
-from polycontext.polynomial.machine.transition import TableMachine
+from polycontext.polynomial.machine.context_machine import ContextMachine, context_transition
+from polycontext.polynomial.machine.step import ContextPolicy, default_policy, is_over_budget
 from polycontext.polynomial.session.context_session import ContextSession
-from polycontext.polynomial.state import ContextState, InputKind, Kind
+from polycontext.polynomial.state import ContextState, State
 from polycontext.pressure import ContextProjector, pressure_of
 from polycontext.pressure.threshold import marked
 from polycontext.window import ContextWindow, Turn
@@ -28,6 +27,37 @@ from polycontext.window.yielding import says_all_of
 
 _MACHINE = "docs/machine.md"
 _SESSION = "docs/session.md"
+
+
+class TableMachine:
+    """Drive one conversation by the table: what `ContextMachine` does, without its dispatch."""
+
+    __slots__ = ("_state", "_window", "policy")
+
+    def __init__(self, window: ContextWindow, policy: ContextPolicy | None = None, state: State = ContextState.EMPTY) -> None:
+        self._window = window
+        self._state = state
+        self.policy = policy or default_policy()
+
+    @property
+    def context_state(self) -> State:
+        """Return the position the machine is in."""
+        return self._state
+
+    @property
+    def window(self) -> ContextWindow:
+        """Return the window; it changes by inputs only."""
+        return self._window
+
+    def restore(self, state: State, window: ContextWindow) -> None:
+        """Put the machine where it was: `state` with `window`."""
+        self._state, self._window = state, window
+
+    def advance(self, context_input: ContextInput) -> ContextOutput:
+        """Take one input; return what goes out, or raise and change nothing."""
+        self._state, output = context_transition(self._state, context_input, self._window, self.policy)
+        self._window = output.window
+        return output
 
 
 Machine = TableMachine | ContextMachine

@@ -21,14 +21,14 @@ from statemachine.transition_list import TransitionList
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial.errors import illegal
-from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.state import ContextState, kind_of
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, Kind, kind_of
+from polycontext.polynomial.state import ContextState
+from polycontext.polynomial.state import State as StateValue
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextWindow
 
-from .declaring import OwnStates
 from .step import ContextPolicy, Step, default_policy
-from .table import Table, run
+from .table import OwnStates, Table, run
 
 # The library logs every step at debug level, some eleven lines a turn.
 logging.getLogger("statemachine").setLevel(logging.INFO)
@@ -227,3 +227,28 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
             if isinstance(failure, TransitionNotAllowed) and getattr(failure.event, "_sm", None) is self:
                 raise illegal(refused, kind_of(str(failure.event)), self.table.legal(refused)) from None
             raise
+
+
+# --- without a machine that is driven -------------------------------------------------
+
+VALID_DIRECTIONS: dict[StateValue, frozenset[Kind]] = ContextMachine.table.directions
+"""The legal inputs of every state (docs/machine.md)."""
+
+
+def context_transition(
+    state: StateValue, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy | None = None
+) -> tuple[StateValue, ContextOutput]:
+    """Return the next state and the output for an input that meets `window` in `state`; pure.
+
+    Raises:
+        IllegalDirectionError: no direction of `state` (ContextPressureError in PRESSURED).
+        OrderError: the turn comes at the wrong moment of a tool call.
+        ContextOverflowError: the turn could never fit.
+
+    >>> state, output = context_transition(ContextState.EMPTY, ContextInput.user_turn("hello"), ContextWindow(1000))
+    >>> state, len(output.window)
+    (<ContextState.ACCUMULATING: 'ACCUMULATING'>, 1)
+    """
+    step = Step(context_input, window, policy or default_policy())
+    target = run(ContextMachine.table, state, step)
+    return target, step.output(target)

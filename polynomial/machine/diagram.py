@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from polycontext.polynomial.state import InputKind, Kind, State, state_of
+from polycontext.polynomial.inputs import KIND_OF_ROLE, InputKind, Kind
+from polycontext.polynomial.state import State, state_of
 
 from .context_machine import ContextMachine
 from .table import Row, Table
 
-TURN_KINDS = (InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.TOOL_TURN, InputKind.SYSTEM)
+TURN_KINDS = tuple(KIND_OF_ROLE.values())
 """The inputs that bring a turn; where all of them do the same, an arrow says `ANY_TURN`."""
 
 ANYWHERE = (InputKind.RESIZE, InputKind.REWIND, InputKind.FORGET)

@@ -14,8 +14,8 @@ from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidOptionError, ResourceClass
 from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import KIND_OF_ROLE, Arguments, ContextInput, ContextOutput, Promotion, Standing
-from polycontext.polynomial.state import ContextState, InputKind, State
+from polycontext.polynomial.inputs import KIND_OF_ROLE, Arguments, ContextInput, ContextOutput, InputKind, Promotion, Standing
+from polycontext.polynomial.state import ContextState, State
 from polycontext.pressure import (
     AdaptiveThreshold,
     CompressionResult,

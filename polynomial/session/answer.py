@@ -1,10 +1,12 @@
+# ruff: noqa: SLF001 - a part of a session, loaded when it is wanted
 """An answer that is streamed in: part of the output while it is written, and one turn of the conversation once it ends."""
 
 from typing import Any, Self
 
-from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.effects import Steps, call, procedure, twin
 from polycontext.polynomial.errors import SessionWriteError
+
+from .options import check_arguments
 
 
 class Answer:
@@ -28,8 +30,7 @@ class Answer:
         Raises:
             InvalidOptionError: `piece` is no text. SessionWriteError: the answer has ended.
         """
-        if not isinstance(piece, str):
-            raise InvalidOptionError("piece", piece, "a text")
+        check_arguments(piece=piece)
         if self._session is None:
             raise SessionWriteError("the answer has ended", "opening another one")
         self._pieces.append(piece)
@@ -46,7 +47,7 @@ class Answer:
         """Return the session if it has to be told what was said."""
         session, self._session = self._session, None
         if session is not None:
-            session._answer = None  # noqa: SLF001 - a part of it, loaded when it is wanted
+            session._answer = None
         return session if self.text.strip() else None
 
     def __enter__(self) -> Self:
@@ -64,8 +65,7 @@ class Answer:
 
 def opened(session: Any) -> Answer:
     """Return a new answer of a session, which is told what it says; raise `SessionWriteError` where one is open already."""
-    if session._answer is not None:  # noqa: SLF001 - a part of it
+    if session._answer is not None:
         raise SessionWriteError("an answer is being written", "wait for it, or close it")
-    session._answer = Answer(session)  # noqa: SLF001 - as above
-    answer: Answer = session._answer  # noqa: SLF001 - as above
+    answer = session._answer = Answer(session)
     return answer

@@ -21,8 +21,9 @@ from polycontext.pressure.fulfilment import Reading, Summariser
 from polycontext.pressure.native import prefix_plan
 
 from .commands import Command, Commit
-from .decide import BY_HAND, is_answering, planned
+from .compression import BY_HAND, planned
 from .options import check_arguments, require
+from .thoughts import is_answering
 from .verbs import SessionPart, When, verb
 
 if TYPE_CHECKING:
@@ -310,12 +311,18 @@ class Background(SessionPart):
             asked, _ = self._session._asked(Commit(flight.fulfilment), {})
             writer = self._session._writer
             try:
-                self._landed(flight, (yield Effect(partial(writer.write, asked), partial(writer.awrite, asked))))
+                output: ContextOutput = yield Effect(partial(writer.write, asked), partial(writer.awrite, asked))
+            except ConflictError as error:
+                self._end(flight, "outdated", str(error))
             except Exception as error:  # noqa: BLE001 - whatever it is, it is no fault of the turn that came meanwhile
-                self._missed(flight, error)
+                self._end(flight, "failed", f"{type(error).__name__}: {error}")
             except BaseException:
                 flight.landing = False  # whoever comes next may put it in, or give it up
                 raise
+            else:
+                refused = "; ".join(each.reason for each in output.refused)
+                became: Became = "refused" if output.refused else "landed"
+                self._end(flight, became, refused if output.refused else str(output.compression))
 
     def _taken(self, flight: _Flight) -> bool:
         """Tell whether nobody else puts it in, or has given it up."""
@@ -323,18 +330,6 @@ class Background(SessionPart):
             free = self._flight is flight and not flight.landing
             flight.landing = flight.landing or free
         return free
-
-    def _landed(self, flight: _Flight, output: ContextOutput) -> None:
-        if output.refused:
-            self._end(flight, "refused", "; ".join(each.reason for each in output.refused))
-        else:
-            self._end(flight, "landed", str(output.compression))
-
-    def _missed(self, flight: _Flight, error: Exception) -> None:
-        if isinstance(error, ConflictError):
-            self._end(flight, "outdated", str(error))
-        else:
-            self._end(flight, "failed", f"{type(error).__name__}: {error}")
 
     def _end(self, flight: _Flight, became: Became, why: str) -> None:
         with self._lock:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve
 
-from polycontext.linearity import ResourceClass, constraint_sentences
+from polycontext.linearity import InvalidOptionError, ResourceClass, constraint_sentences
 from polycontext.linearity.effects import Steps
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.inputs import ContextOutput
@@ -27,7 +27,7 @@ from polycontext.window.opening import is_opening
 from .commands import Add, Command, Patch, Together
 from .construction import store_at
 from .context_tools import LEAST_TOKENS, quoted
-from .looking import HANDED_BACK, HandedBack
+from .lookup import HANDED_BACK, HandedBack
 from .options import check_arguments, check_tools, require, whole_number
 from .verbs import write
 from .writer import Writer
@@ -152,17 +152,12 @@ def _listed(sentences: Sequence[str]) -> str:
 # --- what it gives back ------------------------------------------------------------
 
 
-def _parent_of(child: "ContextSession") -> "ContextSession":
-    parent = child._parent
-    told = "a session that parent.child(...) returned; after a restart, ask the parent for it again with the same task and id"
-    require("session", child, parent is not None, told)
-    assert parent is not None
-    return parent
-
-
 def handed_back(child: "ContextSession", text: str | None) -> Steps[ContextOutput]:
     """Give a child's result to its parent; see `ContextSession.hand_back`."""
-    parent = _parent_of(child)
+    parent = child._parent
+    if parent is None:
+        legal = "a session that parent.child(...) returned; after a restart, ask the parent for it again with the same task and id"
+        raise InvalidOptionError("session", child, legal)
     log, child_id = child.conversation.log, child._writer.session_id
     if text is None:
         text = next((turn.text for turn in reversed(log) if turn.role is Role.ASSISTANT and turn.text.strip()), "")

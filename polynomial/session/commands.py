@@ -1,6 +1,6 @@
 """What a caller asks of a session: one or more inputs of the machine that are one commit. A command carries its time and ids."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -18,23 +18,18 @@ Oversize = Literal["truncate", "error"]
 
 @frozen
 class Add:
-    """Take a turn in; where the session is automatic, make room first. What the user says and does not fit is truncated in the view, or an error.
-
-    `pins` tells that a caller gives the class; one that was the classifier's elsewhere is its own here as well, if it gives the same.
-    """
+    """Take a turn in; where the session is automatic, make room first. What the user says and does not fit is truncated in the view, or an error."""
 
     turn: Turn
     resource_class: ResourceClass | None = None
     oversize: Oversize = "truncate"
-    pins: bool = True
 
 
 @frozen
 class Attach:
-    """Attach a context item once; `ids` gives a fresh id where the item's own one named another item here."""
+    """Attach a context item once, under a fresh id where its own one named another item here."""
 
     item: ContextItem
-    ids: Iterator[str]
     source: str | None = None
     resource_class: ResourceClass | None = None
 

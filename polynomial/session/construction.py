@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import Classifier
 from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
+from polycontext.polynomial import session as subjects
 from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.machine.context_machine import ContextMachine
@@ -23,8 +24,6 @@ from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
 
-from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
-from .delivery import Delivery
 from .options import (
     Asking,
     Auto,
@@ -32,8 +31,7 @@ from .options import (
     Model,
     OpenOptions,
     Place,
-    check_plugins,
-    check_policy,
+    check_arguments,
     check_prices,
     check_rules,
     check_tools,
@@ -90,8 +88,10 @@ def construct(
     """Give a new session what it goes by, and its writer; see `ContextSession`."""
     room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
     whole_number("cooldown", cooldown, 0, "turns")
-    check_policy(projector, threshold)
-    check_plugins(classifier=classifier, clock=clock, store=store, listeners=listeners, session_id=session_id, auto=auto)
+    check_arguments(
+        projector=projector, threshold=threshold, classifier=classifier, clock=clock, store=store, listeners=listeners,
+        session_id=session_id, auto=auto, machine=machine,
+    )  # fmt: skip
     tools = check_tools(tools)
     told_tools = count_tools(room.counter, tools)
     taken = room.reserve + told_tools
@@ -102,12 +102,16 @@ def construct(
     window = ContextWindow(room.max_tokens - taken, counter=room.counter, classifier=classifier, preserved_share=preserved_share)
     prices, threshold = check_prices(prices), threshold or session_threshold()
     policy = ContextPolicy(projector, threshold, cooldown, auto=bool(auto), background=auto == "background", prices=prices)
-    is_machine = isinstance(machine, type) and issubclass(machine, ContextMachine)
-    require("machine", machine, is_machine, "ContextMachine, or a subclass of it")
     session._provider, session._asking = room.provider, Asking(room.model, tools, room.reserve, told_tools)
-    session._clock, session._delivery = clock, Delivery()
-    with kept_at(session, store) as kept:
-        session._writer = Writer(Conversation(window, machine=machine), policy, kept, session_id)
+    session._clock = clock
+    if isinstance(store, str | Path):
+        session._opened, session._place = store_at(store, PATIENCE), (store, PATIENCE)
+        store = session._opened
+    try:
+        session._writer = Writer(Conversation(window, machine=machine), policy, InMemoryStore() if store is None else store, session_id)
+    except BaseException:
+        session.close()
+        raise
     load_ahead(room.counter)
     if listeners:
         subjects.live_machine.machine_of(session, listeners)
@@ -117,20 +121,6 @@ def _ruled(projector: ContextProjector, rules: Sequence[ToolRule]) -> ContextPro
     """Return the projector that goes by more rules."""
     ruled = check_rules(rules)
     return evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *ruled))) if ruled else projector
-
-
-@contextmanager
-def kept_at(session: "ContextSession", place: Place | None) -> Generator[SessionStore]:
-    """Hand out the store at `place`, in memory for None; let go of what was opened for this session if the block fails."""
-    if not isinstance(place, str | Path):
-        yield InMemoryStore() if place is None else place
-        return
-    session._opened, session._place = store_at(place, PATIENCE), (place, PATIENCE)
-    try:
-        yield session._opened
-    except BaseException:
-        session.close()
-        raise
 
 
 # --- where sessions are kept ----------------------------------------------------------
@@ -190,11 +180,15 @@ def store_at(url: Place, timeout: float, *, create: bool = True) -> SessionStore
     return places.store_at(url, timeout, create=create)
 
 
-def store_with(method: str, url: Place, timeout: float) -> SessionStore:
-    """Return the store at `url`, which has `method`; makes no file."""
+@contextmanager
+def store_with(method: str, url: Place, timeout: float) -> Generator[SessionStore]:
+    """Hand out the store at `url`, which has `method`; makes no file."""
     store = store_at(url, timeout, create=False)
-    require("url", store, callable(getattr(store, method, None)), f"a store with `{method}`")
-    return store
+    try:
+        require("url", store, callable(getattr(store, method, None)), f"a store with `{method}`")
+        yield store
+    finally:
+        let_go(url, store)
 
 
 def _stored_budget(store: SessionStore, session_id: str) -> dict[str, Any]:

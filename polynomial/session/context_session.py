@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
 from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.linearity.effects import Steps, procedure, twin
+from polycontext.polynomial import session as subjects
 from polycontext.polynomial.inputs import ContextInput, ContextOutput, as_tool_calls
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.machine.context_machine import ContextMachine
@@ -22,10 +23,8 @@ from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, T
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.recognising import AUTO
 
-from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
 from . import construction, intake
 from .commands import Add, Asked, Command, Oversize, Recall, Take, Together
-from .delivery import Delivery
 from .options import Asking, Auto, Clock, Format, Model, NewOptions, OpenOptions, Place
 from .verbs import Adding, ClassTwin, HistoryPart, When, verb
 from .writer import Writer
@@ -75,7 +74,6 @@ class ContextSession:
     """
 
     _writer: Writer
-    _delivery: Delivery
     _provider: Provider
     _clock: Clock
     _asking: Asking
@@ -86,9 +84,11 @@ class ContextSession:
     _answer: "subjects.answer.Answer | None" = None
     """What is being streamed in."""
     _background: "subjects.background.Background | None" = None
-    _billing: "subjects.billing.Billing | None" = None
+    _delivery: "subjects.delivery.Delivery | None" = None
+    """Made for the first request."""
+    _billing: "subjects.usage.Billing | None" = None
     """Made for the first request, or for whoever asks what they cost."""
-    _log_index: "subjects.searching.LogIndex | None" = None
+    _log_index: "subjects.lookup.LogIndex | None" = None
     """Made at the first search of what no store searches; without it the next search makes another."""
     _handles: "Mapping[str, subjects.followed.Pair] | None" = None
     """By the id of each turn: the turn as it came, and the object that it came as. They are not kept with the session."""
@@ -599,7 +599,7 @@ class ContextSession:
         >>> session.invoke("self.context.window.focus").text
         'Paint the house.'
         """
-        return subjects.invoking.invoked(self, path, arguments, options)
+        return subjects.paths.invoked(self, path, arguments, options)
 
     ainvoke = twin(invoke)
 
@@ -662,13 +662,13 @@ class ContextSession:
         """Return every turn ever accepted, in order, whatever became of it in the view."""
         return tuple(self.conversation.log)
 
-    def explain(self, resource_id: str) -> "subjects.looking.Explained":
+    def explain(self, resource_id: str) -> "subjects.lookup.Explained":
         """Return what became of a turn: its class, who gave it, why and when; where it is, and what stands for it. O(journal).
 
         Raises:
             UnknownResourceError: no turn of this conversation has the id.
         """
-        return subjects.looking.explained(self.conversation, self.history.events(), resource_id)
+        return subjects.lookup.explained(self.conversation, self.history.events(), resource_id)
 
     def render(self) -> dict[str, Any]:
         """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/props.md)."""
@@ -724,7 +724,7 @@ class ContextSession:
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _delivery=Delivery())
+        vars(self).update(state)
 
     # --- inside -----------------------------------------------------------------------------------
 
@@ -733,7 +733,8 @@ class ContextSession:
 
     def _asked(self, command: Command, when: When) -> tuple[Asked, int | None]:
         ready = None if self._background is None else self._background.ready
-        return intake.asked(command, when, self._clock(), self._delivery.delivered, ready)
+        sent = None if self._delivery is None else self._delivery.epoch
+        return intake.asked(command, when, self._clock(), sent, ready)
 
     def _write(self, command: Command, **when: Unpack[When]) -> ContextOutput:
         output = self._writer.write(*self._asked(command, when))

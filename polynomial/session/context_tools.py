@@ -26,8 +26,8 @@ from polycontext.window.providers import Provider
 from polycontext.window.providers.wire import as_provider
 from polycontext.window.yielding import unbound
 
-from .options import require, whole_number
-from .searching import MOST_FOUND
+from .lookup import MOST_FOUND
+from .options import is_whole, require, whole_number
 
 Search = Callable[[str, int], Sequence[Found]]
 """Returns the turns that speak most of a text, best first, so many at most."""
@@ -123,20 +123,12 @@ def _defined(provider: Provider, name: str, description: str, properties: Mappin
 
 
 @frozen
-class _Search:
-    query: str
-    limit: int
+class _Asked:
+    """Hold the arguments of a call, those of its tool that it needs."""
 
-
-@frozen
-class _Recall:
-    ids: tuple[str, ...]
-    query: str
-
-
-@frozen
-class _Describe:
-    pass
+    query: str = ""
+    ids: tuple[str, ...] = ()
+    limit: int = _LISTED
 
 
 def answered(
@@ -146,28 +138,22 @@ def answered(
     require("name", name, isinstance(name, str), "the name of the tool that the model has called")
     fits = arguments is None or isinstance(arguments, str | bytes | Mapping)
     require("arguments", arguments, fits, "what the model gave the call: JSON text, or a mapping")
-    most = _most_tokens(conversation) if max_tokens is None else whole_number("max_tokens", max_tokens, LEAST_TOKENS)
+    usual = max(LEAST_TOKENS, min(MOST_TOKENS, conversation.window.max_tokens // 4))
+    most = usual if max_tokens is None else whole_number("max_tokens", max_tokens, LEAST_TOKENS)
     try:
         asked = _asked(name, arguments)
     except InvalidDataError as refused:
         return cut(f"{ERROR}{refused}", most, conversation.window.counter)
-    match asked:
-        case _Search():
-            told = _found(conversation, search, asked)
-        case _Recall():
-            told = _recalled(conversation, asked, most)
-        case _Describe():
-            told = _described(conversation, most)
-        case _:
-            assert_never(asked)
+    if name == SEARCH:
+        told = _found(conversation, search, asked)
+    elif name == RECALL:
+        told = _recalled(conversation, asked, most)
+    else:
+        told = _described(conversation, most)
     return cut(told, most, conversation.window.counter)
 
 
-def _most_tokens(conversation: Conversation) -> int:
-    return max(LEAST_TOKENS, min(MOST_TOKENS, conversation.window.max_tokens // 4))
-
-
-def _asked(name: str, arguments: str | bytes | Mapping[str, Any] | None) -> _Search | _Recall | _Describe:
+def _asked(name: str, arguments: str | bytes | Mapping[str, Any] | None) -> _Asked:
     """Return what a call asks for; raise `InvalidDataError` for what the model got wrong, which it is told."""
     if name not in TOOL_NAMES:
         raise InvalidDataError("name", f"there is no tool {name!r:.100}", ", ".join(_TOOLS))
@@ -176,7 +162,7 @@ def _asked(name: str, arguments: str | bytes | Mapping[str, Any] | None) -> _Sea
         given = json_object(arguments, path="arguments", legal="a JSON object with the arguments of the tool")
     query, ids, limit = given.get("query"), given.get("ids"), given.get("limit")
     if name == DESCRIBE:
-        return _Describe()
+        return _Asked()
     if query is not None and not isinstance(query, str):
         raise InvalidDataError("query", f"{query!r:.100} is no text", "the words to look for")
     if name == RECALL:
@@ -185,13 +171,13 @@ def _asked(name: str, arguments: str | bytes | Mapping[str, Any] | None) -> _Sea
             raise InvalidDataError(
                 "ids", f"{ids!r:.100} are no ids", f"a list of ids, as {SEARCH} and {DESCRIBE} tell them, such as ['t5']"
             )
-        return _Recall(tuple(named), query or "")
+        return _Asked(query or "", tuple(named))
     if query is None or not query.strip():
         raise InvalidDataError("query", "there is nothing to look for", "words that were said")
     limit = _LISTED if limit is None else limit
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_LISTED:
+    if not is_whole(limit) or not 1 <= limit <= MOST_LISTED:
         raise InvalidDataError("limit", f"{limit!r:.100} is no number of turns", f"a whole number, 1..{MOST_LISTED}")
-    return _Search(query, limit)
+    return _Asked(query, limit=limit)
 
 
 # --- what there is to tell ----------------------------------------------------------
@@ -219,7 +205,7 @@ class _View:
         return shown in (logged, unbound(logged, self.counter))
 
 
-def _found(conversation: Conversation, search: Search, asked: _Search) -> str:
+def _found(conversation: Conversation, search: Search, asked: _Asked) -> str:
     """Tell of the turns that say what is asked and that left the view; of those that are seen, their ids alone."""
     log, view, ask = conversation.log, _View.of(conversation), _FIRST_ASKED
     while True:
@@ -273,10 +259,10 @@ def quoted(conversation: Conversation, search: Search, tells: str | Sequence[str
     for each in ids:
         if each not in gists:
             log.place(each)
-    return cut(_recalled(conversation, _Recall(ids, query), most), most, conversation.window.counter) if ids else ""
+    return cut(_recalled(conversation, _Asked(query, ids), most), most, conversation.window.counter) if ids else ""
 
 
-def _recalled(conversation: Conversation, asked: _Recall, most: int) -> str:
+def _recalled(conversation: Conversation, asked: _Asked, most: int) -> str:
     """Tell turns word for word, in the order of the log: each whole if it is short, the long ones cut alike."""
     log, counter = conversation.log, conversation.window.counter
     gists = {turn.resource_id: turn for turn in conversation.window.all_turns() if turn.is_gist}
@@ -304,7 +290,7 @@ def _recalled(conversation: Conversation, asked: _Recall, most: int) -> str:
 def _places(log: Log, gist: Turn | None, resource_id: str) -> Iterable[int]:
     """Return the places of the turns behind a gist, or of the atom of a turn."""
     if gist is not None:
-        return [log.place(each) for each in gist.sources if log.knows(each)]
+        return _known(log, gist)
     atom = log.atom(resource_id)
     start = log.place(atom[0].resource_id)
     return range(start, start + len(atom))

@@ -14,18 +14,6 @@ from polycontext.window.providers.wire import Judge, Writer
 from polycontext.window.tokens.counting import count_introduced
 
 
-def deliver(window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-    """Return the view as the provider's messages.
-
-    `allow_open` also hands out a list that ends on calls without results, to look at.
-
-    Raises:
-        InvalidMessagesError: there is nothing to say, calls are open, or a rule of the provider is broken.
-        ContextOverflowError: the view is over its budget.
-    """
-    return Delivery().deliver(window, provider, allow_open=allow_open)
-
-
 class Delivered(NamedTuple):
     """Say which request was handed out: of which epoch, and the tokens that were counted of it."""
 
@@ -59,8 +47,20 @@ class Delivery:
         """What was last delivered to be sent: a list that ends on open calls is to be looked at."""
         self._lock = Lock()
 
+    @property
+    def epoch(self) -> int | None:
+        """Return the number of the epoch of the last request, None before the first."""
+        return None if self.delivered is None else self.delivered.epoch
+
     def deliver(self, window: ContextWindow, provider: Provider | str = Provider.OPENAI, *, allow_open: bool = False) -> Rendered:
-        """Return the view as the provider's messages; see the function `deliver`."""
+        """Return the view as the provider's messages.
+
+        `allow_open` also hands out a list that ends on calls without results, to look at.
+
+        Raises:
+            InvalidMessagesError: there is nothing to say, calls are open, or a rule of the provider is broken.
+            ContextOverflowError: the view is over its budget.
+        """
         wire = get_format(provider)
         _check_deliverable(window, wire.provider, allow_open=allow_open)
         return self._rendered(window, wire, allow_open=allow_open)

@@ -226,19 +226,13 @@ class Archive(Generic[S]):
 
     def list_sessions(self, url: Place, *, timeout: float = PATIENCE) -> Sequence[str]:
         """Return the ids of all sessions at `url`, in alphabetical order; raises what `open` raises of stores, and makes no file."""
-        store = store_with("list_sessions", url, timeout)
-        try:
+        with store_with("list_sessions", url, timeout) as store:
             return store.list_sessions()
-        finally:
-            let_go(url, store)
 
     def delete(self, url: Place, session_id: str, *, timeout: float = PATIENCE) -> bool:
         """Forget a session with all its words, for ever; tell whether there was one. Raises what `open` raises of stores."""
-        store = store_with("delete", url, timeout)
-        try:
+        with store_with("delete", url, timeout) as store:
             return store.delete(session_id)
-        finally:
-            let_go(url, store)
 
     def load(
         self,

@@ -1,3 +1,4 @@
+# ruff: noqa: SLF001 - a part of a session
 """What of a conversation that is kept elsewhere is new here, and what of it the view has; see `ContextSession.sync`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers.pairing import NO_RESULT
 
 from .commands import Add, Command, Compress, Together
-from .decide import planned
+from .compression import planned
 from .intake import checked_turn
 from .options import check_tools, require, whole_number
 from .time_travel import rewinding
@@ -71,9 +72,9 @@ def synced(
             output = output if command is None else (yield write(session, command, expected_revision=base))
         except ConflictError:
             continue
-        session._handles = handled(session.conversation.log, pairs)  # noqa: SLF001 - a part of it
+        session._handles = handled(session.conversation.log, pairs)
         return output
-    raise session._writer.outrun()  # noqa: SLF001 - as above
+    raise session._writer.outrun()
 
 
 def viewed(
@@ -84,10 +85,10 @@ def viewed(
         needs = needed(session, reserve, tools, system)
         command = making_room(session, needs)
         if command is None:
-            session._delivery.handed_out(session.window, needs.sent)  # noqa: SLF001 - a part of it
-            return seen(session, session._handles or {})  # noqa: SLF001 - as above
+            session.usage.delivery.handed_out(session.window, needs.sent)
+            return seen(session, session._handles or {})
         yield write(session, command)
-    raise session._writer.outrun()  # noqa: SLF001 - as above
+    raise session._writer.outrun()
 
 
 def pairs_of(turns: Iterable[object], handles: Iterable[object] | None, *, repair: bool) -> list[Pair]:
@@ -195,8 +196,8 @@ def needed(session: "ContextSession", reserve: object, tools: Any, system: objec
     tools = check_tools(tools)
     require("system", system, system is None or isinstance(system, str), "a text, or None")
     # The window was made without the session's own reserve and tools: they are not taken off it twice.
-    reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)  # noqa: SLF001 - a part of it
-    told = max(0, (count_tools(counter, tools) if tools else 0) - session._asking.tool_tokens)  # noqa: SLF001 - a part of it
+    reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)
+    told = max(0, (count_tools(counter, tools) if tools else 0) - session._asking.tool_tokens)
     said = count_turn(counter, Turn(Role.SYSTEM, system)) if isinstance(system, str) and system else 0
     return Needed(REQUEST_OVERHEAD + told + said, reply)
 

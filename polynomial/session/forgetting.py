@@ -13,6 +13,7 @@ from polycontext.polynomial.stores.session_store import ErasingStore, Rewritten
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 
+from .options import is_whole, require
 from .writer import TRIES, Writer
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ def forget(session: "ContextSession", resource_id: str, at: datetime) -> bool:
 
 def retain(writer: Writer, days: float | None, max_bytes: int | None, at: datetime) -> int:
     """Erase the words of turns that are too old or too many; return of how many."""
-    _check(days, "days")
-    _check(max_bytes, "max_bytes")
+    days_fit = days is None or (isinstance(days, int | float) and not isinstance(days, bool) and days >= 0)
+    require("days", days, days_fit, "a number, at least 0")
+    require("max_bytes", max_bytes, max_bytes is None or (is_whole(max_bytes) and max_bytes >= 0), "a whole number, at least 0")
     if days is None and max_bytes is None:
         raise InvalidOptionError("days", None, "days=, max_bytes= or both: how much is kept")
     count = 0
@@ -106,9 +108,3 @@ def _bytes_of(turn: Turn) -> int:
 
 def _brought(event: object, resource_id: str) -> bool:
     return isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
-
-
-def _check(value: object, option: str) -> None:
-    fits = value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0)
-    if not fits or (option == "max_bytes" and isinstance(value, float)):
-        raise InvalidOptionError(option, value, "a number, at least 0" if option == "days" else "a whole number, at least 0")

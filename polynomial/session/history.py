@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
 from polycontext.linearity.effects import twin
+from polycontext.polynomial import session as subjects
 from polycontext.polynomial.journal.events import CompressEvent, Event
 from polycontext.polynomial.journal.named_sources import with_sources
 from polycontext.polynomial.stores.session_store import Found, SearchableStore
 from polycontext.window.providers import Provider, get_format
 
-from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
 from .commands import Command
 from .intake import Items
 from .options import check_arguments
@@ -144,11 +144,11 @@ class History(SessionPart):
         >>> session.history.search("parcel 4711")[0].snippet
         'Where is my parcel?'
         """
-        subjects.searching.check_search(text, limit)
+        subjects.lookup.check_search(text, limit)
         writer, conversation = self._session._writer, self._session.conversation
         if isinstance(writer.store, SearchableStore):
-            return subjects.searching.found_in_store(writer.store, writer.session_id, conversation, text, limit)
-        self._session._log_index = self._session._log_index or subjects.searching.LogIndex()
+            return subjects.lookup.found_in_store(writer.store, writer.session_id, conversation, text, limit)
+        self._session._log_index = self._session._log_index or subjects.lookup.LogIndex()
         return self._session._log_index.search(conversation.log, text, limit)
 
     asearch = twin(search)
@@ -161,7 +161,7 @@ class History(SessionPart):
         Raises:
             InvalidOptionError: `line` is no text.
         """
-        return subjects.looking.traced_ids(self._session.conversation.log, line)
+        return subjects.lookup.traced_ids(self._session.conversation.log, line)
 
     def has_taken(self, idempotency_key: str) -> bool:
         """Tell whether a write of that key is stored, by whichever writer: asking for it again would change nothing.

@@ -11,14 +11,12 @@ from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.state import ContextState
 from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, ContextWindow, InvalidTurnError, Role, ToolCall, Turn
-from polycontext.window.items import ITEM_IDS
 from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers import Provider
 from polycontext.window.providers.recognising import format_of
 
 from .commands import Add, Asked, Attach, Command, Compress, Oversize, Take, Together
-from .delivery import Delivered
-from .options import check_arguments
+from .options import check_arguments, require
 from .verbs import When
 
 Messages = Iterable[Turn | Mapping[str, Any]]
@@ -37,7 +35,7 @@ def added(turn: object, resource_class: ResourceClass | str | None = None, overs
 
 def attached(item: ContextItem, source: str | None, resource_class: ResourceClass | str | None = None) -> Attach:
     """Return the command that attaches an item."""
-    return Attach(item, ITEM_IDS, source, None if resource_class is None else class_of(resource_class))
+    return Attach(item, source, None if resource_class is None else class_of(resource_class))
 
 
 def all_attached(items: object) -> tuple[Attach, ...]:
@@ -80,20 +78,19 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
     return Together(tuple(Add(turn, oversize=_checked(oversize)) for turn in turns))
 
 
-def closing(conversation: Conversation, reason: object) -> Together:
+def closing(conversation: Conversation, reason: str) -> Together:
     """Return the command that ends every open call with a marked result, which says why there is none.
 
     Raises:
         InvalidOptionError: `reason` is no text.
     """
-    if not isinstance(reason, str) or not reason.strip():
-        raise InvalidOptionError("reason", reason, "a text that says why there is no result, such as 'the process was stopped'")
+    check_arguments(reason=reason)
     said = f"[no result: {reason.strip()}]"
     calls = conversation.window.open_calls
     return Together(tuple(Add(Turn(Role.TOOL, said, tool_call_id=call, metadata={"repaired": True})) for call in calls))
 
 
-def asked(command: Command, when: When, at: datetime, delivered: Delivered | None, ready: Fulfilment | None) -> tuple[Asked, int | None]:
+def asked(command: Command, when: When, at: datetime, sent: int | None, ready: Fulfilment | None) -> tuple[Asked, int | None]:
     """Return a command with its moment, and the revision that it was made for, if one was said.
 
     Raises:
@@ -101,26 +98,25 @@ def asked(command: Command, when: When, at: datetime, delivered: Delivered | Non
     """
     if when:
         check_arguments(**when)
-    sent = None if delivered is None else delivered.epoch
     return Asked(command, at, when.get("idempotency_key"), sent, ready), when.get("expected_revision")
 
 
-def compressing(target: float | None, query: object) -> Compress:
+def compressing(target: float | None, query: str | None) -> Compress:
     """Return the command that compresses now."""
     check_arguments(query=query)
-    return Compress(target, None if query is None else str(query))
+    return Compress(target, query)
 
 
-def promoted(resource_id: object, resource_class: object, rationale: str = "") -> Take:
+def promoted(resource_id: str, resource_class: object, rationale: str = "") -> Take:
     """Return the command that raises the class of a turn."""
     check_arguments(resource_id=resource_id, rationale=rationale)
-    return Take(ContextInput.promote(str(resource_id), class_of(resource_class), rationale))
+    return Take(ContextInput.promote(resource_id, class_of(resource_class), rationale))
 
 
-def pinned(window: ContextWindow, resource_id: object, why: str) -> Take | None:
+def pinned(window: ContextWindow, resource_id: str, why: str) -> Take | None:
     """Return the command that keeps a turn word for word; None where it is kept so already."""
     check_arguments(resource_id=resource_id)
-    if window.linearity.get(str(resource_id)) is ResourceClass.PRESERVED:
+    if window.linearity.get(resource_id) is ResourceClass.PRESERVED:
         return None
     return promoted(resource_id, ResourceClass.PRESERVED, why)
 
@@ -172,7 +168,6 @@ def checked_ids(given: object) -> tuple[str, ...]:
     Raises:
         InvalidOptionError: no ids.
     """
-    ids = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
-    if not isinstance(given, Iterable) or not all(isinstance(each, str) for each in ids):
-        raise InvalidOptionError("resource_ids", given, "one id or a list of ids, such as ['t5']")
+    ids = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    require("resource_ids", given, all(isinstance(each, str) for each in ids), "one id or a list of ids, such as ['t5']")
     return ids

@@ -1,3 +1,4 @@
+# ruff: noqa: SLF001 - a part of a session, loaded when it is wanted
 """The live machine of a session: it owns no state, is always where the session is, and plays what was stored for its listeners."""
 
 import logging
@@ -31,7 +32,7 @@ class LiveMachine:
     """
 
     def __init__(self, session: Any, listeners: Sequence[object]) -> None:
-        self._session, self._writer = session, session._writer  # noqa: SLF001 - a part of it, loaded when it is wanted
+        self._session, self._writer = session, session._writer
         self._played: ContextModel | None = None
         self._steps: deque[tuple[Step, State]] = deque()
         self._sent: deque[tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = deque()
@@ -71,7 +72,7 @@ class LiveMachine:
 
     def may_block(self) -> bool:
         """Return whether listeners can be called without awaiting them: none is a coroutine function, or no event loop is running here."""
-        return not isinstance(self.machine._engine, AsyncEngine) or not is_in_loop()  # noqa: SLF001 - the library says it nowhere else
+        return not isinstance(self.machine._engine, AsyncEngine) or not is_in_loop()  # the library says it nowhere else
 
     def add(self, made: object, state: State) -> None:
         """Play a step that has led on from `state`, when its turn comes; a patch of a document is none."""
@@ -120,12 +121,12 @@ class LiveMachine:
 
 def machine_of(session: Any, listeners: Sequence[object] = ()) -> ContextMachine:
     """Return the live machine of a session, made when it is first looked at."""
-    writer = session._writer  # noqa: SLF001 - as above
+    writer = session._writer
     if writer.is_past:
         conversation = writer.conversation  # what it is sent moves itself alone
         past: ContextMachine = conversation.machine(conversation.window, session.policy, conversation.state)
         return past
-    with writer._publishing:  # noqa: SLF001 - as above
+    with writer._publishing:
         writer.live = writer.live or LiveMachine(session, listeners)
         machine: ContextMachine = writer.live.machine
         return machine

@@ -15,6 +15,7 @@ from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window.providers.blocks import dumped
 
 from .delivery import Delivered
+from .options import is_whole
 
 LEAST_FACTOR, MOST_FACTOR = 0.5, 2.5
 """Tokens of a provider for each of a counter's, as far as they can be explained by another tokenizer: the rest stands beside the turns."""
@@ -92,7 +93,7 @@ Known = Mapping[str, Evidence]
 
 
 def measured(known: Known, request: Delivered | None, usage: object, model: str, sizes: Sizes) -> tuple[Measured | None, Known]:
-    """Return what one more report says, and what is known by it; see `KeptSession.reported`."""
+    """Return what one more report says, and what is known by it; see `Usage.reported`."""
     if request is None:
         raise InvalidOptionError(
             "usage", usage, "what is reported of a request that this session has handed out by messages() or request()"
@@ -179,7 +180,7 @@ def _cleared(response: Mapping[str, Any]) -> int:
 
 
 def _whole(usage: Mapping[str, Any], name: str, least: int = 1) -> int:
-    value = usage.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    value: Any = usage.get(name)
+    if not is_whole(value) or value < least:
         raise InvalidDataError(f"usage.{name}", f"{value!r:.100} is no number of tokens" if name in usage else "is missing", _USAGE)
-    return value
+    return int(value)

@@ -41,12 +41,21 @@ _LONGEST_KEY = 200
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _is_whole(value: object) -> bool:
+def is_whole(value: object) -> bool:
+    """Tell whether `value` is a whole number; True and False are none."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _is_text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 _NAMED = (
@@ -55,23 +64,48 @@ _NAMED = (
 )
 _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "function": (callable, "a function of a ContextWindow"),
-    "position": (_is_whole, "a whole number, 0 to the number of turns"),
-    "query": (lambda value: value is None or isinstance(value, str), "a text, or None"),
-    "expected_revision": (lambda value: value is None or _is_whole(value), "a whole number, as session.history.revision gives it, or None"),
+    "position": (is_whole, "a whole number, 0 to the number of turns"),
+    "query": (_is_text_or_none, "a text, or None"),
+    "expected_revision": (lambda value: value is None or is_whole(value), "a whole number, as session.history.revision gives it, or None"),
     "idempotency_key": (
         lambda value: value is None or (isinstance(value, str) and value.isprintable() and 0 < len(value) <= _LONGEST_KEY),
         f"a text of 1 to {_LONGEST_KEY} printable characters, another one for every command",
     ),
+    "projector": (
+        lambda value: value is None or isinstance(value, ContextProjector),
+        "a ContextProjector; to choose who writes summaries: ContextProjector(summariser)",
+    ),
+    "threshold": (
+        lambda value: value is None or (hasattr(value, "low") and callable(getattr(value, "high", None))),
+        "a threshold with low and high(signals), for example FixedThreshold(0.8, 0.5)",
+    ),
+    "classifier": (callable, "a function (role, content, metadata) -> ResourceClass"),
+    "clock": (callable, "a function that returns an aware datetime"),
+    "store": (
+        lambda value: (
+            value is None or isinstance(value, str | Path) or all(callable(getattr(value, name, None)) for name in ("load", "append"))
+        ),
+        "a store with load and append, for example InMemoryStore(), or where one is, as for ContextSession.open",
+    ),
+    "listeners": (_is_list, "a list of objects that the live machine calls"),
+    "auto": (lambda value: isinstance(value, bool) or value == "background", 'True, "background" or False'),
+    "machine": (lambda value: isinstance(value, type) and issubclass(value, ContextMachine), "ContextMachine, or a subclass of it"),
     "session_id": _NAMED,
     "name": _NAMED,
     "change": (callable, "a function of the data that returns a JSON Patch, or None"),
     "content": (_is_text, "a text"),
+    "piece": (_is_text, "a text"),
+    "line": (_is_text, "a line of a gist"),
+    "reason": (
+        lambda value: isinstance(value, str) and bool(value.strip()),
+        "a text that says why there is no result, such as 'the process was stopped'",
+    ),
     "resource_id": (_is_text, "the id of a turn, such as 't5'"),
     "rationale": (_is_text, "a text"),
     "agent_type": (_is_text, "the name of a template, such as 'default'"),
     "eigenvectors": (lambda value: value is None or isinstance(value, Mapping), "names and shares from 0 to 1, or None"),
-    "constraints": (lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes), "a list of texts"),
-    "task": (lambda value: value is None or isinstance(value, str), "a text, or None"),
+    "constraints": (_is_list, "a list of texts"),
+    "task": (_is_text_or_none, "a text, or None"),
     "prompts": (lambda value: value is None or callable(getattr(value, "build_prompt", None)), "a PromptBuilder, or None"),
 }
 """What an argument of that name may be; it means the same wherever it stands."""
@@ -191,11 +225,10 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
         return None
 
 
-def whole_number(option: str, value: object, least: int, unit: str = "tokens") -> int:
+def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:
     """Return `value` if it is a whole number of at least `least`; raise `InvalidOptionError` otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidOptionError(option, value, f"a whole number of {unit}, at least {least}")
-    return value
+    require(option, value, is_whole(value) and value >= least, f"a whole number of {unit}, at least {least}")
+    return int(value)
 
 
 def require(option: str, value: object, fits: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
@@ -207,14 +240,13 @@ def require(option: str, value: object, fits: bool, legal: str) -> None:  # noqa
 def check_counter(counter: object) -> None:
     """Raise `InvalidOptionError` for what does not count tokens of a text in whole numbers; it is asked once."""
     legal = 'an object with count(text) -> tokens, for example TiktokenCounter("o200k_base")'
-    count = getattr(counter, "count", None)
+    count: Any = getattr(counter, "count", None)
     require("counter", counter, callable(count) and not isinstance(counter, str | list | tuple), legal)
     try:
-        tokens = count("one two") if callable(count) else None
+        tokens: Any = count("one two")
     except Exception as error:
         raise InvalidOptionError("counter", counter, f"{legal}; this one raised {type(error).__name__}: {error}") from error
-    whole = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
-    require("counter", counter, whole, f"{legal}; this one counted {tokens!r} tokens, legal: a whole number")
+    require("counter", counter, is_whole(tokens) and tokens >= 0, f"{legal}; this one counted {tokens!r} tokens, legal: a whole number")
 
 
 def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
@@ -222,7 +254,7 @@ def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
     if tools is None:
         return ()
     legal = 'a list of tool definitions, such as [{"type": "function", "function": {"name": "search", "parameters": {}}}]'
-    require("tools", tools, isinstance(tools, Sequence) and not isinstance(tools, str | bytes), legal)
+    require("tools", tools, _is_list(tools), legal)
     for index, tool in enumerate(tools):
         require(f"tools[{index}]", tool, isinstance(tool, Mapping), legal)
         copied(tool, f"tools[{index}]")
@@ -245,27 +277,6 @@ def check_prices(prices: Any) -> Any:
 
         require("prices", prices, isinstance(prices, Prices) and prices.input > 0, "Prices with a price of the input, or None")
     return prices
-
-
-def check_policy(projector: object, threshold: object) -> None:
-    """Raise `InvalidOptionError` for what cannot say how and when to yield."""
-    legal = "a ContextProjector; to choose who writes summaries: ContextProjector(summariser)"
-    require("projector", projector, projector is None or isinstance(projector, ContextProjector), legal)
-    legal = "a threshold with low and high(signals), for example FixedThreshold(0.8, 0.5)"
-    fits = threshold is None or (hasattr(threshold, "low") and callable(getattr(threshold, "high", None)))
-    require("threshold", threshold, fits, legal)
-
-
-def check_plugins(*, classifier: object, clock: object, store: object, listeners: object, session_id: object, auto: object) -> None:
-    """Raise `InvalidOptionError` for what cannot do what is asked of it."""
-    require("classifier", classifier, callable(classifier), "a function (role, content, metadata) -> ResourceClass")
-    require("clock", clock, callable(clock), "a function that returns an aware datetime")
-    keeps = store is None or isinstance(store, str | Path) or all(callable(getattr(store, name, None)) for name in ("load", "append"))
-    require("store", store, keeps, "a store with load and append, for example InMemoryStore(), or where one is, as for ContextSession.open")
-    fits = isinstance(listeners, Sequence) and not isinstance(listeners, str | bytes)
-    require("listeners", listeners, fits, "a list of objects that the live machine calls")
-    check_arguments(session_id=session_id)
-    require("auto", auto, isinstance(auto, bool) or auto == "background", 'True, "background" or False')
 
 
 def check_arguments(**given: object) -> None:

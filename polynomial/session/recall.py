@@ -8,11 +8,16 @@ from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
+from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.inputs import ContextInput, InputKind
 from polycontext.polynomial.journal.log import Log
 from polycontext.pressure import Edit
 from polycontext.window import ContextWindow, Role, Splice, Turn
 from polycontext.window.part import native_providers
 from polycontext.window.yielding import unbound
+
+from .compression import made_room
+from .drafts import Deciding, Draft
 
 
 @frozen
@@ -22,6 +27,22 @@ class _View:
     turns: Sequence[Turn]
     keys: list[int]
     standing: dict[str, int]
+
+
+def recalled(draft: Draft, resource_ids: Iterable[str]) -> Deciding:
+    """Bring turns back; where they find no room and the session is automatic, compress before it."""
+    draft.check_direction(InputKind.RECALL)
+    window, log = draft.conversation.window, draft.conversation.log
+    # A compression may take the gist that was named.
+    asked = logged_ids(window, log, resource_ids)
+    edit = recall_edit(window, log, asked)
+    try:
+        return draft.take(ContextInput.recall(edit)) if edit.splices else draft
+    except ContextOverflowError:
+        if not draft.policy.auto or not draft.conversation.takes(InputKind.COMPRESS):
+            raise
+    draft = yield from made_room(draft)
+    return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, log, asked)))
 
 
 def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) -> Edit:

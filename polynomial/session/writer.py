@@ -23,20 +23,21 @@ from attrs import evolve
 from polycontext.linearity import CallerError, InvalidOptionError
 from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread
 from polycontext.polynomial.errors import SessionWriteError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput, Standing
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, InputKind, Standing
 from polycontext.polynomial.journal.conversation import Conversation, replay, replayed
 from polycontext.polynomial.journal.events import CompressEvent, Event, InputEvent, PatchEvent, RewindEvent, goes_behind, input_of
 from polycontext.polynomial.journal.past import Past
 from polycontext.polynomial.machine.step import ContextPolicy, Step
 from polycontext.polynomial.machine.table import run
-from polycontext.polynomial.state import ContextState, InputKind
+from polycontext.polynomial.state import ContextState
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
 from polycontext.pressure.fulfilment import default_summariser
 
 from .commands import Asked, Companion
-from .decide import Decided, Decision, Made, Wanted, decide, go_on, told
+from .decisions import Decided, Decision, decide, go_on, told
+from .drafts import Made, Wanted
 from .options import written
 
 TRIES = 64
@@ -157,7 +158,7 @@ class Writer:
             if lost > 1:
                 yield _pause(lost)
             if asked.key is not None and (yield in_thread(self.has_happened, asked.key)):
-                return self._as_it_is()
+                return ContextOutput(self.conversation.window, self.conversation.state)
             base = self._base(expected_revision)
             decision = yield from self._decided(decide(base, asked, self.policy, unstored=base is not self.stored), base)
             if decision is not None and (yield from self._stored(base, decision, asked.key)):
@@ -250,9 +251,6 @@ class Writer:
         if revision > self.conversation.revision:
             self.caught_up()
         return True
-
-    def _as_it_is(self) -> ContextOutput:
-        return ContextOutput(self.conversation.window, self.conversation.state)
 
     def _changed_companions(self, base: Conversation) -> dict[str, str]:
         if not self.companions:

@@ -29,7 +29,6 @@ from polycontext.polynomial import (
     PolyAgent,
     Projection,
     Right,
-    TableMachine,
     coproduct,
     parallel,
     product,
@@ -331,7 +330,7 @@ def redirected(state: ContextState, kind: InputKind, target: ContextState) -> Ta
     return evolve(table, cells={**table.cells, state: {**table.cells[state], kind: rows}})
 
 
-class Changed(TableMachine):
+class Changed(machines.TableMachine):
     """Run a table in which compressing does not lead to COMPRESSED."""
 
     table = redirected(ContextState.ACCUMULATING, InputKind.COMPRESS, ContextState.ACCUMULATING)
@@ -349,7 +348,7 @@ class Restless(Changed):
     table = redirected(ContextState.COMPRESSED, InputKind.USER_TURN, ContextState.ACCUMULATING)
 
 
-class Dirty(TableMachine):
+class Dirty(machines.TableMachine):
     """Lose the window to an input that is refused."""
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
@@ -375,7 +374,7 @@ breaks(machines.the_state_is_what_the_guards_say, "a machine that compresses in 
 breaks(machines.the_state_is_what_the_guards_say, "a machine that does not cool down", lambda law: law(Restless, EMPTY, POLICY, TALK))
 
 
-class Sinking(TableMachine):
+class Sinking(machines.TableMachine):
     """Lose the first turn to a compression, whatever its class."""
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
@@ -392,7 +391,7 @@ breaks(
 )
 
 
-class Clinging(TableMachine):
+class Clinging(machines.TableMachine):
     """Keep what is bound when what it was made on has changed."""
 
     def advance(self, context_input: ContextInput) -> ContextOutput:

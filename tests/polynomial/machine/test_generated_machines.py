@@ -9,9 +9,8 @@ from statemachine import State
 
 from polycontext.linearity import PolycontextError
 from polycontext.polynomial import ContextInput, ContextMachine, ContextPolicy, ContextSession, ContextState
-from polycontext.polynomial.machine.declaring import OwnStates
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.machine.table import run
+from polycontext.polynomial.machine.table import OwnStates, run
 from polycontext.pressure import FixedThreshold
 from polycontext.window import ContextWindow
 from tests.polynomial.conversations import WORDS, text_of, words

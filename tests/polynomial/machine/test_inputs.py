@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
-from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind, TableMachine
+from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind
 from polycontext.polynomial.inputs import as_tool_call
+from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.polynomial.session.plugins import load_renderer
 from polycontext.pressure import ContextProjector, Edit
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, PluginError, ToolCall, Turn

@@ -15,9 +15,9 @@ from polycontext.polynomial import (
     ContextPolicy,
     ContextState,
     InputKind,
-    TableMachine,
     context_transition,
 )
+from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.polynomial.conversations import WORDS

@@ -20,10 +20,10 @@ from polycontext.polynomial import (
     ContextState,
     IllegalDirectionError,
     InputKind,
-    TableMachine,
 )
 from polycontext.polynomial.journal.events import InputEvent, input_of
 from polycontext.polynomial.journal.log import Log
+from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.polynomial.session.recall import recall_edit
 from polycontext.pressure import ConflictError, FixedThreshold
 from polycontext.window import ContextWindow, OrderError, ToolCall, Turn

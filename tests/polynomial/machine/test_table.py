@@ -12,8 +12,8 @@ from polycontext.polynomial import (
     ContextSession,
     ContextState,
     IllegalDirectionError,
-    TableMachine,
 )
+from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.machine.table import Check
 from polycontext.pressure import CompressionResult, ContextProjector, Edit, FloorError, Fulfilment

@@ -13,7 +13,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextSession, ContextState, Event
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.polynomial.session import background
-from polycontext.polynomial.session.decide import planned
+from polycontext.polynomial.session.compression import planned
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.pressure import ContextProjector, FixedThreshold
 from polycontext.window import Part, ToolCall, Turn

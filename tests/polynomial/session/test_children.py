@@ -13,7 +13,7 @@ from polycontext import ContextOverflowError, ContextSession, ResourceClass
 from polycontext.linearity import InvalidOptionError, UnknownResourceError
 from polycontext.nodes.models.strict import StrictChat
 from polycontext.nodes.testing import FAST
-from polycontext.polynomial.session.looking import HandedBack
+from polycontext.polynomial.session.lookup import HandedBack
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError
 from polycontext.window import OrderError, ToolCall

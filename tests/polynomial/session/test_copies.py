@@ -10,7 +10,6 @@ import pytest
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState, Conversation, Event, replay
-from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.window import ContextWindow
 from tests.polynomial.conversations import WORDS, add_all, text_of, tool_atom, whole, words
@@ -177,8 +176,10 @@ def test_a_conversation_travels(copy: Copy) -> None:
 
 
 def test_what_was_written_for_a_provider_stays_behind() -> None:
-    """A copy writes its messages anew, under a lock of its own."""
+    """A copy writes its messages anew, by a delivery of its own."""
     session = grown()
-    session.messages()
-    assert isinstance(pickled(session)._delivery, Delivery)
-    assert pickled(session)._delivery._written == {}
+    messages = session.messages()
+    again = pickled(session)
+    assert again._delivery is None
+    assert again.messages() == messages
+    assert again._delivery is not session._delivery

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import PolycontextError
 from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.polynomial.session.delivery import deliver
+from polycontext.polynomial.session.delivery import Delivery
 from polycontext.window import ContextWindow, Part, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, Rendered, get_format
@@ -44,7 +44,7 @@ def handed_out(session: ContextSession, provider: Provider) -> Rendered | str:
 def anew(session: ContextSession, provider: Provider) -> Rendered | str:
     """Return what the window's turns look like, written from scratch."""
     try:
-        rendered = deliver(session.window, provider, allow_open=True)
+        rendered = Delivery().deliver(session.window, provider, allow_open=True)
     except PolycontextError as error:
         return str(error)
     written = get_format(provider).render(session.window.all_turns())

@@ -10,7 +10,7 @@ import pytest
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.session.delivery import deliver
+from polycontext.polynomial.session.delivery import Delivery
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextItem, InvalidMessagesError, TokenCounter, ToolCall, Turn
@@ -131,8 +131,8 @@ def test_open_calls_are_handed_out_only_where_asked_for() -> None:
     """A view that ends on open calls is refused unless the caller says that it may."""
     window = add_all(session_of(), [Turn("user", "u"), Turn("assistant", None, tool_calls=(ToolCall("a", "search"),))]).window
     with pytest.raises(InvalidMessagesError, match="calls without results: a"):
-        deliver(window)
-    assert len(deliver(window, allow_open=True).messages) == 2
+        Delivery().deliver(window)
+    assert len(Delivery().deliver(window, allow_open=True).messages) == 2
 
 
 @doors

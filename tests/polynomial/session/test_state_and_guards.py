@@ -11,7 +11,7 @@ from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
 from polycontext.polynomial.journal.events import CompressEvent, Event, ResizeEvent
 from polycontext.polynomial.machine.step import is_over_budget
-from polycontext.polynomial.session.decide import truncating
+from polycontext.polynomial.session.overflow import truncating
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
 from tests.polynomial.conversations import document, session_of, text_of, words
@@ -283,7 +283,7 @@ def test_the_laws_hold_over_random_sessions(chunk: int) -> None:
 BROKEN: dict[str, tuple[str, object]] = {
     "a writer that does not ask the guards again": ("polycontext.polynomial.session.writer.Writer._settle", lambda self, *_: None),
     "a forgotten turn after which no guard is asked": ("polycontext.polynomial.journal.erasing._settled", lambda event, *_: event),
-    "a decision that does not make room in the end": ("polycontext.polynomial.session.decide.is_over_budget", lambda window: False),
+    "a decision that does not make room in the end": ("polycontext.polynomial.session.decisions.is_over_budget", lambda window: False),
     "a live machine that misses patches of the window": (
         "polycontext.polynomial.session.live_machine.LiveMachine.add",
         lambda self, made, state: None,

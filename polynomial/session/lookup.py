@@ -1,20 +1,80 @@
-"""Look at a conversation: who said a line of a gist, and what became of one turn."""
+"""Look things up in a session: which turns say what is asked for (docs/search.md), who said a line of a gist, and what became of one turn."""
 
+import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
+from operator import is_
+from threading import Lock
+from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.linearity import ResourceClass
 from polycontext.linearity.classifying.classifier import default_classifier
 from polycontext.linearity.tag import Tag
 from polycontext.polynomial.journal.conversation import Conversation, standing
 from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
 from polycontext.polynomial.journal.log import Log
+from polycontext.polynomial.stores.asked_words import AskedWords, found_in
+from polycontext.polynomial.stores.session_store import Found, SearchableStore
+from polycontext.polynomial.stores.word_index import WordIndex
 from polycontext.pressure.notes.tracing import traced
 from polycontext.window import Role, Turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
+
+from .options import check_arguments, is_whole, require
+
+MOST_FOUND = 1_000
+"""Turns that one search returns, at most."""
+
+# --- turns that say something ---------------------------------------------------------
+
+
+def check_search(text: object, limit: Any) -> None:
+    """Raise `InvalidOptionError` for what is no text to look for, or no number of turns to return."""
+    require("text", text, isinstance(text, str), "the words to look for")
+    require("limit", limit, is_whole(limit) and 1 <= limit <= MOST_FOUND, f"a whole number of turns, 1..{MOST_FOUND}")
+
+
+def found_in_store(store: SearchableStore, session_id: str, conversation: Conversation, text: str, limit: int) -> tuple[Found, ...]:
+    """Return the best turns of `conversation`: a store may have turns that are not of it, as another writer's newest are."""
+    ask = limit
+    while True:
+        found = store.search(session_id, text, ask)
+        known = tuple(each for each in found if each.resource_id in conversation.window.linearity)
+        if len(known) >= limit or len(found) < ask:
+            return known[:limit]
+        ask *= 2
+
+
+class LogIndex:
+    """Index a log in memory: made when it is first searched, and brought up to date at each further search; safe under threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._index: WordIndex | None = None
+        self._log = Log()
+
+    def search(self, log: Log, text: str, limit: int) -> tuple[Found, ...]:
+        """Return the turns of `log` that say what `text` asks for, best first."""
+        asked = AskedWords.of(text)
+        with self._lock:
+            hits = self._up_to_date(log).find(asked, limit)
+        return tuple(found_in(log[number - 1], asked, score) for number, score in hits)
+
+    def _up_to_date(self, log: Log) -> WordIndex:
+        index, known = self._index, len(self._log)
+        # Going back and forgetting change what was known: every turn is looked at, which is far cheaper than what a search costs.
+        if index is None or known > len(log) or not all(map(is_, self._log, log)):
+            index, known = WordIndex(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False), "words"), 0
+            index.make()
+        self._index = None  # one that stops half-way is not gone on with
+        with index.db:
+            index.db.execute("BEGIN")
+            index.add(enumerate(log[known:], known + 1))
+        self._index, self._log = index, log
+        return index
 
 
 def traced_ids(log: Log, line: str) -> tuple[str, ...]:
@@ -23,10 +83,11 @@ def traced_ids(log: Log, line: str) -> tuple[str, ...]:
     Raises:
         InvalidOptionError: `line` is no text.
     """
-    if not isinstance(line, str):
-        raise InvalidOptionError("line", line, "a line of a gist")
+    check_arguments(line=line)
     return tuple(turn.resource_id for turn in traced(line, log))
 
+
+# --- what became of a turn ------------------------------------------------------------
 
 HANDED_BACK = "handed_back"
 """The metadata key of a turn that is the result of a child."""

@@ -1,0 +1,104 @@
+"""Compression: when a session makes room by itself, how far it compresses, and what is taken of what was written for a plan."""
+
+from attrs import evolve
+
+from polycontext.polynomial import session as subjects
+from polycontext.polynomial.inputs import ContextInput, InputKind
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
+from polycontext.polynomial.state import ContextState
+from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
+from polycontext.window import ContextWindow, Role, Turn
+
+from .commands import Compress
+from .drafts import Deciding, Draft, Wanted
+from .thoughts import is_answering
+
+_NEAR = 8
+"""In how many of the last turns an answer is looked for, as long as which the next one may be."""
+
+BY_HAND = FixedThreshold().low
+"""How much of the free room stays in use where a caller compresses without a target: automatic compression may aim so high that nothing would yield."""
+
+# --- when ---------------------------------------------------------------------------
+
+
+def pays(draft: Draft, turn: Turn) -> bool:
+    """Tell whether room is made before `turn` because carrying what there is has cost as much; where prices are known, and no model is asked just now."""
+    conversation, policy = draft.conversation, draft.policy
+    window = conversation.window
+    if policy.prices is None or window.open_calls or not draft.conversation.takes(InputKind.COMPRESS):
+        return False
+    if turn.role is Role.ASSISTANT and is_answering(conversation):
+        return False
+    from polycontext.pressure.cache import schedule  # noqa: PLC0415 - for those who say what tokens cost
+
+    return schedule.pays(window, policy.threshold.low, policy.prices)
+
+
+def wants_room(conversation: Conversation) -> bool:
+    """Tell whether what came in is to be followed by a compression: over budget, or a model is asked next whose answer binds it, and may not fit."""
+    window = conversation.window
+    if is_over_budget(window):
+        return True
+    answer = max((turn.tokens or 0 for turn in window.turns_from(max(0, len(window) - _NEAR)) if turn.role is Role.ASSISTANT), default=0)
+    may_not_fit = conversation.state is ContextState.PRESSURED or is_over_budget(window.with_room(max(1, window.max_tokens - answer)))
+    return may_not_fit and is_answering(conversation)
+
+
+# --- how far ------------------------------------------------------------------------
+
+
+def plan_of(draft: Draft, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
+    """Plan the view of a draft; see `planned`. Where nothing else makes it fit, what the user said last is truncated, or the task too."""
+    window, policy = draft.conversation.window, draft.policy
+    if is_over_budget(window):
+        policy = subjects.overflow.fitting(window, policy)
+    return planned(window, policy, target, query, low)
+
+
+def planned(window: ContextWindow, policy: ContextPolicy, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
+    """Plan `window` down to `target`; without one, as automatic compression does, to `low` at most. What speaks most of `query` stands whole."""
+    if target is not None:
+        return policy.projector.plan_to(window, target, query)
+    return policy.projector.plan_between(window, min(low, policy.threshold.low), policy.high(window), query)
+
+
+# --- what comes of it ---------------------------------------------------------------
+
+
+def compressed(draft: Draft, command: Compress) -> Deciding:
+    """Compress because a caller says so."""
+    draft.check_direction(InputKind.COMPRESS)
+    fulfilment = yield Wanted(plan_of(draft, command.target, command.query, low=BY_HAND), draft.conversation.reading)
+    return draft.take(ContextInput.compress(fulfilment))
+
+
+def made_room(draft: Draft) -> Deciding:
+    """Compress because a turn needs the room now; where models write in the background, nobody waits for one: what is ready is put in, or an extract."""
+    ready = draft.ready
+    if ready is not None and ready.plan.fits(draft.conversation.window):
+        done = committed(draft, ready)
+        if not done.refused and not is_over_budget(done.conversation.window):
+            return done
+    fulfilment = yield Wanted(plan_of(draft), draft.conversation.reading, draft.policy.background)
+    return draft.take(ContextInput.compress(fulfilment))
+
+
+def committed(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -> Draft:
+    """Take in what was made of a plan, if the conversation only went on since; nothing happens for an empty plan, or where an answer is refused."""
+    plan, window = fulfilment.plan, draft.conversation.window
+    if not plan.fits(window):
+        raise ConflictError("compression plan", plan.window, window)
+    if plan.is_empty:
+        return draft
+    draft.check_direction(InputKind.COMPRESS)
+    done = draft.take(ContextInput.compress(fulfilment))
+    assert done.last is not None
+    step = done.last[1]
+    assert isinstance(step, Step)
+    assert step.compression is not None
+    refused = step.compression.rejections
+    # No extract stands in for what a provider was to write itself.
+    taken = not refused or (fallback and not step.compression.edit.is_empty)
+    return done if taken else evolve(draft, refused=refused)

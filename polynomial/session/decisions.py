@@ -1,0 +1,175 @@
+"""Decide what a command does to a conversation: pure, over the table that is compiled from the machine.
+
+`decide` is a generator: where words are needed it yields what it wants summarised and is sent the fulfilment, so
+that one piece of code serves drivers that wait and drivers that await. Nothing is ever rolled back: a draft that
+did not work out is dropped, and the conversation it began from is still there.
+"""
+
+import logging
+from collections.abc import Generator, Iterator
+from typing import assert_never
+
+from attrs import define
+
+from polycontext.polynomial import session as subjects
+from polycontext.polynomial.errors import ContextOverflowError
+from polycontext.polynomial.inputs import ContextInput, ContextOutput, InputKind
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.events import Event, TurnEvent
+from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
+from polycontext.polynomial.state import ContextState
+from polycontext.pressure import Fulfilment
+from polycontext.pressure.fulfilment import Rejection
+from polycontext.window import Role
+from polycontext.window.opening import is_opening
+
+from .commands import (
+    Add,
+    Asked,
+    Attach,
+    Command,
+    Commit,
+    Compress,
+    Patch,
+    Recall,
+    Rewind,
+    Take,
+    Together,
+)
+from .compression import committed, compressed, made_room, pays, plan_of, wants_room
+from .drafts import Deciding, Draft, Made, Wanted
+from .thoughts import without_foreign_thoughts
+
+_LOG = logging.getLogger("polycontext.session")
+
+
+@define
+class Decision:
+    """Hold what a command comes to: the events to store, what made each, and the conversation afterwards."""
+
+    base: int
+    events: tuple[Event, ...]
+    made: tuple[Made, ...]
+    after: Conversation
+    policy: ContextPolicy
+    refused: tuple[Rejection, ...] = ()
+
+    @property
+    def output(self) -> ContextOutput:
+        """Return what goes out; a command that came to nothing shows the conversation as it is."""
+        made = [step.compression for step in self.made if isinstance(step, Step) and step.compression is not None]
+        # Of several, the one that took something: where bound parts fell alone, nothing was gisted.
+        told = next((each for each in reversed(made) if each.gisted or each.dropped), made[-1] if made else None)
+        return ContextOutput(self.after.window, self.after.state, told, tuple(self._repaired()), self.refused)
+
+    def _repaired(self) -> Iterator[str]:
+        came = (event.turn for event in self.events if isinstance(event, TurnEvent))
+        return (turn.resource_id for turn in came if is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired")))
+
+
+def told(output: ContextOutput) -> ContextOutput:
+    """Return `output`, after a warning where summaries were not taken: what stands instead is an extract."""
+    fell_back = output.compression.rejections if output.compression is not None else ()
+    for refused, instead in ((fell_back, "extracts stand instead"), (output.refused, "nothing was changed")):
+        if refused:
+            _LOG.warning("%d summaries were not taken, %s: %s", len(refused), instead, "; ".join(each.reason for each in refused))
+    return output
+
+
+def go_on(deciding: "Decided", fulfilment: Fulfilment | None = None) -> Wanted | Decision:
+    """Go on with a decision: return what is wanted from a summariser, or what it has come to."""
+    try:
+        return next(deciding) if fulfilment is None else deciding.send(fulfilment)
+    except StopIteration as decided:
+        return decided.value  # type: ignore[no-any-return]  # it has no type
+
+
+Decided = Generator[Wanted, Fulfilment, Decision]
+
+
+def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy, *, unstored: bool = False) -> Decided:
+    """Decide what a command does; yield what is wanted from a summariser, be sent its fulfilment.
+
+    Where its budget or state is `unstored`, a `ResizeEvent` that says so comes first. Where the session is automatic and the view is over
+    its budget in the end, a compression comes last: every commit leaves a view that can be handed out.
+
+    Raises whatever the machine refuses, and then nothing has happened.
+
+    Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
+    """
+    epoch = conversation.window.epoch.number if asked.sent is None else asked.sent
+    begun = Draft(conversation, policy, asked.at, epoch, ready=asked.ready)
+    if unstored:
+        begun = begun.settled()
+    draft = yield from _done(begun, asked.command)
+    stands = draft.conversation
+    if policy.auto and is_over_budget(stands.window) and stands.takes(InputKind.COMPRESS) and not plan_of(draft).is_empty:
+        draft = yield from made_room(draft)
+    # What comes to nothing stores nothing.
+    taken = [] if draft.last is begun.last else draft.taken()
+    events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
+    return Decision(conversation.revision, events, made, draft.conversation if taken else conversation, policy, draft.refused)
+
+
+def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - one case a command
+    match command:
+        case Add():
+            return (
+                yield from _added(
+                    draft,
+                    ContextInput.of_turn(draft.stamped(command.turn), command.resource_class),
+                    truncate=command.oversize == "truncate",
+                )
+            )
+        case Attach():
+            return (yield from _attached(draft, command))
+        case Compress():
+            return (yield from compressed(draft, command))
+        case Take():
+            return draft.taking(command.input)
+        case Commit():
+            return committed(draft, command.fulfilment, fallback=command.fallback)
+        case Recall():
+            return (yield from subjects.recall.recalled(draft, command.resource_ids))
+        case Rewind():
+            return draft.rewound(command.target)
+        case Patch():
+            return draft.patched(command)
+        case Together():
+            for each in command.commands:
+                draft = yield from _done(draft, each)
+            return draft
+        case _:
+            assert_never(command)
+
+
+def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False) -> Deciding:
+    """Take a turn in; where the session is automatic, compress before it while PRESSURED, and behind it if it alone is too much.
+
+    Where a model thinks, room is made before it is asked, not between the question and an answer that is bound to it.
+    """
+    conversation, auto = draft.conversation, draft.policy.auto
+    if auto and (conversation.state is ContextState.PRESSURED or pays(draft, context_input.turn)):
+        # A turn that may not come now is refused before a summariser is asked for anything.
+        conversation.window.check_order(context_input.turn)
+        draft = yield from made_room(draft)
+    try:
+        draft = draft.take(context_input)
+    except ContextOverflowError:
+        asks = context_input.turn.role in (Role.USER, Role.SYSTEM)
+        if asks and not truncate:
+            raise
+        draft = subjects.overflow.let_in(draft, context_input)
+        auto = auto or asks
+    if draft.epoch != draft.conversation.window.epoch.number:
+        draft = without_foreign_thoughts(draft)
+    if auto and wants_room(draft.conversation) and draft.conversation.takes(InputKind.COMPRESS):
+        return (yield from made_room(draft))
+    return draft
+
+
+def _attached(draft: Draft, command: Attach) -> Deciding:
+    given = subjects.attachments.attaching(draft, command)
+    if given is None:
+        return draft
+    return draft.take(given) if given.kind is InputKind.PROMOTE else (yield from _added(draft, given))

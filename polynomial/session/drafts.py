@@ -1,0 +1,120 @@
+"""A draft: a decision in the making. Each step gives another one; one that did not work out is dropped, and nothing has to be rolled back."""
+
+from collections.abc import Generator
+from datetime import datetime
+
+from attrs import define, evolve, frozen
+
+from polycontext.linearity import UNIX_EPOCH
+from polycontext.polynomial.inputs import ContextInput, InputKind, Promotion
+from polycontext.polynomial.journal.conversation import Conversation
+from polycontext.polynomial.journal.events import Event, PatchEvent, RewindEvent, event_of
+from polycontext.polynomial.machine.step import ContextPolicy, Step
+from polycontext.polynomial.machine.table import run
+from polycontext.polynomial.state import ContextState, State
+from polycontext.pressure import Fulfilment, Plan
+from polycontext.pressure.fulfilment import Reading, Rejection
+from polycontext.window import Turn
+
+from .commands import Patch
+from .options import require, written
+
+Made = Step | Conversation
+"""What made an event: a step of the machine, or the conversation that stands again."""
+
+
+@define
+class Draft:
+    """Hold a decision in the making, behind the one it was made from: dropping one costs nothing, however much was decided before.
+
+    `epoch` is the number of the one in which models were last told of the conversation. Never changed, but made at every turn, and a
+    frozen class takes twice as long to make.
+    """
+
+    conversation: Conversation
+    policy: ContextPolicy
+    at: datetime
+    epoch: int
+    before: "Draft | None" = None
+    last: tuple[Event, Made] | None = None
+    refused: tuple[Rejection, ...] = ()
+    ready: Fulfilment | None = None
+
+    def take(self, context_input: ContextInput) -> "Draft":
+        """Return the draft with one more input, taken through the table."""
+        conversation = self.conversation
+        step, state = self._decided(context_input)
+        event = event_of(step, state, self.at)
+        return Draft(conversation.after(event, step.after), self.policy, self.at, self.epoch, self, (event, step), ready=self.ready)
+
+    def taking(self, context_input: ContextInput) -> "Draft":
+        """Return the draft after an input; where a subclass of the machine leads to one of our states, the guards say to which."""
+        promotion = context_input.payload
+        if isinstance(promotion, Promotion) and promotion.at is UNIX_EPOCH:
+            context_input = evolve(context_input, payload=evolve(promotion, at=self.at))
+        draft = self.take(context_input)
+        if isinstance(context_input.kind, InputKind) or not isinstance(draft.conversation.state, ContextState):
+            return draft
+        settled = draft.settled()
+        return draft if settled.conversation.state == draft.conversation.state else settled
+
+    def settled(self) -> "Draft":
+        """Return the draft once the guards were asked again."""
+        return self.take(ContextInput.resize(self.conversation.window.max_tokens))
+
+    def _decided(self, context_input: ContextInput) -> tuple[Step, State]:
+        conversation = self.conversation
+        step = Step(context_input, conversation.window, self.policy, self.at)
+        return step, run(conversation.machine.table, conversation.state, step)
+
+    def rewound(self, target: Conversation) -> "Draft":
+        """Return the draft that has gone back to `target`; it stands there already where nothing has happened since."""
+        conversation = self.conversation
+        if target.revision == conversation.revision:
+            return self
+        step, state = self._decided(ContextInput.rewind(target.window.standing_again(conversation.window), target.state))
+        event, stands = RewindEvent(state, target.revision, self.at), conversation.rewound(target, state, step.after)
+        return Draft(stands, self.policy, self.at, stands.window.epoch.number, self, (event, step))
+
+    def patched(self, command: Patch) -> "Draft":
+        """Return the draft with a document changed; nothing happens where nothing is to be changed."""
+        conversation = self.conversation
+        require("name", command.name, command.name not in conversation.companions, "a name that no other companion has")
+        change = command.change(conversation.documents.get(command.name))
+        if not change:
+            return self
+        event = PatchEvent(conversation.state, command.name, written(change, command.name), self.at)
+        after = conversation.patched(event)
+        return Draft(after, self.policy, self.at, self.epoch, self, (event, after))
+
+    def taken(self) -> list[tuple[Event, Made]]:
+        """Return the events so far and what made them, in their order."""
+        found: list[tuple[Event, Made]] = []
+        draft: Draft | None = self
+        while draft is not None and draft.last is not None:
+            found.append(draft.last)
+            draft = draft.before
+        return found[::-1]
+
+    def check_direction(self, kind: InputKind) -> None:
+        """Refuse what is illegal here before any work is done for it."""
+        self.conversation.machine.table.rows(self.conversation.state, kind)
+
+    def stamped(self, turn: Turn) -> Turn:
+        """Return `turn` with a time of its own or that of the draft, to be counted by the window whatever the caller says."""
+        if turn.timestamp is not UNIX_EPOCH and turn.tokens is None:
+            return turn
+        return turn.stamped(self.at if turn.timestamp is UNIX_EPOCH else turn.timestamp)
+
+
+@frozen
+class Wanted:
+    """Ask for the words of a plan; `reading` is what was read of the conversation so far. Room that is needed `at_once` waits for no model."""
+
+    plan: Plan
+    reading: Reading | None = None
+    at_once: bool = False
+
+
+Deciding = Generator[Wanted, Fulfilment, Draft]
+"""Steps that lead to a draft: where words are needed they yield what they want summarised, and are sent the fulfilment."""

@@ -1,0 +1,36 @@
+"""Overflow: what is truncated in the view where compressing everything that may yield is not enough."""
+
+from attrs import evolve
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial.inputs import ContextInput
+from polycontext.polynomial.machine.step import ContextPolicy, besides_floor
+from polycontext.window import ContextWindow, Role
+
+from .drafts import Draft
+
+
+def truncating(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
+    """Return the policy by which what the user said last may be truncated in the view, and the `task` too."""
+    projector = policy.projector
+    return evolve(policy, projector=evolve(projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task)))
+
+
+def fitting(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
+    """Return the policy by which a window over its budget can fit; what the user said last is truncated before the task is."""
+    for each in (policy, truncating(policy, task=False)):
+        if each.projector.floor(window) + besides_floor(window, each.projector) <= window.max_tokens:
+            return each
+    return truncating(policy)
+
+
+def let_in(draft: Draft, context_input: ContextInput) -> Draft:
+    """Take in a turn that could not fit: it is truncated in the view.
+
+    Only what is pinned and the task keep their class: another turn that is kept whole would be a dead end.
+    """
+    turn, given = context_input.turn, context_input.resource_class
+    is_task = given is None and not draft.conversation.window.has_task
+    if turn.role is not Role.SYSTEM and not (turn.role is Role.USER and (is_task or given is ResourceClass.PRESERVED)):
+        context_input = ContextInput.of_turn(turn, ResourceClass.REQUIRED)
+    return evolve(evolve(draft, policy=truncating(draft.policy)).take(context_input), policy=draft.policy)
