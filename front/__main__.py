@@ -2,7 +2,7 @@
 
 import sys
 
-from polycontext.nodes.commands.app import main
+from polycontext.cli.app import main
 
 if __name__ == "__main__":
     sys.exit(main(program="python -m polycontext"))

@@ -1,9 +1,9 @@
 """What may be done to it? Resource classes, their ledger, and the rules that classify."""
 
-from polycontext.linearity.classifying.classifier import Classifier, default_classifier, is_acknowledgement, is_empty_result
-from polycontext.linearity.classifying.constraints import constraint_sentences, states_constraint
-from polycontext.linearity.classifying.tool_rules import keep_last, never_yield, yield_first
-from polycontext.linearity.errors import (
+from .classifying.classifier import Classifier, default_classifier, is_acknowledgement, is_empty_result
+from .classifying.constraints import constraint_sentences, states_constraint
+from .classifying.tool_rules import keep_last, never_yield, yield_first
+from .errors import (
     CallerError,
     CollaboratorError,
     DemotionError,
@@ -13,9 +13,9 @@ from polycontext.linearity.errors import (
     UnknownNameError,
     UnknownResourceError,
 )
-from polycontext.linearity.ledger import LinearityMap
-from polycontext.linearity.resource_class import LinearityStats, ResourceClass
-from polycontext.linearity.tag import UNIX_EPOCH, Tag
+from .ledger import LinearityMap
+from .resource_class import LinearityStats, ResourceClass
+from .tag import UNIX_EPOCH, Tag
 
 __all__ = [
     "UNIX_EPOCH",

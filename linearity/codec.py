@@ -19,8 +19,8 @@ from cattrs import AttributeValidationNote, ClassValidationError, Converter, Ite
 from cattrs.cols import homogenous_tuple_structure_factory, list_structure_factory, mapping_structure_factory
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from polycontext.linearity.errors import InvalidDataError
-from polycontext.linearity.json_data import INTEGERS, Fault, FrozenDict, check_text, freeze_object, thawed, under
+from .errors import InvalidDataError
+from .json_data import INTEGERS, Fault, FrozenDict, check_text, freeze_object, thawed, under
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]

@@ -10,7 +10,7 @@ Nothing has changed when one of them is raised.
 
 from attrs import define
 
-from polycontext.linearity.resource_class import ResourceClass
+from .resource_class import ResourceClass
 
 
 class PolycontextError(Exception):

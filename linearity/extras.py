@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 from attrs import define
 
-from polycontext.linearity.errors import CallerError
+from .errors import CallerError
 
 
 @define(slots=False, eq=False)

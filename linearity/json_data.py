@@ -15,7 +15,7 @@ from math import isfinite
 from operator import is_
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from polycontext.linearity.errors import InvalidDataError
+from .errors import InvalidDataError
 
 V = TypeVar("V")
 

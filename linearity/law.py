@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from attrs import define, frozen
 
-from polycontext.linearity.errors import PolycontextError
+from .errors import PolycontextError
 
 F = TypeVar("F", bound=Callable[..., None])
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity.column import Column
-from polycontext.linearity.errors import DemotionError, InvalidDataError, InvalidOptionError, UnknownResourceError
-from polycontext.linearity.resource_class import LinearityStats, ResourceClass
-from polycontext.linearity.shared_store import SharedStore
-from polycontext.linearity.tag import UNIX_EPOCH, Tag, check_resource_id
+from .column import Column
+from .errors import DemotionError, InvalidDataError, InvalidOptionError, UnknownResourceError
+from .resource_class import LinearityStats, ResourceClass
+from .shared_store import SharedStore
+from .tag import UNIX_EPOCH, Tag, check_resource_id
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -266,13 +266,13 @@ class _WrittenLedger:
 
 @cache
 def _converter() -> "Converter":
-    from polycontext.linearity.codec import strict_converter  # noqa: PLC0415  not loaded with the room
+    from .codec import strict_converter  # noqa: PLC0415  not loaded with the room
 
     return strict_converter(complete=True)
 
 
 def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
-    from polycontext.linearity.codec import structured  # noqa: PLC0415  not loaded with the room
+    from .codec import structured  # noqa: PLC0415  not loaded with the room
 
     ledger = structured(_converter(), _of_version_1(data), _WrittenLedger)
     items: dict[str, Tag] = {}

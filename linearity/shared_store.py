@@ -13,9 +13,9 @@ from datetime import datetime
 from threading import Lock
 from typing import cast
 
-from polycontext.linearity.column import Column
-from polycontext.linearity.resource_class import ResourceClass
-from polycontext.linearity.tag import Tag
+from .column import Column
+from .resource_class import ResourceClass
+from .tag import Tag
 
 Kind = tuple[ResourceClass, str, str, bool]
 """What a tag says, but when."""

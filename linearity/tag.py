@@ -5,9 +5,9 @@ from typing import Any
 
 from attrs import Attribute, field, frozen
 
-from polycontext.linearity.errors import InvalidDataError
-from polycontext.linearity.json_data import Fault, check_text
-from polycontext.linearity.resource_class import ResourceClass
+from .errors import InvalidDataError
+from .json_data import Fault, check_text
+from .resource_class import ResourceClass
 
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The `when` of a tag that was not told its time: the core reads no clock."""

@@ -9,10 +9,11 @@ from attrs import frozen
 from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.linearity.codec import strict_converter, structured
 from polycontext.linearity.effects import Steps, call, procedure, twin
-from polycontext.nodes.checks import check_said, checked
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.window import ContextItem, ContextManager
 from polycontext.window.items import item_from_dict, item_to_dict, source_of
+
+from .checks import check_said, checked
 
 COMPANION = "context_managers"
 """The name under which a session saves them."""

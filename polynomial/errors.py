@@ -5,8 +5,9 @@ from collections.abc import Collection, Mapping
 from attrs import Factory, define
 
 from polycontext.linearity import CallerError, CollaboratorError, UnknownNameError
-from polycontext.polynomial.inputs import InputKind, Kind
-from polycontext.polynomial.state import ContextState, State
+
+from .inputs import InputKind, Kind
+from .state import ContextState, State
 
 _GUARDED = "; no guard lets it pass"
 _OPENED = "; from_messages and extend take a conversation in that the assistant opens"

@@ -11,11 +11,12 @@ from attrs import field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, ResourceClass
 from polycontext.linearity.json_data import freeze, thawed
-from polycontext.polynomial.state import State
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
 from polycontext.pressure.fulfilment import Rejection
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items.attachment import attachment_of
+
+from .state import State
 
 
 class InputKind(StrEnum):

@@ -3,7 +3,8 @@
 from attrs import define
 
 from polycontext.linearity import CallerError, ResourceClass
-from polycontext.pressure.fidelity import Fidelity
+
+from .fidelity import Fidelity
 
 
 @define(slots=False, eq=False)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure.reach import Kind
 from polycontext.window.yielding import bare, unbound
 
+from .reach import Kind
+
 if TYPE_CHECKING:
-    from polycontext.pressure.plan import Plan
+    from .plan import Plan
 
 ROWS = (
     "preserved",

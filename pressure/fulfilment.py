@@ -13,12 +13,13 @@ from attrs import field, frozen
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.effects import Effect, Steps, in_thread, is_async, together
-from polycontext.pressure.gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
-from polycontext.pressure.plan import GistJob, GistKind, Plan
 from polycontext.window import TokenCounter, Turn, count_turn
 
+from .gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
+from .plan import GistJob, GistKind, Plan
+
 if TYPE_CHECKING:
-    from polycontext.pressure.native import NativeGist
+    from .native import NativeGist
 
 
 @runtime_checkable
@@ -137,7 +138,7 @@ Reading = Callable[[RememberingSummariser, GistJob], Any]
 @cache
 def default_summariser() -> Summariser:
     """Return the extractive summariser: the default, and what a refused summary falls back to."""
-    from polycontext.pressure.notes.summariser import ExtractiveSummariser  # noqa: PLC0415  not loaded with the room
+    from .notes.summariser import ExtractiveSummariser  # noqa: PLC0415  not loaded with the room
 
     return ExtractiveSummariser()
 
@@ -229,8 +230,8 @@ def keeping(plan: Plan, job: GistJob, text: str) -> str:
     """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance, and its quotes checked; see `completed`, `Quotes`."""
     if not isinstance(text, str) or not text.strip():
         return text  # refused when the plan is committed
-    from polycontext.pressure.notes.facts import completed, facts_of  # noqa: PLC0415 - not loaded with the room
-    from polycontext.pressure.quotes import Quotes  # noqa: PLC0415 - as above
+    from .notes.facts import completed, facts_of  # noqa: PLC0415 - not loaded with the room
+    from .quotes import Quotes  # noqa: PLC0415 - as above
 
     counter = plan.window.counter
     facts = facts_of(job.reads, counter)
@@ -333,7 +334,7 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
 def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return what the package itself says for `job`."""
     if job.kind is GistKind.DIGEST:
-        from polycontext.pressure.notes.cutting import cut  # noqa: PLC0415  not loaded with the room
+        from .notes.cutting import cut  # noqa: PLC0415  not loaded with the room
 
         return cut(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
     return default_summariser().summarise(job.reads, max_tokens, counter=counter)

@@ -21,9 +21,10 @@ from operator import neg
 
 from attrs import define, field
 
-from polycontext.pressure.gist import least_summary
-from polycontext.pressure.reach import Columns, Kind, Reach, columns_of
 from polycontext.window import ContextWindow, Turn
+
+from .gist import least_summary
+from .reach import Columns, Kind, Reach, columns_of
 
 SURELY_ASKED = 5
 """How many of the atoms that speak most of a question may take more than their share: an answer stands in few."""
@@ -197,7 +198,7 @@ class _Climb:
 
     def _point(self) -> None:
         """Put superseded results behind pointers."""
-        from polycontext.pressure.supersession import pointer_gain, superseded  # noqa: PLC0415 - for who compresses, not for who loads
+        from .supersession import pointer_gain, superseded  # noqa: PLC0415 - for who compresses, not for who loads
 
         costs = dict[str | None, int]()
         for atom in superseded(self.columns, self.ladder.reach.rules):

@@ -14,16 +14,17 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.fulfilment import Gisted, Reading, Rejection, default_summariser
-from polycontext.pressure.gist import NO_TEXT, all_source_ids, least_summary, summary_text, summary_turn
-from polycontext.pressure.ladder import ladder_of
-from polycontext.pressure.plan import GistJob, GistKind, Plan, plan_at
-from polycontext.pressure.reach import Columns, Kind, Reach
-from polycontext.pressure.view import Edit
 from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
 from polycontext.window.part import Part, PartKind
 from polycontext.window.tokens.counting import count_part
+
+from .fidelity import Fidelity
+from .fulfilment import Gisted, Reading, Rejection, default_summariser
+from .gist import NO_TEXT, all_source_ids, least_summary, summary_text, summary_turn
+from .ladder import ladder_of
+from .plan import GistJob, GistKind, Plan, plan_at
+from .reach import Columns, Kind, Reach
+from .view import Edit
 
 TAIL_SHARE = 0.5
 """How much of the room beside what may not yield goes to the turns that are kept; the gist has the rest."""

@@ -10,18 +10,19 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import LinearityMap
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.pressure.fidelity import Fidelity
-from polycontext.pressure.gist import all_source_ids, is_summary, pointer_turn
-from polycontext.pressure.ladder import Ladder, Rung, ladder_of
-from polycontext.pressure.reach import Columns, Reach
-from polycontext.pressure.view import View
 from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
 from polycontext.window.opening import Introduced
 from polycontext.window.yielding import unbound
 
+from .fidelity import Fidelity
+from .gist import all_source_ids, is_summary, pointer_turn
+from .ladder import Ladder, Rung, ladder_of
+from .reach import Columns, Reach
+from .view import View
+
 if TYPE_CHECKING:
-    from polycontext.pressure.explained import Explanation
-    from polycontext.pressure.notes.facts import Fact
+    from .explained import Explanation
+    from .notes.facts import Fact
 
 _SUMMARY = Turn(Role.USER, "")
 """What a summary is to its neighbours, before it is written."""
@@ -147,14 +148,14 @@ class Plan:
 
     def explain(self) -> "Explanation":
         """Return what each token that is promised is spent on, row by row; printed, it is a table."""
-        from polycontext.pressure.explained import explain  # noqa: PLC0415 - for those who ask
+        from .explained import explain  # noqa: PLC0415 - for those who ask
 
         return explain(self)  # pyright: ignore[reportArgumentType] - it sees this module twice
 
     @property
     def facts(self) -> "tuple[Fact, ...]":
         """Return what its gists must not lose: demands, ids in use, what comes next, each with the turn that said it; O(what yields)."""
-        from polycontext.pressure.notes.facts import facts_of_plan  # noqa: PLC0415 - for those who ask
+        from .notes.facts import facts_of_plan  # noqa: PLC0415 - for those who ask
 
         return facts_of_plan(self)  # pyright: ignore[reportArgumentType] - it sees this module twice
 

@@ -14,8 +14,10 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.effects import Effect, Steps, call, in_thread, procedure, twin
-from polycontext.pressure.errors import ConflictError
-from polycontext.pressure.fulfilment import (
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
+
+from .errors import ConflictError
+from .fulfilment import (
     LEAST_ASKED,
     AsyncPlanSummariser,
     AsyncSummariser,
@@ -34,13 +36,12 @@ from polycontext.pressure.fulfilment import (
     make_gist,
     offers,
 )
-from polycontext.pressure.gist import is_summary
-from polycontext.pressure.ladder import Ladder, ladder_of
-from polycontext.pressure.plan import GistJob, Plan, plan_at
-from polycontext.pressure.reach import Kind, Reach
-from polycontext.pressure.threshold import marked, pressure_of, tokens_at
-from polycontext.pressure.view import Edit, View, apply_edit, expand_view, first_changed
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
+from .gist import is_summary
+from .ladder import Ladder, ladder_of
+from .plan import GistJob, Plan, plan_at
+from .reach import Kind, Reach
+from .threshold import marked, pressure_of, tokens_at
+from .view import Edit, View, apply_edit, expand_view, first_changed
 
 
 @frozen(repr=False)
@@ -196,7 +197,7 @@ class ContextProjector:
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
         if tokens < ladder.tokens[0] and (query := query or _asked_by(ladder.window)):
-            from polycontext.pressure.notes.terms import by_relevance  # noqa: PLC0415 - for those who ask
+            from .notes.terms import by_relevance  # noqa: PLC0415 - for those who ask
 
             ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: by_relevance(texts, query)))
         return plan_at(ladder, ladder.roomiest(tokens), tokens, query)
@@ -267,7 +268,7 @@ def _focused(turns: Sequence[Turn], query: str | None) -> Sequence[Turn]:
     """Return `turns` with what speaks of `query` in the texts that are too long to be read in detail."""
     if query is None:
         return turns
-    from polycontext.pressure.notes.excerpt import excerpt  # noqa: PLC0415 - for those who ask
+    from .notes.excerpt import excerpt  # noqa: PLC0415 - for those who ask
 
     return [turn if (text := excerpt(turn.text, query)) == turn.text else evolve(turn, content=text) for turn in turns]
 
@@ -283,7 +284,7 @@ def _asked_by(window: ContextWindow) -> str | None:
     last = window.peek(window.last)
     if last is None or last.role is not Role.USER:
         return None
-    from polycontext.pressure.notes.cues import asks_about_the_past  # noqa: PLC0415 - not loaded with the room
+    from .notes.cues import asks_about_the_past  # noqa: PLC0415 - not loaded with the room
 
     return last.text if asks_about_the_past(last.text) else None
 
@@ -292,7 +293,7 @@ def _gist_maker(plan: Plan) -> Callable[..., Gisted]:
     """Return who makes the gists of `plan`: what a provider writes is checked otherwise."""
     if not plan.is_native:
         return make_gist
-    from polycontext.pressure.native import native_gist  # noqa: PLC0415 - for those who let a provider write
+    from .native import native_gist  # noqa: PLC0415 - for those who let a provider write
 
     return native_gist
 
@@ -305,7 +306,7 @@ def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:
 
 def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted]) -> CompressionResult:
     if plan.is_native:
-        from polycontext.pressure.native import prefix_edit  # noqa: PLC0415 - for those who let a provider write
+        from .native import prefix_edit  # noqa: PLC0415 - for those who let a provider write
 
         edit = prefix_edit(window, plan, made[0])
         yielded = plan.jobs[0].reads if edit.splices else ()

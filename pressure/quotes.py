@@ -7,10 +7,11 @@ from typing import Self
 from attrs import frozen
 
 from polycontext.linearity.classifying.prose import sentences, unquoted
-from polycontext.pressure.gist import attachment_in
-from polycontext.pressure.notes.facts import Fact
-from polycontext.pressure.notes.units import TITLES, Head
 from polycontext.window import Role, Turn
+
+from .gist import attachment_in
+from .notes.facts import Fact
+from .notes.units import TITLES, Head
 
 LEAST, LONGEST, MOST = 4, 400, 100
 """How many characters a quote has at least and at most, and how many quotes of a summary are looked for."""

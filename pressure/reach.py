@@ -9,10 +9,11 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.linearity.classifying.tool_rules import ToolRule
-from polycontext.pressure.gist import attachment_in, is_summary, least_digest
-from polycontext.pressure.view import may_be_truncated
 from polycontext.window import REQUEST_OVERHEAD, AtomColumns, ContextWindow, Role, TokenCounter, Turn
 from polycontext.window.yielding import bare, unbound
+
+from .gist import attachment_in, is_summary, least_digest
+from .view import may_be_truncated
 
 if TYPE_CHECKING:
     from polycontext.window.items import Attachment

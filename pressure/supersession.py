@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from polycontext.linearity.classifying.tool_rules import ToolRule, Yielding
-from polycontext.pressure.gist import pointer_turn
-from polycontext.pressure.reach import Columns, Kind
 from polycontext.window import Role, TokenCounter, ToolCall, Turn, count_turn
+
+from .gist import pointer_turn
+from .reach import Columns, Kind
 
 
 def superseded(columns: Columns, rules: Sequence[ToolRule] = ()) -> list[int]:

@@ -14,13 +14,14 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError, LinearityMap, ResourceClass
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.pressure.errors import FloorError
-from polycontext.pressure.fidelity import Fidelity, floor_of
-from polycontext.pressure.gist import is_summary
 from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Turn
 from polycontext.window.part import bound_providers
 from polycontext.window.sources import Traces
 from polycontext.window.yielding import bare, fell, unbound
+
+from .errors import FloorError
+from .fidelity import Fidelity, floor_of
+from .gist import is_summary
 
 _SHOWN = 9
 """How many ids an error lists."""

@@ -64,7 +64,7 @@ def modules() -> Iterator[ModuleType]:
         try:
             yield import_module(name)
         except MissingExtraError:
-            if not name.startswith("polycontext.nodes.adapters."):
+            if not name.startswith("polycontext.adapters."):
                 raise
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import define, field
 
-from polycontext.nodes.models.strict import StrictAnthropic, StrictChat, StrictServer
+from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
 from tests.house import ROOT
 
 PAGE = ROOT / "docs" / "quickstart.md"

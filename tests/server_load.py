@@ -21,11 +21,11 @@ from typing import Any
 import orjson
 from attrs import define, field
 
-from polycontext.nodes.server.access import Access
-from polycontext.nodes.server.app import create_app
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.places import store_at
+from polycontext.server.access import Access
+from polycontext.server.app import create_app
 
 TURNS = {"memory": 5.0, "sqlite": 1.0}
 """Of each chat in a second: what a user says, with its answer."""

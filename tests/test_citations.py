@@ -12,10 +12,10 @@ import typer.main
 from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
+from polycontext.cli.app import app
 from polycontext.linearity import laws as of_linearity
 from polycontext.linearity.law import laws_of
 from polycontext.nodes import laws as of_nodes
-from polycontext.nodes.commands.app import app
 from polycontext.polynomial import laws as of_polynomial
 from polycontext.pressure import laws as of_pressure
 from polycontext.window import laws as of_window

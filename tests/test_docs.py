@@ -14,13 +14,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from polycontext import ContextSession, project
-from polycontext.nodes.commands.app import main
-from polycontext.nodes.testing import STORE_CHECKS
+from polycontext.cli.app import main
 from polycontext.polynomial.session.background import Background
 from polycontext.polynomial.session.documents import Documents
 from polycontext.polynomial.session.exchange import Archive
 from polycontext.polynomial.session.history import History
 from polycontext.polynomial.session.usage import Usage
+from polycontext.testing import STORE_CHECKS
 from polycontext.window.providers import get_format
 from tests import house, quickstart
 from tests.house import ROOT, examples, module_names, modules
@@ -57,7 +57,7 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
     Of the contract of a store a page runs what is plainest; `test_the_store_of_the_docs` runs all of it.
     """
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("polycontext.nodes.testing.STORE_CHECKS", STORE_CHECKS[:2])
+    monkeypatch.setattr("polycontext.testing.STORE_CHECKS", STORE_CHECKS[:2])
     namespace: dict[str, Any] = {"__name__": page_name(page)}
     blocks = examples(page.read_text(encoding="utf-8"), "python")
     with ExitStack() as stack:

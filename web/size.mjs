@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const MOST = 250_000;
-const folder = process.argv[2] ? pathToFileURL(`${process.argv[2]}/`) : new URL("../nodes/server/page/", import.meta.url);
+const folder = process.argv[2] ? pathToFileURL(`${process.argv[2]}/`) : new URL("../apps/server/page/", import.meta.url);
 let all = 0;
 for (const name of readdirSync(folder).sort()) {
   const bytes = gzipSync(readFileSync(new URL(name, folder)), { level: 9 }).length;

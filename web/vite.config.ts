@@ -6,7 +6,7 @@ export default defineConfig({
   base: "./",
   plugins: [react()],
   build: {
-    outDir: "../nodes/server/page",
+    outDir: "../apps/server/page",
     emptyOutDir: true,
     // All that a page needs comes from its own server, and its policy allows no script in the page itself.
     modulePreload: { polyfill: false },

@@ -12,8 +12,9 @@ from operator import attrgetter
 from attrs import frozen
 
 from polycontext.linearity import InvalidOptionError, LinearityMap
-from polycontext.window.errors import OrderError
-from polycontext.window.turn import Role, Turn
+
+from .errors import OrderError
+from .turn import Role, Turn
 
 
 @frozen

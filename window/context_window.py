@@ -24,16 +24,17 @@ from polycontext.linearity import (
 )
 from polycontext.linearity.column import Column
 from polycontext.linearity.shared_store import number_of
-from polycontext.window.atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, open_calls, spliced
-from polycontext.window.epoch import FIRST_EPOCH, Epoch
-from polycontext.window.errors import InvalidTurnError
-from polycontext.window.items.attachment import attachment_of
-from polycontext.window.opening import Introduced, is_opening
-from polycontext.window.part import PartKind, bound_providers
-from polycontext.window.sources import Sources
-from polycontext.window.store import StoreComonad
-from polycontext.window.tokens.counting import TokenCounter, count_turn, counted_parts
-from polycontext.window.turn import Role, Turn
+
+from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, open_calls, spliced
+from .epoch import FIRST_EPOCH, Epoch
+from .errors import InvalidTurnError
+from .items.attachment import attachment_of
+from .opening import Introduced, is_opening
+from .part import PartKind, bound_providers
+from .sources import Sources
+from .store import StoreComonad
+from .tokens.counting import TokenCounter, count_turn, counted_parts
+from .turn import Role, Turn
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")
 _END = 200
@@ -113,7 +114,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         if not 0.0 <= preserved_share <= 1.0:
             raise InvalidOptionError("preserved_share", preserved_share, "0.0 to 1.0")
         if counter is None:
-            from polycontext.window.tokens.tiktoken_counter import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
+            from .tokens.tiktoken_counter import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
 
             counter = default_counter()
         self._rules = _Rules(max_tokens, counter, classifier, preserved_share)

@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 import orjson
 from attrs import evolve, frozen
 
-from polycontext.window.part import Part
+from .part import Part
 
 HEADS = (4_096, 131_072, 2_097_152)
 """Characters of base64 that are decoded to find a picture's size: more only where less did not do."""
@@ -209,7 +209,7 @@ def _shown(text: object) -> str:
 
 
 def _image(medium: Medium, payload: str) -> Medium:
-    from polycontext.window.image_size import image_size  # noqa: PLC0415 - here and below: for those who have media
+    from .image_size import image_size  # noqa: PLC0415 - here and below: for those who have media
 
     for length in HEADS:
         found = image_size(head(payload, length))
@@ -229,8 +229,8 @@ def _seconds(opening: bytes, size: int) -> float | None:
 
 
 def _document(medium: Medium, payload: str) -> Medium:
-    from polycontext.window.image_size import image_size  # noqa: PLC0415
-    from polycontext.window.pdf_pages import PDF_LIMIT, count_pages  # noqa: PLC0415
+    from .image_size import image_size  # noqa: PLC0415
+    from .pdf_pages import PDF_LIMIT, count_pages  # noqa: PLC0415
 
     opening = head(payload, HEADS[0])
     if b"%PDF-" in opening:

@@ -13,12 +13,13 @@ from functools import cache, cached_property
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
-from polycontext.window.model_table import Listed, find_listed, listed_models
-from polycontext.window.providers.wire import Provider, as_provider
-from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
-from polycontext.window.tokens.counting import TokenCounter, is_exact
-from polycontext.window.tokens.media_rules import ImageRule, Patches, Tiles
-from polycontext.window.tokens.vocabulary import SHA256, Vocabulary
+
+from .model_table import Listed, find_listed, listed_models
+from .providers.wire import Provider, as_provider
+from .tokens.calibration import CalibratedCounter, calibrate
+from .tokens.counting import TokenCounter, is_exact
+from .tokens.media_rules import ImageRule, Patches, Tiles
+from .tokens.vocabulary import SHA256, Vocabulary
 
 _ROUTE = re.compile(r"^(?:.*[/:])?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
 """What stands before a model's name where another service passes requests on: `anthropic/`, `anthropic:`, `us.anthropic.`."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import NamedTuple, Self
 
-from polycontext.window.part import native_providers
-from polycontext.window.tokens.counting import TokenCounter, count_introduced
-from polycontext.window.turn import Role, Turn
+from .part import native_providers
+from .tokens.counting import TokenCounter, count_introduced
+from .turn import Role, Turn
 
 OPENING = "[The assistant speaks first]"
 """What stands for the user who has not said anything yet; it is no task, and no constraint."""

@@ -13,7 +13,8 @@ import orjson
 from attrs import field, frozen
 
 from polycontext.linearity.json_data import check_text
-from polycontext.window.errors import InvalidTurnError
+
+from .errors import InvalidTurnError
 
 
 class PartKind(StrEnum):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Generic, Self, TypeVar, overload
 
-from polycontext.window.errors import PositionError
+from .errors import PositionError
 
 A_co = TypeVar("A_co", covariant=True)
 A = TypeVar("A")

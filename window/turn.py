@@ -16,9 +16,10 @@ from attrs import field, fields, frozen
 
 from polycontext.linearity.json_data import EMPTY, check_text, freeze_object
 from polycontext.linearity.tag import UNIX_EPOCH, in_utc
-from polycontext.window.errors import InvalidTurnError
-from polycontext.window.part import Part, PartKind
-from polycontext.window.sources import Sources
+
+from .errors import InvalidTurnError
+from .part import Part, PartKind
+from .sources import Sources
 
 _ID = re.compile(r"[^\s\[\]<>\"'&\x00-\x20\x7f-\x9f\u2028-\u202e]{1,200}")
 

@@ -9,9 +9,9 @@ from operator import attrgetter
 import orjson
 from attrs import evolve, fields
 
-from polycontext.window.part import Part, PartKind
-from polycontext.window.tokens.counting import TokenCounter, count_part, count_turn
-from polycontext.window.turn import Turn
+from .part import Part, PartKind
+from .tokens.counting import TokenCounter, count_part, count_turn
+from .turn import Turn
 
 THOUGHT = "[thinking, left out]"
 """What stands for a turn that was nothing but thinking."""
@@ -80,7 +80,7 @@ def _tokens(turn: Turn) -> int:
 
 def _lines(turn: Turn, blocks: Sequence[Part]) -> Iterable[str]:
     """Return one line for each kind of block that falls; equal ones share it."""
-    from polycontext.window.media import describe_medium  # noqa: PLC0415 - for those who send media
+    from .media import describe_medium  # noqa: PLC0415 - for those who send media
 
     seen: dict[str, int] = {}
     for part in blocks:

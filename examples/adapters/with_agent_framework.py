@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_framework import Agent, AgentSession, BaseChatClient, ChatMiddlewareLayer, ChatResponse, FunctionInvocationLayer, Message
 
-from polycontext.nodes.adapters.agent_framework import ContextMiddleware
+from polycontext.adapters.agent_framework import ContextMiddleware
 
 requests: list[Sequence[Message]] = []
 

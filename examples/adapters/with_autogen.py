@@ -14,7 +14,7 @@ from typing import Any
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core.models import ChatCompletionClient, CreateResult, ModelInfo, RequestUsage
 
-from polycontext.nodes.adapters.autogen import ContextChatCompletionContext
+from polycontext.adapters.autogen import ContextChatCompletionContext
 
 
 class Parrot(ChatCompletionClient):

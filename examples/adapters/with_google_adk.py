@@ -15,7 +15,7 @@ from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from polycontext.nodes.adapters.google_adk import ContextPlugin
+from polycontext.adapters.google_adk import ContextPlugin
 
 requests: list[list[types.Content]] = []
 

@@ -16,7 +16,7 @@ from haystack.components.agents import Agent
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage
 
-from polycontext.nodes.adapters.haystack import ContextHook
+from polycontext.adapters.haystack import ContextHook
 
 EXCHANGES = 60
 DEMAND = "Never open a jar."

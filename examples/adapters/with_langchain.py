@@ -14,7 +14,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from polycontext.nodes.adapters.langchain import ContextMiddleware
+from polycontext.adapters.langchain import ContextMiddleware
 
 ASKED: list[list[Any]] = []
 

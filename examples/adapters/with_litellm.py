@@ -17,7 +17,7 @@ warnings.filterwarnings("ignore", "Item '.*' on TypedDict class")  # LiteLLM's t
 
 import litellm  # noqa: E402 - reads the environment
 
-from polycontext.nodes.adapters.litellm import ContextCallback  # noqa: E402 - as above
+from polycontext.adapters.litellm import ContextCallback  # noqa: E402 - as above
 
 ASKED: list[Any] = []
 

@@ -15,7 +15,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 
-from polycontext.nodes.adapters.llama_index import ContextMemory, wrap
+from polycontext.adapters.llama_index import ContextMemory, wrap
 
 EXCHANGES = 60
 DEMAND = "Never open a jar."

@@ -12,7 +12,7 @@ import asyncio
 from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool, set_tracing_disabled
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 
-from polycontext.nodes.adapters.openai_agents import ContextFilter
+from polycontext.adapters.openai_agents import ContextFilter
 
 DEMAND = "Never open a jar."
 

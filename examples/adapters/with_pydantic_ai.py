@@ -12,7 +12,7 @@ import asyncio
 from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from polycontext.nodes.adapters.pydantic_ai import ContextCapability
+from polycontext.adapters.pydantic_ai import ContextCapability
 
 DEMAND = "Never open a jar."
 requests: list[list[ModelMessage]] = []

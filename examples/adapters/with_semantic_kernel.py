@@ -15,7 +15,7 @@ from semantic_kernel.agents import ChatCompletionAgent, ChatHistoryAgentThread
 from semantic_kernel.connectors.ai.chat_completion_client_base import ChatCompletionClientBase
 from semantic_kernel.contents import AuthorRole, ChatHistory, ChatMessageContent
 
-from polycontext.nodes.adapters.semantic_kernel import wrap
+from polycontext.adapters.semantic_kernel import wrap
 
 
 class Parrot(ChatCompletionClientBase):

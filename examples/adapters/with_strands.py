@@ -12,7 +12,7 @@ from typing import Any
 from strands import Agent
 from strands.models import Model
 
-from polycontext.nodes.adapters.strands import ContextConversationManager
+from polycontext.adapters.strands import ContextConversationManager
 
 requests: list[Any] = []
 

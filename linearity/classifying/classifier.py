@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from polycontext.linearity.classifying.constraints import ConstraintRule, default_rule
-from polycontext.linearity.resource_class import ResourceClass
+from ..resource_class import ResourceClass
+from .constraints import ConstraintRule, default_rule
 
 
 class Classifier(Protocol):

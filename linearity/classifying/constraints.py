@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from polycontext.linearity.classifying.prose import is_bullet, sentences, unbulleted, unquoted
+from .prose import is_bullet, sentences, unbulleted, unquoted
 
 if TYPE_CHECKING:
-    from polycontext.linearity.classifying.phrase_table import Table
+    from .phrase_table import Table
 
 LONGEST = 400
 """How many characters a sentence may have: nobody states a rule in more."""
@@ -62,7 +62,7 @@ class ConstraintRule:
         >>> rule.states("Vanaf nu alles in het Nederlands.")
         True
         """
-        from polycontext.linearity.classifying.phrase_table import read_table  # noqa: PLC0415 - for those who bring tables
+        from .phrase_table import read_table  # noqa: PLC0415 - for those who bring tables
 
         return ConstraintRule((*self.tables, *map(read_table, texts)))
 
@@ -71,7 +71,7 @@ class ConstraintRule:
 
 
 def _stated(tables: "tuple[Table, ...]", content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    from polycontext.linearity.classifying.phrase_table import words_of  # noqa: PLC0415 - it is there, as its tables are
+    from .phrase_table import words_of  # noqa: PLC0415 - it is there, as its tables are
 
     words = set(words_of(content))
     may_state = [table for table in tables if table.may_state(content, words)]
@@ -117,7 +117,7 @@ def _kind(tables: "list[Table]", sentence: str, *, weighs: bool) -> str:
 @cache
 def default_rule() -> ConstraintRule:
     """Return the rule for English, German, French, Spanish, Chinese and Japanese; its tables are read when it is first asked for."""
-    from polycontext.linearity.classifying.phrase_table import own_tables  # noqa: PLC0415 - the first user turn states the task: no rule is asked
+    from .phrase_table import own_tables  # noqa: PLC0415 - the first user turn states the task: no rule is asked
 
     return ConstraintRule(tuple(own_tables()))
 

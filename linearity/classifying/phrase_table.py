@@ -22,7 +22,7 @@ from importlib.resources import files
 
 from attrs import frozen
 
-from polycontext.linearity.errors import InvalidOptionError
+from ..errors import InvalidOptionError
 
 OWN = ("en", "de", "fr", "es", "zh", "ja")
 """The languages of which this library brings a table."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity.classifying.classifier import Classifier, default_classifier
-from polycontext.linearity.errors import InvalidOptionError
-from polycontext.linearity.resource_class import ResourceClass
+from ..errors import InvalidOptionError
+from ..resource_class import ResourceClass
+from .classifier import Classifier, default_classifier
 
 
 class Yielding(Enum):

@@ -14,12 +14,12 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.linearity.classifying.classifier import Classifier
-from polycontext.linearity.classifying.constraints import constraint_sentences, states_constraint
-from polycontext.linearity.errors import DemotionError, InvalidOptionError, UnknownResourceError
-from polycontext.linearity.law import agree, holds, law, outcome
-from polycontext.linearity.ledger import LinearityMap
-from polycontext.linearity.resource_class import ResourceClass
+from ..classifying.classifier import Classifier
+from ..classifying.constraints import constraint_sentences, states_constraint
+from ..errors import DemotionError, InvalidOptionError, UnknownResourceError
+from ..law import agree, holds, law, outcome
+from ..ledger import LinearityMap
+from ..resource_class import ResourceClass
 
 _LEDGER = 'docs/linearity.md, "The ledger"'
 _JOIN = "Davey and Priestley, Introduction to Lattices and Order, on semilattices"

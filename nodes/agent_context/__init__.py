@@ -5,11 +5,11 @@ a place for artifacts of one's own is written with in `artifacts`, what looks fo
 model calls in `metering`, the migrations of this package in `migrations`.
 """
 
-from polycontext.nodes.agent_context.artifacts import ArtifactExternalizer, collect_garbage, externalize_artifacts, retrieve_artifact
-from polycontext.nodes.agent_context.codec import deserialize, json_schema, serialize
-from polycontext.nodes.agent_context.context import SCHEMA_VERSION, AgentContext
-from polycontext.nodes.agent_context.context_patch import ContextPatch, DiffTracker, diff
-from polycontext.nodes.agent_context.errors import (
+from .artifacts import ArtifactExternalizer, collect_garbage, externalize_artifacts, retrieve_artifact
+from .codec import deserialize, json_schema, serialize
+from .context import SCHEMA_VERSION, AgentContext
+from .context_patch import ContextPatch, DiffTracker, diff
+from .errors import (
     ArtifactError,
     ArtifactFault,
     ContextSizeError,
@@ -20,15 +20,15 @@ from polycontext.nodes.agent_context.errors import (
     TrailError,
     UnknownVersionError,
 )
-from polycontext.nodes.agent_context.limits import ContextLimits, ContextSizeChecker
-from polycontext.nodes.agent_context.merging import merge
-from polycontext.nodes.agent_context.migrations import MigrationRegistry
-from polycontext.nodes.agent_context.object_store import ObjectStoreExternalizer
-from polycontext.nodes.agent_context.records import Artifact, Conclusion, Fact, Hypothesis, Intent
-from polycontext.nodes.agent_context.sizes import get_stats
-from polycontext.nodes.agent_context.store import AgentContextStore
-from polycontext.nodes.agent_context.trail import AuditPolicy, origin, replay
-from polycontext.nodes.agent_context.validator import DEFAULT_RIGHTS, ContextValidator
+from .limits import ContextLimits, ContextSizeChecker
+from .merging import merge
+from .migrations import MigrationRegistry
+from .object_store import ObjectStoreExternalizer
+from .records import Artifact, Conclusion, Fact, Hypothesis, Intent
+from .sizes import get_stats
+from .store import AgentContextStore
+from .trail import AuditPolicy, origin, replay
+from .validator import DEFAULT_RIGHTS, ContextValidator
 
 __all__ = [
     "DEFAULT_RIGHTS",

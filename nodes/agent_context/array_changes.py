@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from polycontext.nodes.agent_context.errors import not_the_origin
-from polycontext.nodes.agent_context.json_text import canonical, same
+from .errors import not_the_origin
+from .json_text import canonical, same
 
 Array: TypeAlias = tuple[Any, ...]
 

@@ -19,16 +19,17 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, freeze
-from polycontext.nodes.agent_context.codec import serialize
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault, located
-from polycontext.nodes.agent_context.folder import check_size
-from polycontext.nodes.agent_context.json_text import canonical, dumps, loads, plain
-from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
-from polycontext.nodes.agent_context.limits import DEFAULT_LIMITS, ContextLimits, is_oversized
-from polycontext.nodes.agent_context.record_base import Record, changed, layout
-from polycontext.nodes.agent_context.records import Artifact, AuditContext, ExternalContent
-from polycontext.nodes.agent_context.sizes import measure
+
+from .codec import serialize
+from .context import AgentContext
+from .errors import ArtifactError, ArtifactFault, located
+from .folder import check_size
+from .json_text import canonical, dumps, loads, plain
+from .kinds import Kind, Shape, kind_of
+from .limits import DEFAULT_LIMITS, ContextLimits, is_oversized
+from .record_base import Record, changed, layout
+from .records import Artifact, AuditContext, ExternalContent
+from .sizes import measure
 
 is_sha256 = pattern(r"[0-9a-f]{64}").fullmatch
 """Find out whether text is a SHA-256 in hex."""

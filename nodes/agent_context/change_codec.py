@@ -10,15 +10,16 @@ from typing import Any, TypeAlias, assert_never
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
-from polycontext.nodes.agent_context.array_changes import Items, Run
-from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from polycontext.nodes.agent_context.codec import inside
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import located, step_of
-from polycontext.nodes.agent_context.json_text import ABSENT, plain
-from polycontext.nodes.agent_context.kinds import Kind, Shape
-from polycontext.nodes.agent_context.record_base import layout
-from polycontext.nodes.agent_context.schema import SCHEMA
+
+from .array_changes import Items, Run
+from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
+from .codec import inside
+from .context import AgentContext
+from .errors import located, step_of
+from .json_text import ABSENT, plain
+from .kinds import Kind, Shape
+from .record_base import layout
+from .schema import SCHEMA
 
 ValueReader: TypeAlias = Callable[[Kind, Any], Any]
 

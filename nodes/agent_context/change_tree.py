@@ -10,11 +10,12 @@ from typing import Any, TypeAlias, assert_never
 from attrs import evolve, frozen
 
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.nodes.agent_context.array_changes import Items, inverted_items, items_between, joined_items, spliced
-from polycontext.nodes.agent_context.errors import located, not_the_origin, step_of
-from polycontext.nodes.agent_context.json_text import ABSENT, present, same
-from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
-from polycontext.nodes.agent_context.record_base import Record, changed, layout
+
+from .array_changes import Items, inverted_items, items_between, joined_items, spliced
+from .errors import located, not_the_origin, step_of
+from .json_text import ABSENT, present, same
+from .kinds import Kind, Shape, kind_of
+from .record_base import Record, changed, layout
 
 JSON_DATA = kind_of(Any)
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import freeze_object
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import located
-from polycontext.nodes.agent_context.json_text import dumps, loads
-from polycontext.nodes.agent_context.kinds import Kind, Shape
-from polycontext.nodes.agent_context.migrations import MIGRATIONS, MigrationRegistry
-from polycontext.nodes.agent_context.record_base import EXTRAS, layout
+
+from .context import AgentContext
+from .errors import located
+from .json_text import dumps, loads
+from .kinds import Kind, Shape
+from .migrations import MIGRATIONS, MigrationRegistry
+from .record_base import EXTRAS, layout
 
 SCHEMA_FILE = "agent_context.schema.json"
 

@@ -7,8 +7,9 @@ from typing import Self
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError
-from polycontext.nodes.agent_context.record_base import Record, checked
-from polycontext.nodes.agent_context.records import (
+
+from .record_base import Record, checked
+from .records import (
     AuditContext,
     DiagnosticsContext,
     EnrichmentContext,

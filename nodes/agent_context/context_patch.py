@@ -8,9 +8,10 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.linearity.json_data import EMPTY, FrozenDict
-from polycontext.nodes.agent_context.array_changes import Items
-from polycontext.nodes.agent_context.change_codec import changes_from_json, changes_to_json, lenient_value, strict_value
-from polycontext.nodes.agent_context.change_tree import (
+
+from .array_changes import Items
+from .change_codec import changes_from_json, changes_to_json, lenient_value, strict_value
+from .change_tree import (
     Entries,
     Fields,
     Patch,
@@ -20,13 +21,13 @@ from polycontext.nodes.agent_context.change_tree import (
     joined_fields,
     with_fields,
 )
-from polycontext.nodes.agent_context.context import AgentContext, utc_now
-from polycontext.nodes.agent_context.errors import located
-from polycontext.nodes.agent_context.json_patch import operations
-from polycontext.nodes.agent_context.json_text import ABSENT, plain
-from polycontext.nodes.agent_context.kinds import kind_of
-from polycontext.nodes.agent_context.record_base import field_reader
-from polycontext.nodes.agent_context.records import ContextDiff
+from .context import AgentContext, utc_now
+from .errors import located
+from .json_patch import operations
+from .json_text import ABSENT, plain
+from .kinds import kind_of
+from .record_base import field_reader
+from .records import ContextDiff
 
 _NOTHING = Fields(EMPTY)
 _read_agent_id, _read_timestamp = field_reader(kind_of(str), "agent_id"), field_reader(kind_of(datetime), "timestamp")

@@ -13,12 +13,13 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.context_patch import ContextPatch, diff
-from polycontext.nodes.agent_context.errors import located
-from polycontext.nodes.agent_context.json_text import dumps, loads, same
-from polycontext.nodes.agent_context.record_base import changed
-from polycontext.nodes.agent_context.records import ValidationReport
+
+from .context import AgentContext
+from .context_patch import ContextPatch, diff
+from .errors import located
+from .json_text import dumps, loads, same
+from .record_base import changed
+from .records import ValidationReport
 
 Maker: TypeAlias = Callable[[AgentContext], AgentContext]
 """Makes a fix: returns the context as it ought to be, or the very context where there is nothing to mend."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from secrets import token_hex
 from stat import S_ISREG
 
-from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
+from .errors import ArtifactError, ArtifactFault
 
 FoundObject = tuple[str, int, float]
 """The name of a stored object, its size in bytes, and when it was last stored, in seconds since 1970."""

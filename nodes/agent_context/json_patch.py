@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, assert_never
 
-from polycontext.nodes.agent_context.array_changes import Items, Run
-from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from polycontext.nodes.agent_context.json_text import ABSENT, canonical, plain
-from polycontext.nodes.agent_context.kinds import Kind
-from polycontext.nodes.agent_context.record_base import layout
+from .array_changes import Items, Run
+from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
+from .json_text import ABSENT, canonical, plain
+from .kinds import Kind
+from .record_base import layout
 
 _DIFF = re.compile(r"/audit/diffs/([0-9]+)")
 Operation: TypeAlias = dict[str, Any]

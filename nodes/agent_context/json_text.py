@@ -15,8 +15,9 @@ import orjson
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
-from polycontext.nodes.agent_context.errors import path_under, step_of
-from polycontext.nodes.agent_context.record_base import Record, written
+
+from .errors import path_under, step_of
+from .record_base import Record, written
 
 _OPTIONS = orjson.OPT_UTC_Z
 

@@ -8,16 +8,17 @@ import orjson
 from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.agent_context.codec import deserialize, serialize
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.context_patch import diff
-from polycontext.nodes.agent_context.json_patch import finer
-from polycontext.nodes.agent_context.store import AgentContextRun, AgentContextStore
-from polycontext.nodes.agent_context.trail import origin
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.json_patch import patched
 from polycontext.polynomial.session.options import written
 from polycontext.window import Turn
+
+from .codec import deserialize, serialize
+from .context import AgentContext
+from .context_patch import diff
+from .json_patch import finer
+from .store import AgentContextRun, AgentContextStore
+from .trail import origin
 
 T = TypeVar("T")
 _LEGAL = 'the context to begin with, such as AgentContext.new("session-1", "trace-1"): the session keeps none of that name yet'

@@ -19,7 +19,8 @@ from attrs import converters, evolve, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import EMPTY, MAX_DEPTH, FrozenDict, check_text, freeze, freeze_object
-from polycontext.nodes.agent_context.errors import located, step_of
+
+from .errors import located, step_of
 
 Reader: TypeAlias = Callable[[Any], Any]
 

@@ -7,13 +7,14 @@ from typing import Any
 from attrs import Attribute, field, frozen
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextSizeError, ContextSizeWarning
-from polycontext.nodes.agent_context.json_text import dumps
-from polycontext.nodes.agent_context.record_base import Record
-from polycontext.nodes.agent_context.records import Artifact
-from polycontext.nodes.agent_context.schema import SCHEMA
-from polycontext.nodes.agent_context.sizes import arrays_of, measure
+
+from .context import AgentContext
+from .errors import ContextSizeError, ContextSizeWarning
+from .json_text import dumps
+from .record_base import Record
+from .records import Artifact
+from .schema import SCHEMA
+from .sizes import arrays_of, measure
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -8,15 +8,16 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.nodes.agent_context.array_changes import Array, Run, runs_between
-from polycontext.nodes.agent_context.change_tree import entry_kind, field_value
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.context_patch import diff
-from polycontext.nodes.agent_context.errors import MergeConflictError, path_under, step_of
-from polycontext.nodes.agent_context.json_text import ABSENT, present, same
-from polycontext.nodes.agent_context.kinds import Kind, Shape, kind_of
-from polycontext.nodes.agent_context.record_base import changed, layout
-from polycontext.nodes.agent_context.records import AuditContext
+
+from .array_changes import Array, Run, runs_between
+from .change_tree import entry_kind, field_value
+from .context import AgentContext
+from .context_patch import diff
+from .errors import MergeConflictError, path_under, step_of
+from .json_text import ABSENT, present, same
+from .kinds import Kind, Shape, kind_of
+from .record_base import changed, layout
+from .records import AuditContext
 
 
 @frozen

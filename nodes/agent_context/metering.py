@@ -7,10 +7,11 @@ from typing import Any, Self
 from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.kinds import Amount, Count
-from polycontext.nodes.agent_context.record_base import Record, changed, checked
-from polycontext.nodes.agent_context.records import AgentMetrics, LLMDecision, LLMUsage, PerformanceData
+
+from .context import AgentContext
+from .kinds import Amount, Count
+from .record_base import Record, changed, checked
+from .records import AgentMetrics, LLMDecision, LLMUsage, PerformanceData
 
 _PROMPT = (("prompt_tokens",), ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
 _COMPLETION = (("completion_tokens",), ("output_tokens",))

@@ -12,8 +12,9 @@ from re import compile as pattern
 from typing import Any, TypeAlias
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
-from polycontext.nodes.agent_context.context import SCHEMA_VERSION
-from polycontext.nodes.agent_context.errors import MigrationError, UnknownVersionError
+
+from .context import SCHEMA_VERSION
+from .errors import MigrationError, UnknownVersionError
 
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document], Document]

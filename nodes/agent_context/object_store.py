@@ -11,10 +11,11 @@ from urllib.request import url2pathname
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.extras import require
-from polycontext.nodes.agent_context.artifacts import StoredContent, check_sha256, decode_content, encode_content, is_sha256
-from polycontext.nodes.agent_context.errors import ArtifactError, ArtifactFault
-from polycontext.nodes.agent_context.folder import FolderObjects, FoundObject, check_size
-from polycontext.nodes.agent_context.records import ExternalContent
+
+from .artifacts import StoredContent, check_sha256, decode_content, encode_content, is_sha256
+from .errors import ArtifactError, ArtifactFault
+from .folder import FolderObjects, FoundObject, check_size
+from .records import ExternalContent
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

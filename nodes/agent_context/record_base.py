@@ -14,8 +14,9 @@ from attrs import NOTHING, Attribute, field, fields, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import EMPTY, FrozenDict, check_text, freeze_object
-from polycontext.nodes.agent_context.errors import placed, step_of
-from polycontext.nodes.agent_context.kinds import Kind, Reader, Shape, json_name, kind_of
+
+from .errors import placed, step_of
+from .kinds import Kind, Reader, Shape, json_name, kind_of
 
 R = TypeVar("R", bound="Record")
 

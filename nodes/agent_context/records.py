@@ -11,8 +11,9 @@ from attrs import frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.linearity.json_data import EMPTY
-from polycontext.nodes.agent_context.kinds import Amount, Changes, Confidence, Count
-from polycontext.nodes.agent_context.record_base import Record, checked
+
+from .kinds import Amount, Changes, Confidence, Count
+from .record_base import Record, checked
 
 
 @frozen(field_transformer=checked)

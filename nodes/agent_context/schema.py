@@ -11,9 +11,10 @@ from attrs import frozen
 
 from polycontext.linearity import UnknownNameError
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.kinds import Kind, Shape
-from polycontext.nodes.agent_context.record_base import Record, layout
+
+from .context import AgentContext
+from .kinds import Kind, Shape
+from .record_base import Record, layout
 
 
 @frozen

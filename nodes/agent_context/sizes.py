@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.json_text import dumps
-from polycontext.nodes.agent_context.kinds import Kind, Shape
-from polycontext.nodes.agent_context.record_base import Record, layout, written
-from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
+
+from .context import AgentContext
+from .json_text import dumps
+from .kinds import Kind, Shape
+from .record_base import Record, layout, written
+from .schema import SCHEMA, all_keys
 
 Part: TypeAlias = tuple[int, int]
 """Bytes of a value, and the length of its longest array, itself included."""

@@ -8,7 +8,8 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from polycontext.linearity import InvalidOptionError, PolycontextError
-from polycontext.nodes.agent_context.artifacts import (
+
+from .artifacts import (
     ArtifactExternalizer,
     large_artifacts,
     large_values,
@@ -18,19 +19,19 @@ from polycontext.nodes.agent_context.artifacts import (
     swapped,
     with_stubs,
 )
-from polycontext.nodes.agent_context.context import AgentContext, utc_now
-from polycontext.nodes.agent_context.context_patch import ContextPatch, diff
-from polycontext.nodes.agent_context.errors import ContextSizeError, ContextViolationError
-from polycontext.nodes.agent_context.examining import fixing_changes, refuse_new_faults
-from polycontext.nodes.agent_context.kinds import kind_of
-from polycontext.nodes.agent_context.limits import ContextSizeChecker
-from polycontext.nodes.agent_context.merging import merge
-from polycontext.nodes.agent_context.metering import ModelCall, with_calls, with_run
-from polycontext.nodes.agent_context.record_base import changed
-from polycontext.nodes.agent_context.records import AgentRun, Artifact, AuditContext, ContextDiff, ExternalContent, ValidationReport
-from polycontext.nodes.agent_context.sizes import measure
-from polycontext.nodes.agent_context.trail import FAILED, AuditPolicy, origin, replay, trail_values, trail_with_stubs, trails
-from polycontext.nodes.agent_context.validator import LONGEST_NAME, ContextValidator, agent_name, extended
+from .context import AgentContext, utc_now
+from .context_patch import ContextPatch, diff
+from .errors import ContextSizeError, ContextViolationError
+from .examining import fixing_changes, refuse_new_faults
+from .kinds import kind_of
+from .limits import ContextSizeChecker
+from .merging import merge
+from .metering import ModelCall, with_calls, with_run
+from .record_base import changed
+from .records import AgentRun, Artifact, AuditContext, ContextDiff, ExternalContent, ValidationReport
+from .sizes import measure
+from .trail import FAILED, AuditPolicy, origin, replay, trail_values, trail_with_stubs, trails
+from .validator import LONGEST_NAME, ContextValidator, agent_name, extended
 
 T = TypeVar("T")
 

@@ -8,18 +8,19 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.nodes.agent_context.array_changes import Items, Run
-from polycontext.nodes.agent_context.artifacts import Swap, stub_of, swapped
-from polycontext.nodes.agent_context.change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.context_patch import ContextPatch
-from polycontext.nodes.agent_context.errors import TrailError
-from polycontext.nodes.agent_context.json_text import ABSENT
-from polycontext.nodes.agent_context.kinds import Kind, kind_of
-from polycontext.nodes.agent_context.limits import KIB, is_size
-from polycontext.nodes.agent_context.record_base import changed
-from polycontext.nodes.agent_context.records import AgentRun, AuditContext, ContextDiff, ExternalContent
-from polycontext.nodes.agent_context.sizes import measure
+
+from .array_changes import Items, Run
+from .artifacts import Swap, stub_of, swapped
+from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
+from .context import AgentContext
+from .context_patch import ContextPatch
+from .errors import TrailError
+from .json_text import ABSENT
+from .kinds import Kind, kind_of
+from .limits import KIB, is_size
+from .record_base import changed
+from .records import AgentRun, AuditContext, ContextDiff, ExternalContent
+from .sizes import measure
 
 _SHARE_OF_RUNS = 8
 FAILED = "failed"

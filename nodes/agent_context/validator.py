@@ -16,15 +16,16 @@ from typing import Any, Self
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.nodes.agent_context.array_changes import shared_start
-from polycontext.nodes.agent_context.context import AgentContext
-from polycontext.nodes.agent_context.errors import ContextViolationError, located
-from polycontext.nodes.agent_context.examining import entries_of, refuse_new_faults
-from polycontext.nodes.agent_context.json_text import canonical
-from polycontext.nodes.agent_context.kinds import Shape, kind_of
-from polycontext.nodes.agent_context.record_base import Record, changed, field_reader, layout
-from polycontext.nodes.agent_context.records import Fact
-from polycontext.nodes.agent_context.schema import SCHEMA, KeySchema, all_keys, key_schema, namespace_schema
+
+from .array_changes import shared_start
+from .context import AgentContext
+from .errors import ContextViolationError, located
+from .examining import entries_of, refuse_new_faults
+from .json_text import canonical
+from .kinds import Shape, kind_of
+from .record_base import Record, changed, field_reader, layout
+from .records import Fact
+from .schema import SCHEMA, KeySchema, all_keys, key_schema, namespace_schema
 
 EVERYTHING = "*"
 APPEND = "append:"

@@ -1,6 +1,9 @@
 """The node builders: what each node of an agent gets to read (docs/nodes.md)."""
 
-from polycontext.nodes.builders.build import (
+from ..entities import EntityMode
+from ..history import ConversationPart
+from ..reasoning import ReasoningPart
+from .build import (
     NodeContext,
     build_act_context,
     build_context,
@@ -8,9 +11,9 @@ from polycontext.nodes.builders.build import (
     build_think_context,
     build_understand_context,
 )
-from polycontext.nodes.builders.declarations import ACT, DO_NOT_READ, NODES, REPLY, THINK, UNDERSTAND
-from polycontext.nodes.builders.fit import NodeBudgetError
-from polycontext.nodes.builders.layers import (
+from .declarations import ACT, DO_NOT_READ, NODES, REPLY, THINK, UNDERSTAND
+from .fit import NodeBudgetError
+from .layers import (
     build_act_entity_context,
     get_conversation_with_engagement,
     get_current_curation,
@@ -19,10 +22,7 @@ from polycontext.nodes.builders.layers import (
     get_own_decision_history,
     get_recent_conversation,
 )
-from polycontext.nodes.builders.node import Addition, Material, Node, Section
-from polycontext.nodes.entities import EntityMode
-from polycontext.nodes.history import ConversationPart
-from polycontext.nodes.reasoning import ReasoningPart
+from .node import Addition, Material, Node, Section
 
 __all__ = [
     "ACT",

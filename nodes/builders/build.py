@@ -6,16 +6,17 @@ from typing import TypedDict, Unpack
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.builders.declarations import ACT, REPLY, THINK, UNDERSTAND
-from polycontext.nodes.builders.fit import Fitted, fit
-from polycontext.nodes.builders.node import Material, Node, Section
-from polycontext.nodes.checks import checked, texts
-from polycontext.nodes.entities import ENTITY_TABLE, Detail, EntityContext, Tier, entity_parts, get_entity_context, visible_entities
-from polycontext.nodes.history import ConversationHistory, conversation_parts, get_conversation_history, visible_conversation
-from polycontext.nodes.memory import ConversationContext, CurrentTurn
-from polycontext.nodes.prompt_text import Entry, Part, filled
-from polycontext.nodes.reasoning import ReasoningTrace, get_reasoning_trace, reasoning_parts, visible_reasoning
 from polycontext.polynomial import ContextOutput
+
+from ..checks import checked, texts
+from ..entities import ENTITY_TABLE, Detail, EntityContext, Tier, entity_parts, get_entity_context, visible_entities
+from ..history import ConversationHistory, conversation_parts, get_conversation_history, visible_conversation
+from ..memory import ConversationContext, CurrentTurn
+from ..prompt_text import Entry, Part, filled
+from ..reasoning import ReasoningTrace, get_reasoning_trace, reasoning_parts, visible_reasoning
+from .declarations import ACT, REPLY, THINK, UNDERSTAND
+from .fit import Fitted, fit
+from .node import Material, Node, Section
 
 
 @frozen

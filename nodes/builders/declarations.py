@@ -1,13 +1,14 @@
 """The four nodes, each declared in one place, and what each must be told beside its layers (docs/nodes.md)."""
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.builders.node import Addition, Material, Node, Section
-from polycontext.nodes.builders.standing import ATTACHED, GISTS, RESULTS, RULES, STANDING
-from polycontext.nodes.entities import EntityMode, format_entity_context
-from polycontext.nodes.fitting import condense
-from polycontext.nodes.history import ConversationPart as Said
-from polycontext.nodes.prompt_text import json_line, one_line
-from polycontext.nodes.reasoning import NODE_PARTS, TurnExecutionSummary
+
+from ..entities import EntityMode, format_entity_context
+from ..fitting import condense
+from ..history import ConversationPart as Said
+from ..prompt_text import json_line, one_line
+from ..reasoning import NODE_PARTS, TurnExecutionSummary
+from .node import Addition, Material, Node, Section
+from .standing import ATTACHED, GISTS, RESULTS, RULES, STANDING
 
 SAID_TOKENS = 200
 """How many tokens of a model's own words an addition that stays word for word may take."""

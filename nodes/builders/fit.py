@@ -13,11 +13,12 @@ from itertools import groupby
 from attrs import Factory, define, field, frozen
 
 from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
-from polycontext.nodes.builders.node import Section
-from polycontext.nodes.fitting import shared
-from polycontext.nodes.prompt_text import MARK, Entry, quoted
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Role, TokenCounter, Turn
+
+from ..fitting import shared
+from ..prompt_text import MARK, Entry, quoted
+from .node import Section
 
 NOTHING = "(nothing yet)"
 """What a section says that has no entries."""

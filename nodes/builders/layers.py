@@ -4,13 +4,14 @@ Each is what the node's builder holds, by the same declaration. It is data: prin
 layer. In what was said and done, ids stand as they came; `SessionIdRegistry.hide_ids` takes them out, as the builders do.
 """
 
-from polycontext.nodes.builders.declarations import ACT, REPLY, UNDERSTAND
-from polycontext.nodes.entities import EntityContext, EntityMode, get_entity_context
-from polycontext.nodes.history import ConversationHistory, ConversationPart, get_conversation_history, visible_conversation
-from polycontext.nodes.history.reading import RECENT_ONLY, Depth
-from polycontext.nodes.memory import ConversationContext, CurrentTurn
-from polycontext.nodes.reasoning import CurationSummary, ReasoningTrace, get_reasoning_trace, visible_reasoning
 from polycontext.polynomial import ContextOutput
+
+from ..entities import EntityContext, EntityMode, get_entity_context
+from ..history import ConversationHistory, ConversationPart, get_conversation_history, visible_conversation
+from ..history.reading import RECENT_ONLY, Depth
+from ..memory import ConversationContext, CurrentTurn
+from ..reasoning import CurationSummary, ReasoningTrace, get_reasoning_trace, visible_reasoning
+from .declarations import ACT, REPLY, UNDERSTAND
 
 
 def build_act_entity_context(conversation: ConversationContext, turn: CurrentTurn, *, active_turns: int = 2) -> EntityContext:

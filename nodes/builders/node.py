@@ -6,12 +6,13 @@ from enum import StrEnum
 from attrs import field, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.checks import checked, chosen, texts, whole_from
-from polycontext.nodes.entities import EntityContext, EntityMode
-from polycontext.nodes.history import ConversationHistory, ConversationPart
-from polycontext.nodes.memory import ConversationContext, CurrentTurn
-from polycontext.nodes.reasoning import ReasoningPart
 from polycontext.polynomial import ContextOutput
+
+from ..checks import checked, chosen, texts, whole_from
+from ..entities import EntityContext, EntityMode
+from ..history import ConversationHistory, ConversationPart
+from ..memory import ConversationContext, CurrentTurn
+from ..reasoning import ReasoningPart
 
 
 class Section(StrEnum):

@@ -8,13 +8,14 @@ from collections.abc import Container, Iterable, Iterator
 
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.classifying.constraints import constraint_sentences
-from polycontext.nodes.builders.node import Addition, Material, Section
-from polycontext.nodes.fitting import condense, shared
-from polycontext.nodes.prompt_text import one_line, quoted
 from polycontext.pressure.gist import is_summary
 from polycontext.pressure.notes.units import Told, told_in
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
+
+from ..fitting import condense, shared
+from ..prompt_text import one_line, quoted
+from .node import Addition, Material, Section
 
 _WAS_ATTACHED = "attached "
 """How a line of a gist begins that stands for what the user attached."""

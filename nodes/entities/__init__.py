@@ -1,9 +1,9 @@
 """Layer 1: what things exist, and their status (docs/entities.md). `turn=` and `current_turn` are numbers of exchanges."""
 
-from polycontext.nodes.entities.naming import EntityId, RefRefusedError, singular
-from polycontext.nodes.entities.registry import SessionIdRegistry, get_entity_context
-from polycontext.nodes.entities.showing import ENTITY_TABLE, Detail, EntityMode, Tier, entity_parts, format_entity_context, visible_entities
-from polycontext.nodes.entities.snapshot import (
+from .naming import EntityId, RefRefusedError, singular
+from .registry import SessionIdRegistry, get_entity_context
+from .showing import ENTITY_TABLE, Detail, EntityMode, Tier, entity_parts, format_entity_context, visible_entities
+from .snapshot import (
     CurationAction,
     CurationEntry,
     EntityContext,

@@ -8,9 +8,10 @@ from attrs import frozen
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import strict_converter, structured
 from polycontext.linearity.json_data import under
-from polycontext.nodes.entities.naming import EntityId, check_id, check_names, numbered
-from polycontext.nodes.entities.records import IdKey, Live, Records, Removed
-from polycontext.nodes.entities.snapshot import CurationEntry, EntityStatus
+
+from .naming import EntityId, check_id, check_names, numbered
+from .records import IdKey, Live, Records, Removed
+from .snapshot import CurationEntry, EntityStatus
 
 SCHEMA = "polycontext.entities"
 SCHEMA_VERSION = 1

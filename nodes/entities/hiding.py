@@ -11,10 +11,10 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.nodes.entities.naming import ref_name
-from polycontext.nodes.entities.records import Records
-from polycontext.nodes.entities.snapshot import EntitySnapshot, Tombstone
-from polycontext.nodes.prompt_text import json_line
+from ..prompt_text import json_line
+from .naming import ref_name
+from .records import Records
+from .snapshot import EntitySnapshot, Tombstone
 
 OPAQUE = 8
 """Characters from which on an id cannot be an ordinary number or word."""

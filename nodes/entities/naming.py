@@ -11,7 +11,8 @@ from attrs import Attribute, define
 
 from polycontext.linearity import CallerError, InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
-from polycontext.nodes.checks import MAX_INTEGER, check_said
+
+from ..checks import MAX_INTEGER, check_said
 
 EntityId: TypeAlias = str | int
 """What a database knows an entity by; unique within the entity's type."""

@@ -12,9 +12,10 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.linearity.json_data import check_text
-from polycontext.nodes.checks import is_text, whole_from
-from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, check_id, check_type
-from polycontext.nodes.entities.snapshot import EntitySnapshot, EntityStatus, Tombstone, UnknownRefError
+
+from ..checks import is_text, whole_from
+from .naming import GENERATED, EntityId, RefRefusedError, check_id, check_type
+from .snapshot import EntitySnapshot, EntityStatus, Tombstone, UnknownRefError
 
 # A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the registry.
 _NEAR_MISS_REFS = 500

@@ -11,15 +11,16 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import UnknownNameError
-from polycontext.nodes.checks import check_count, check_said
-from polycontext.nodes.entities import translation
-from polycontext.nodes.entities.codec import decode, encode, restored
-from polycontext.nodes.entities.hiding import HiddenIds
-from polycontext.nodes.entities.naming import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
-from polycontext.nodes.entities.records import REMEMBERED, Live, Records, Report, generated, saved, seen
-from polycontext.nodes.entities.showing import EntityMode, Tier, visible_entities
-from polycontext.nodes.entities.snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
-from polycontext.nodes.entities.translation import Fields
+
+from ..checks import check_count, check_said
+from . import translation
+from .codec import decode, encode, restored
+from .hiding import HiddenIds
+from .naming import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
+from .records import REMEMBERED, Live, Records, Report, generated, saved, seen
+from .showing import EntityMode, Tier, visible_entities
+from .snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from .translation import Fields
 
 ACTIVE_TURNS = 2
 """How many exchanges before the current one an entity stays active for, unless it is told otherwise."""

@@ -12,8 +12,9 @@ from typing import Any, TypeVar, assert_never
 from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.nodes.entities.snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
-from polycontext.nodes.prompt_text import Entry, Part, filled, json_line, printed
+
+from ..prompt_text import Entry, Part, filled, json_line, printed
+from .snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
 
 
 class Tier(StrEnum):

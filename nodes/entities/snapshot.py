@@ -9,8 +9,9 @@ from attrs.validators import optional
 
 from polycontext.linearity import CallerError, InvalidDataError
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.nodes.checks import chosen, is_said, is_text, object_or_none, whole_from
-from polycontext.nodes.entities.naming import is_ref, is_type
+
+from ..checks import chosen, is_said, is_text, object_or_none, whole_from
+from .naming import is_ref, is_type
 
 
 class EntityStatus(StrEnum):

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import MAX_DEPTH, under
-from polycontext.nodes.entities.naming import GENERATED, EntityId, RefRefusedError, numbered
-from polycontext.nodes.entities.records import Records
+
+from .naming import GENERATED, EntityId, RefRefusedError, numbered
+from .records import Records
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
 """Names of fields that hold refs or ids, at any depth, perhaps each with its type; None for every text."""

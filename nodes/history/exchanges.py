@@ -9,9 +9,10 @@ from attrs import Attribute, evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
-from polycontext.nodes.checks import are_texts, chosen, is_text, object_or_none, texts
-from polycontext.nodes.prompt_text import continued
 from polycontext.window import Role
+
+from ..checks import are_texts, chosen, is_text, object_or_none, texts
+from ..prompt_text import continued
 
 
 class PendingKind(StrEnum):

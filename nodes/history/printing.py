@@ -7,9 +7,10 @@ from attrs import evolve
 
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.json_data import thawed
-from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn, PendingKind, PendingState
-from polycontext.nodes.history.reading import Depth, check_depth
-from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted, quoted_block
+
+from ..prompt_text import Entry, Part, filled, one_line, part, printed, quoted, quoted_block
+from .exchanges import ConversationHistory, ConversationTurn, PendingKind, PendingState
+from .reading import Depth, check_depth
 
 _WAITS_FOR = {
     PendingKind.PROPOSE: "the user's word on a proposal",

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Literal
 from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.fitting import condense
-from polycontext.nodes.history.exchanges import ConversationHistory, ConversationTurn
 from polycontext.polynomial import ContextOutput
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
 from polycontext.window.opening import is_opening
 
+from ..fitting import condense
+from .exchanges import ConversationHistory, ConversationTurn
+
 if TYPE_CHECKING:
-    from polycontext.nodes.memory import ConversationContext
+    from ..memory import ConversationContext
 
 ANSWER_TOKENS = 150
 """How many tokens of an answer stay in an exchange."""

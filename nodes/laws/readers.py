@@ -12,8 +12,6 @@ from typing import Any
 
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.law import agree, holds, law
-from polycontext.nodes.props.component_renderer import ComponentRenderer
-from polycontext.nodes.waffle import waffle
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.laws.hosts import Host
 from polycontext.polynomial.machine.step import is_over_budget
@@ -22,6 +20,9 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesE
 from polycontext.window.items import attachment_of
 from polycontext.window.laws.formats import fault_of
 from polycontext.window.providers import Rendered, WireFormat
+
+from ..props.component_renderer import ComponentRenderer
+from ..waffle import waffle
 
 _OUTSIDE = 'docs/session.md, "Asking a model"'
 _PROPS = "docs/props.md"

@@ -3,10 +3,10 @@
 In `CurrentTurn`, `close_turn` and `turn_num` the word turn means an exchange (docs/memory.md).
 """
 
-from polycontext.nodes.memory.closing import ClosedTurnError, close_turn, summarize
-from polycontext.nodes.memory.conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
-from polycontext.nodes.memory.current_exchange import CurrentTurn, StepResult
-from polycontext.nodes.memory.digest import Digest, DigestEntry
+from .closing import ClosedTurnError, close_turn, summarize
+from .conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
+from .current_exchange import CurrentTurn, StepResult
+from .digest import Digest, DigestEntry
 
 __all__ = [
     "ArchivedContent",

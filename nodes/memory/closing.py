@@ -3,14 +3,15 @@
 from attrs import define, evolve
 
 from polycontext.linearity import CallerError
-from polycontext.nodes.history import open_exchange
-from polycontext.nodes.memory.conversation import ConversationContext
-from polycontext.nodes.memory.current_exchange import CurrentTurn
-from polycontext.nodes.prompt_text import one_line
-from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
 from polycontext.polynomial import ContextOutput
 from polycontext.pressure import ContextProjector
 from polycontext.window import TokenCounter
+
+from ..history import open_exchange
+from ..prompt_text import one_line
+from ..reasoning import TurnCuration, TurnExecutionSummary
+from .conversation import ConversationContext
+from .current_exchange import CurrentTurn
 
 TURN_SUMMARIES = 2
 DECISIONS = 10

@@ -7,7 +7,8 @@ import orjson
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import json_object, strict_converter, structured
-from polycontext.nodes.entities import SessionIdRegistry
+
+from ..entities import SessionIdRegistry
 
 SCHEMA = 1
 

@@ -11,20 +11,21 @@ from attrs.validators import optional
 
 from polycontext.linearity import InvalidDataError, UnknownNameError
 from polycontext.linearity.json_data import freeze, thawed
-from polycontext.nodes.checks import are_texts, checked, is_a, is_text, texts, whole_from
-from polycontext.nodes.entities import SessionIdRegistry
-from polycontext.nodes.fitting import condense
-from polycontext.nodes.history import ANSWER_TOKENS, ConversationTurn, Exchange, PendingState
-from polycontext.nodes.history.reading import exchanges
-from polycontext.nodes.memory.codec import Stored
-from polycontext.nodes.memory.digest import Digest
-from polycontext.nodes.prompt_text import one_line
-from polycontext.nodes.reasoning import TurnCuration, TurnExecutionSummary
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.conversation import standing
 from polycontext.polynomial.journal.events import ClearEvent, Event, TurnEvent
 from polycontext.pressure import ContextProjector
 from polycontext.window import Role, TokenCounter, Turn
+
+from ..checks import are_texts, checked, is_a, is_text, texts, whole_from
+from ..entities import SessionIdRegistry
+from ..fitting import condense
+from ..history import ANSWER_TOKENS, ConversationTurn, Exchange, PendingState
+from ..history.reading import exchanges
+from ..prompt_text import one_line
+from ..reasoning import TurnCuration, TurnExecutionSummary
+from .codec import Stored
+from .digest import Digest
 
 RECENT_TURNS = 5
 USER_TOKENS = 300

@@ -7,13 +7,13 @@ from attrs import evolve, field, frozen
 from attrs.validators import optional
 
 from polycontext.linearity.json_data import check_text, freeze
-from polycontext.nodes.checks import is_a, is_text, whole_from
-from polycontext.nodes.entities.naming import singular
-from polycontext.nodes.fitting import condense
-from polycontext.nodes.history import PendingState
-from polycontext.nodes.history.exchanges import routing_or_none
-from polycontext.nodes.memory.codec import Stored
-from polycontext.nodes.reasoning import (
+
+from ..checks import is_a, is_text, whole_from
+from ..entities.naming import singular
+from ..fitting import condense
+from ..history import PendingState
+from ..history.exchanges import routing_or_none
+from ..reasoning import (
     ConversationPhase,
     CurationSummary,
     StepKind,
@@ -21,7 +21,8 @@ from polycontext.nodes.reasoning import (
     ThinkDecision,
     TurnExecutionSummary,
 )
-from polycontext.nodes.reasoning.summaries import decision_or_none, phase_or_none
+from ..reasoning.summaries import decision_or_none, phase_or_none
+from .codec import Stored
 
 _DONE = {StepKind.READ: "read", StepKind.ANALYZE: "analyzed", StepKind.GENERATE: "generated", StepKind.WRITE: "wrote"}
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, ResourceClass
-from polycontext.nodes.checks import is_said, whole_from
 from polycontext.pressure import ContextProjector, Reach, is_gist_text
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
+
+from ..checks import is_said, whole_from
 
 LEAST_BOUND = 64
 """In fewer tokens not even one gist would fit beside a new entry."""

@@ -1,9 +1,9 @@
 """Prompts, assembled from templates, persona, constraints and the conversation's view (docs/prompts.md)."""
 
-from polycontext.nodes.prompts.builder import PromptBuilder
-from polycontext.nodes.prompts.persona import Band, band_of
-from polycontext.nodes.prompts.template import MissingValueError, Template, TemplateError
-from polycontext.nodes.prompts.transcript import transcript
+from .builder import PromptBuilder
+from .persona import Band, band_of
+from .template import MissingValueError, Template, TemplateError
+from .transcript import transcript
 
 __all__ = [
     "Band",

@@ -14,15 +14,16 @@ from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import check_text
-from polycontext.nodes.fitting import write_within
-from polycontext.nodes.prompt_text import one_line
-from polycontext.nodes.prompts.library import TemplateLibrary, given_library, merge, package_library, read_folder
-from polycontext.nodes.prompts.persona import describe_persona
-from polycontext.nodes.prompts.template import Template
-from polycontext.nodes.prompts.transcript import transcript
 from polycontext.polynomial import ContextOutput, ContextOverflowError
 from polycontext.pressure import ContextProjector
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, Turn, count_turn
+
+from ..fitting import write_within
+from ..prompt_text import one_line
+from .library import TemplateLibrary, given_library, merge, package_library, read_folder
+from .persona import describe_persona
+from .template import Template
+from .transcript import transcript
 
 Value = str | int | float
 """What may be put into a template: text, or a number."""

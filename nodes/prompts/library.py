@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.nodes.prompts.persona import Band, read_persona
-from polycontext.nodes.prompts.template import Template, TemplateError
+from .persona import Band, read_persona
+from .template import Template, TemplateError
 
 SECTIONS = ("constraints", "conversation", "task")
 """The parts of a prompt that have a template of their own, in a file called ``_constraints.md`` and so on."""

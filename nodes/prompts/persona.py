@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.prompts.template import Template, TemplateError
+
+from .template import Template, TemplateError
 
 LOW_BELOW = 0.35
 HIGH_ABOVE = 0.65

@@ -1,5 +1,5 @@
 """What a browser gets to see: props of a chat component, and their contract."""
 
-from polycontext.nodes.props.component_renderer import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
+from .component_renderer import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
 
 __all__ = ["ActionProps", "ChatProps", "ComponentRenderer", "MessageProps", "Status"]

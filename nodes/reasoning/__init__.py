@@ -1,6 +1,6 @@
 """Layer 3: what was decided and done, exchange by exchange (docs/memory.md)."""
 
-from polycontext.nodes.reasoning.printing import (
+from .printing import (
     NODE_PARTS,
     ReasoningNode,
     ReasoningPart,
@@ -9,7 +9,7 @@ from polycontext.nodes.reasoning.printing import (
     reasoning_parts,
     visible_reasoning,
 )
-from polycontext.nodes.reasoning.summaries import (
+from .summaries import (
     ConversationPhase,
     CurationSummary,
     ReasoningTrace,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal
 from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.nodes.prompt_text import Entry, Part, filled, one_line, part, printed, quoted_block
-from polycontext.nodes.reasoning.summaries import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
+
+from ..prompt_text import Entry, Part, filled, one_line, part, printed, quoted_block
+from .summaries import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
 
 if TYPE_CHECKING:
-    from polycontext.nodes.memory import ConversationContext, CurrentTurn
+    from ..memory import ConversationContext, CurrentTurn
 
 ReasoningNode = Literal["understand", "think", "act", "reply"]
 

@@ -7,7 +7,8 @@ from attrs import field, frozen
 from attrs.validators import optional
 
 from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
-from polycontext.nodes.checks import are_texts, chosen, is_text, texts, whole_from
+
+from ..checks import are_texts, chosen, is_text, texts, whole_from
 
 
 class StepKind(StrEnum):

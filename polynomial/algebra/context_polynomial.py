@@ -2,12 +2,13 @@
 
 from attrs import frozen
 
-from polycontext.polynomial.algebra.poly_agent import PolyAgent, Those
-from polycontext.polynomial.inputs import ContextInput, ContextOutput, Kind
-from polycontext.polynomial.machine.context_machine import VALID_DIRECTIONS, context_transition
-from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.state import ContextState, State
 from polycontext.window import ContextWindow
+
+from ..inputs import ContextInput, ContextOutput, Kind
+from ..machine.context_machine import VALID_DIRECTIONS, context_transition
+from ..machine.step import ContextPolicy
+from ..state import ContextState, State
+from .poly_agent import PolyAgent, Those
 
 
 @frozen

@@ -12,7 +12,8 @@ from typing import Any, Generic, TypeVar
 from attrs import field, frozen
 
 from polycontext.linearity import PolycontextError
-from polycontext.polynomial.errors import IllegalDirectionError
+
+from ..errors import IllegalDirectionError
 
 S = TypeVar("S")
 A = TypeVar("A")

@@ -11,8 +11,17 @@ from attrs import evolve as evolved
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError
-from polycontext.polynomial.inputs import InputKind, Kind
-from polycontext.polynomial.journal.events import (
+from polycontext.pressure import Edit, GistJob, apply_edit, check_floors
+from polycontext.pressure.fulfilment import RememberingSummariser, default_summariser
+from polycontext.pressure.gist import is_summary, source_ids
+from polycontext.window import ContextWindow, Turn
+from polycontext.window.sources import Traces
+
+from ..inputs import InputKind, Kind
+from ..machine.context_machine import ContextMachine
+from ..machine.step import ContextPolicy
+from ..state import ContextState, State
+from .events import (
     ClearEvent,
     CompressEvent,
     EraseEvent,
@@ -28,16 +37,8 @@ from polycontext.polynomial.journal.events import (
     input_of,
     is_erased,
 )
-from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.journal.past import Past
-from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.state import ContextState, State
-from polycontext.pressure import Edit, GistJob, apply_edit, check_floors
-from polycontext.pressure.fulfilment import RememberingSummariser, default_summariser
-from polycontext.pressure.gist import is_summary, source_ids
-from polycontext.window import ContextWindow, Turn
-from polycontext.window.sources import Traces
+from .log import Log
+from .past import Past
 
 
 @frozen
@@ -79,7 +80,7 @@ class Conversation:
 
     def patched(self, event: PatchEvent) -> "Conversation":
         """Return the conversation one of whose documents was changed; raise `InvalidDataError` for what is no patch of it."""
-        from polycontext.polynomial.journal.json_patch import ABSENT, patched  # noqa: PLC0415 - for those who have such documents
+        from .json_patch import ABSENT, patched  # noqa: PLC0415 - for those who have such documents
 
         document = patched(self.documents.get(event.name, ABSENT), event.patch)
         return evolved(self, revision=self.revision + 1, documents={**self.documents, event.name: document})
@@ -140,7 +141,7 @@ def evolve(conversation: Conversation, event: Event, target: Conversation | None
     place = f"$.events[{conversation.revision}]"
     try:
         if type(event) is CompressEvent and event.names_ranges:
-            from polycontext.polynomial.journal.named_sources import compression_with_sources  # noqa: PLC0415 - for what was read from a store
+            from .named_sources import compression_with_sources  # noqa: PLC0415 - for what was read from a store
 
             event = compression_with_sources(event, conversation.window)
         if isinstance(event, RewindEvent):

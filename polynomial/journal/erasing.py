@@ -10,9 +10,18 @@ from datetime import datetime
 
 from attrs import define, evolve, field
 
-from polycontext.polynomial.inputs import ContextInput
-from polycontext.polynomial.journal.conversation import Conversation, replay
-from polycontext.polynomial.journal.events import (
+from polycontext.pressure.fulfilment import default_summariser
+from polycontext.pressure.gist import NO_TEXT, is_summary, summary_text
+from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window.part import native_providers
+from polycontext.window.yielding import bare, unbound
+
+from ..inputs import ContextInput
+from ..machine.step import ContextPolicy, Step
+from ..machine.table import run
+from ..stores.session_store import Rewritten
+from .conversation import Conversation, replay
+from .events import (
     ERASED,
     CompressEvent,
     ErasedWhy,
@@ -23,15 +32,7 @@ from polycontext.polynomial.journal.events import (
     TurnEvent,
     is_erased,
 )
-from polycontext.polynomial.journal.named_sources import with_sources
-from polycontext.polynomial.machine.step import ContextPolicy, Step
-from polycontext.polynomial.machine.table import run
-from polycontext.polynomial.stores.session_store import Rewritten
-from polycontext.pressure.fulfilment import default_summariser
-from polycontext.pressure.gist import NO_TEXT, is_summary, summary_text
-from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
-from polycontext.window.part import native_providers
-from polycontext.window.yielding import bare, unbound
+from .named_sources import with_sources
 
 _SAID: Mapping[ErasedWhy, str] = {"forgotten": "[forgotten]", "expired": "[expired]"}
 _SPARE = (0, 4, 8, 16, 32)

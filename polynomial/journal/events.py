@@ -11,12 +11,13 @@ from typing import Literal, assert_never
 from attrs import evolve, frozen
 
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.polynomial.inputs import KIND_OF_ROLE, Arguments, ContextInput, InputKind, Promotion
-from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.state import State
 from polycontext.pressure import Edit
 from polycontext.window import Turn
 from polycontext.window.sources import Sources
+
+from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, InputKind, Promotion
+from ..machine.step import Step
+from ..state import State
 
 
 # One for every turn there ever was: each slot counts.

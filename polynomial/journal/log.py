@@ -20,7 +20,7 @@ from polycontext.window.items import ITEM_IDS
 from polycontext.window.items.attachment import attachment_of
 
 if TYPE_CHECKING:
-    from polycontext.polynomial.journal.stored_turns import StoredTurns
+    from .stored_turns import StoredTurns
 
 _FEW_RUNS, _TURNS_A_RUN = 64, 16
 _CHUNK = 64

@@ -13,9 +13,10 @@ from attrs import define, evolve, field
 
 from polycontext.linearity import InvalidDataError, LinearityMap, ResourceClass
 from polycontext.linearity.json_data import check_text
-from polycontext.polynomial.journal.events import CompressEvent, Event, RewindEvent, TurnEvent, names_ranges
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Sources
+
+from .events import CompressEvent, Event, RewindEvent, TurnEvent, names_ranges
 
 _LEGAL = "ids, or ranges [first, stop] of places that were given before, in order"
 

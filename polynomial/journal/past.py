@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity.column import Column
-from polycontext.polynomial.journal.events import is_erased
-from polycontext.polynomial.journal.log import Log
 from polycontext.pressure import Edit
 from polycontext.pressure.fulfilment import RememberingSummariser
 from polycontext.pressure.gist import is_summary, source_ids
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from polycontext.window.turn import GIST
 from polycontext.window.yielding import bare
+
+from .events import is_erased
+from .log import Log
 
 if TYPE_CHECKING:
     from polycontext.pressure.notes.summariser import Candidates

@@ -13,7 +13,11 @@ import orjson
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, PolycontextError, ResourceClass
 from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
-from polycontext.polynomial.journal.events import (
+from polycontext.pressure import Edit, Reach, Signals
+from polycontext.window import Part, Role, Splice, ToolCall, Turn
+
+from ..state import State, state_of
+from .events import (
     ClearEvent,
     CompressEvent,
     ErasedWhy,
@@ -27,10 +31,7 @@ from polycontext.polynomial.journal.events import (
     RewindEvent,
     TurnEvent,
 )
-from polycontext.polynomial.journal.named_sources import read_sources, written_sources
-from polycontext.polynomial.state import State, state_of
-from polycontext.pressure import Edit, Reach, Signals
-from polycontext.window import Part, Role, Splice, ToolCall, Turn
+from .named_sources import read_sources, written_sources
 
 CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"})
 CONVERTER.register_structure_hook_func(lambda kind: kind == Sequence[str], lambda value, _: read_sources(value))

@@ -13,17 +13,18 @@ from attrs import field, fields, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError, UnknownNameError
 from polycontext.linearity.codec import structured
-from polycontext.polynomial.journal.earlier_turns import upgraded
-from polycontext.polynomial.journal.events import Event
-from polycontext.polynomial.journal.named_sources import with_sources
-from polycontext.polynomial.journal.rows import CONVERTER
-from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.state import ContextState
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter
 from polycontext.window.providers import Provider
 from polycontext.window.tokens.vocabulary import SHA256
+
+from ..machine.step import ContextPolicy
+from ..state import ContextState
+from .earlier_turns import upgraded
+from .events import Event
+from .named_sources import with_sources
+from .rows import CONVERTER
 
 SCHEMA = 4
 CUSTOM = "custom"

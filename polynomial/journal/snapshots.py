@@ -21,19 +21,20 @@ from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextErr
 from polycontext.linearity.codec import structured
 from polycontext.linearity.shared_store import number_of
 from polycontext.linearity.tag import Tag
-from polycontext.polynomial.errors import StoreError
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.journal.past import Past
-from polycontext.polynomial.journal.rows import CONVERTER, microseconds, moment
-from polycontext.polynomial.journal.stored_turns import Part, StoredTurns
-from polycontext.polynomial.state import state_of
-from polycontext.polynomial.stores.session_store import Opened, Snapshot
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Epoch, Turn
 from polycontext.window.context_window import WindowFacts
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.sources import Sources
+
+from ..errors import StoreError
+from ..state import state_of
+from ..stores.session_store import Opened, Snapshot
+from .conversation import Conversation
+from .log import Log
+from .past import Past
+from .rows import CONVERTER, microseconds, moment
+from .stored_turns import Part, StoredTurns
 
 SCHEMA = 2
 _READABLE = (1, SCHEMA)

@@ -11,7 +11,8 @@ from typing import Any
 
 from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, holds, law, outcome
-from polycontext.polynomial.algebra.poly_agent import Left, Lens, PolyAgent, Right
+
+from ..algebra.poly_agent import Left, Lens, PolyAgent, Right
 
 _POLY = "Niu and Spivak, Polynomial Functors"
 _LENS = "Niu and Spivak, Polynomial Functors, on dependent lenses"

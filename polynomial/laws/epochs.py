@@ -6,12 +6,13 @@ from typing import Any
 
 from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, holds, law
-from polycontext.polynomial.inputs import ContextInput, InputKind, Promotion
-from polycontext.polynomial.laws.machines import Inputs, MachineClass, new_window_like
-from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.session.context_session import ContextSession
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.providers import Provider, Rendered
+
+from ..inputs import ContextInput, InputKind, Promotion
+from ..machine.step import ContextPolicy
+from ..session.context_session import ContextSession
+from .machines import Inputs, MachineClass, new_window_like
 
 _EPOCHS = "docs/providers.md; platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
 

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from attrs import define, evolve
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.laws.projections import Projecting
 from polycontext.pressure.gist import summary_marks
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Message, Provider, WireFormat
 from polycontext.window.providers.blocks import compact
+
+from ..errors import ContextOverflowError
+from .projections import Projecting
 
 _MAX_TOKENS = 200
 _ROUNDS = 6

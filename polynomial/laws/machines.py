@@ -11,19 +11,20 @@ from attrs import evolve
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.linearity.law import agree, holds, law
-from polycontext.polynomial.algebra.context_polynomial import Position
-from polycontext.polynomial.algebra.poly_agent import PolyAgent
-from polycontext.polynomial.errors import IllegalDirectionError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput, InputKind, Kind
-from polycontext.polynomial.journal.conversation import Conversation, replay
-from polycontext.polynomial.machine.context_machine import ContextMachine, context_transition
-from polycontext.polynomial.machine.step import ContextPolicy, default_policy, is_over_budget
-from polycontext.polynomial.session.context_session import ContextSession
-from polycontext.polynomial.state import ContextState, State
 from polycontext.pressure import ContextProjector, pressure_of
 from polycontext.pressure.threshold import marked
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.yielding import says_all_of
+
+from ..algebra.context_polynomial import Position
+from ..algebra.poly_agent import PolyAgent
+from ..errors import IllegalDirectionError
+from ..inputs import ContextInput, ContextOutput, InputKind, Kind
+from ..journal.conversation import Conversation, replay
+from ..machine.context_machine import ContextMachine, context_transition
+from ..machine.step import ContextPolicy, default_policy, is_over_budget
+from ..session.context_session import ContextSession
+from ..state import ContextState, State
 
 _MACHINE = "docs/machine.md"
 _SESSION = "docs/session.md"

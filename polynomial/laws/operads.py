@@ -8,9 +8,10 @@ from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError, PolycontextError
 from polycontext.linearity.law import agree, holds, law, outcome
-from polycontext.polynomial.algebra.operad import Operation
-from polycontext.polynomial.laws.machines import new_window_like
 from polycontext.window import ContextWindow
+
+from ..algebra.operad import Operation
+from .machines import new_window_like
 
 _OPERAD = "May, The Geometry of Iterated Loop Spaces"
 

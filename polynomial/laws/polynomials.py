@@ -9,13 +9,14 @@ from typing import Any
 
 from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, law
-from polycontext.polynomial.algebra.context_polynomial import Position
-from polycontext.polynomial.algebra.poly_agent import Left, Right, Those
-from polycontext.polynomial.inputs import ContextInput, ContextOutput
-from polycontext.polynomial.laws.agents import AnyAgent, AnyLens, Combine, Through, right_bracket, same
-from polycontext.polynomial.laws.machines import new_window_like
-from polycontext.polynomial.state import ContextState
 from polycontext.window import ContextWindow
+
+from ..algebra.context_polynomial import Position
+from ..algebra.poly_agent import Left, Right, Those
+from ..inputs import ContextInput, ContextOutput
+from ..state import ContextState
+from .agents import AnyAgent, AnyLens, Combine, Through, right_bracket, same
+from .machines import new_window_like
 
 _POLY = "Niu and Spivak, Polynomial Functors"
 

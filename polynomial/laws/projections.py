@@ -7,11 +7,12 @@ from typing import Protocol
 from attrs import evolve
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.projection import Projection
-from polycontext.polynomial.verification import verify
 from polycontext.window import REQUEST_OVERHEAD, Role, TokenCounter, Turn, count_turn
 from polycontext.window.providers import Message, Provider, Rendered, WireFormat
+
+from ..errors import ContextOverflowError
+from ..projection import Projection
+from ..verification import verify
 
 _PROJECT = 'docs/providers.md, "What holds for all"'
 Turns = Sequence[Turn]

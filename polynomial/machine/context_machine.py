@@ -20,13 +20,13 @@ from statemachine.exceptions import TransitionNotAllowed
 from statemachine.transition_list import TransitionList
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial.errors import illegal
-from polycontext.polynomial.inputs import ContextInput, ContextOutput, Kind, kind_of
-from polycontext.polynomial.state import ContextState
-from polycontext.polynomial.state import State as StateValue
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextWindow
 
+from ..errors import illegal
+from ..inputs import ContextInput, ContextOutput, Kind, kind_of
+from ..state import ContextState
+from ..state import State as StateValue
 from .step import ContextPolicy, Step, default_policy
 from .table import OwnStates, Table, run
 

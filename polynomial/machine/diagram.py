@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from polycontext.polynomial.inputs import KIND_OF_ROLE, InputKind, Kind
-from polycontext.polynomial.state import State, state_of
-
+from ..inputs import KIND_OF_ROLE, InputKind, Kind
+from ..state import State, state_of
 from .context_machine import ContextMachine
 from .table import Row, Table
 

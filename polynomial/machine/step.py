@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidOptionError, ResourceClass
-from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import KIND_OF_ROLE, Arguments, ContextInput, ContextOutput, InputKind, Promotion, Standing
-from polycontext.polynomial.state import ContextState, State
 from polycontext.pressure import (
     AdaptiveThreshold,
     CompressionResult,
@@ -34,6 +31,10 @@ from polycontext.pressure.threshold import NO_SIGNALS, marked, tokens_at
 from polycontext.pressure.view import splices_of
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
 from polycontext.window.atoms import spliced
+
+from ..errors import ContextOverflowError
+from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, ContextOutput, InputKind, Promotion, Standing
+from ..state import ContextState, State
 
 if TYPE_CHECKING:
     from polycontext.pressure.cache.prices import Prices

@@ -15,10 +15,10 @@ from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.polynomial.errors import illegal
-from polycontext.polynomial.inputs import InputKind, Kind, kind_of
-from polycontext.polynomial.state import ContextState, State, state_of
 
+from ..errors import illegal
+from ..inputs import InputKind, Kind, kind_of
+from ..state import ContextState, State, state_of
 from .step import Step
 
 if TYPE_CHECKING:

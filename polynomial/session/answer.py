@@ -4,8 +4,8 @@
 from typing import Any, Self
 
 from polycontext.linearity.effects import Steps, call, procedure, twin
-from polycontext.polynomial.errors import SessionWriteError
 
+from ..errors import SessionWriteError
 from .options import check_arguments
 
 

@@ -3,12 +3,12 @@
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial.inputs import ContextInput
-from polycontext.polynomial.journal.log import Log
 from polycontext.window import ContextItem, ContextWindow, Turn
 from polycontext.window.items import ITEM_IDS, item_turn
 from polycontext.window.items.attachment import attachment_of
 
+from ..inputs import ContextInput
+from ..journal.log import Log
 from .commands import Attach
 from .drafts import Draft
 

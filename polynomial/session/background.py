@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity.effects import Effect, Steps, adrive, drive, procedure, twin
-from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.state import ContextState
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, Plan, Signals
 from polycontext.pressure.fulfilment import Reading, Summariser
 from polycontext.pressure.native import prefix_plan
 
+from ..inputs import ContextOutput
+from ..state import ContextState
 from .commands import Command, Commit
 from .compression import BY_HAND, planned
 from .options import check_arguments, require

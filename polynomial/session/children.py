@@ -13,9 +13,6 @@ from attrs import asdict, evolve
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, constraint_sentences
 from polycontext.linearity.effects import Steps
-from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes.cutting import cut
 from polycontext.pressure.threshold import NO_SIGNALS
@@ -24,6 +21,9 @@ from polycontext.window.items import item_turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
 
+from ..errors import ContextOverflowError
+from ..inputs import ContextOutput
+from ..journal.conversation import Conversation
 from .commands import Add, Command, Patch, Together
 from .construction import store_at
 from .context_tools import LEAST_TOKENS, quoted

@@ -7,10 +7,11 @@ from typing import Any, Literal, Protocol
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial.inputs import ContextInput
-from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, Turn
+
+from ..inputs import ContextInput
+from ..journal.conversation import Conversation
 
 Change = Callable[[Any], Sequence[Mapping[str, Any]] | None]
 Oversize = Literal["truncate", "error"]

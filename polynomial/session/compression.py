@@ -2,14 +2,14 @@
 
 from attrs import evolve
 
-from polycontext.polynomial import session as subjects
-from polycontext.polynomial.inputs import ContextInput, InputKind
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
-from polycontext.polynomial.state import ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.window import ContextWindow, Role, Turn
 
+from .. import session as subjects
+from ..inputs import ContextInput, InputKind
+from ..journal.conversation import Conversation
+from ..machine.step import ContextPolicy, Step, is_over_budget
+from ..state import ContextState
 from .commands import Compress
 from .drafts import Deciding, Draft, Wanted
 from .thoughts import is_answering

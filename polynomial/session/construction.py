@@ -12,18 +12,18 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import Classifier
 from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
-from polycontext.polynomial import session as subjects
-from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.pressure import ContextProjector, Threshold
 from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
 
+from .. import session as subjects
+from ..errors import ContextOverflowError
+from ..journal.conversation import Conversation
+from ..machine.context_machine import ContextMachine
+from ..machine.step import ContextPolicy
+from ..stores.in_memory import InMemoryStore
+from ..stores.session_store import SessionStore
 from .options import (
     Asking,
     Auto,
@@ -175,7 +175,7 @@ def beside(session: S, session_id: str) -> S:
 
 def store_at(url: Place, timeout: float, *, create: bool = True) -> SessionStore:
     """Return the store at `url`; see `polycontext.polynomial.stores.places`."""
-    from polycontext.polynomial.stores import places  # noqa: PLC0415 - for those who keep sessions somewhere
+    from ..stores import places  # noqa: PLC0415 - for those who keep sessions somewhere
 
     return places.store_at(url, timeout, create=create)
 

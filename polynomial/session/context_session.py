@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from polycontext.linearity import Classifier, ResourceClass, default_classifier
 from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.linearity.effects import Steps, procedure, twin
-from polycontext.polynomial import session as subjects
-from polycontext.polynomial.inputs import ContextInput, ContextOutput, as_tool_calls
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.state import State
-from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.recognising import AUTO
 
+from .. import session as subjects
+from ..inputs import ContextInput, ContextOutput, as_tool_calls
+from ..journal.conversation import Conversation
+from ..machine.context_machine import ContextMachine
+from ..machine.step import ContextPolicy
+from ..state import State
+from ..stores.session_store import SessionStore
 from . import construction, intake
 from .commands import Add, Asked, Command, Oversize, Recall, Take, Together
 from .options import Asking, Auto, Clock, Format, Model, NewOptions, OpenOptions, Place

@@ -14,10 +14,6 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import json_object
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.stores.asked_words import said
-from polycontext.polynomial.stores.session_store import Found
 from polycontext.pressure import pressure_of
 from polycontext.pressure.notes.cutting import MOST_CHARS_A_TOKEN, cut
 from polycontext.window import Role, TokenCounter, Turn
@@ -26,6 +22,10 @@ from polycontext.window.providers import Provider
 from polycontext.window.providers.wire import as_provider
 from polycontext.window.yielding import unbound
 
+from ..journal.conversation import Conversation
+from ..journal.log import Log
+from ..stores.asked_words import said
+from ..stores.session_store import Found
 from .lookup import MOST_FOUND
 from .options import is_whole, require, whole_number
 

@@ -11,18 +11,18 @@ from typing import assert_never
 
 from attrs import define
 
-from polycontext.polynomial import session as subjects
-from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput, InputKind
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.machine.step import ContextPolicy, Step, is_over_budget
-from polycontext.polynomial.state import ContextState
 from polycontext.pressure import Fulfilment
 from polycontext.pressure.fulfilment import Rejection
 from polycontext.window import Role
 from polycontext.window.opening import is_opening
 
+from .. import session as subjects
+from ..errors import ContextOverflowError
+from ..inputs import ContextInput, ContextOutput, InputKind
+from ..journal.conversation import Conversation
+from ..journal.events import Event, TurnEvent
+from ..machine.step import ContextPolicy, Step, is_over_budget
+from ..state import ContextState
 from .commands import (
     Add,
     Asked,

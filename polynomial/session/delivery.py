@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 from attrs import Factory, define
 
-from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from polycontext.window.providers.layout import fresh, left_behind
 from polycontext.window.providers.wire import Judge, Writer
 from polycontext.window.tokens.counting import count_introduced
+
+from ..errors import ContextOverflowError
 
 
 class Delivered(NamedTuple):

@@ -6,16 +6,16 @@ from datetime import datetime
 from attrs import define, evolve, frozen
 
 from polycontext.linearity import UNIX_EPOCH
-from polycontext.polynomial.inputs import ContextInput, InputKind, Promotion
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.events import Event, PatchEvent, RewindEvent, event_of
-from polycontext.polynomial.machine.step import ContextPolicy, Step
-from polycontext.polynomial.machine.table import run
-from polycontext.polynomial.state import ContextState, State
 from polycontext.pressure import Fulfilment, Plan
 from polycontext.pressure.fulfilment import Reading, Rejection
 from polycontext.window import Turn
 
+from ..inputs import ContextInput, InputKind, Promotion
+from ..journal.conversation import Conversation
+from ..journal.events import Event, PatchEvent, RewindEvent, event_of
+from ..machine.step import ContextPolicy, Step
+from ..machine.table import run
+from ..state import ContextState, State
 from .commands import Patch
 from .options import require, written
 

@@ -17,18 +17,18 @@ from attrs import frozen
 from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.linearity.codec import json_object, structured
 from polycontext.linearity.effects import twin
-from polycontext.polynomial.journal.conversation import Conversation, replayed
-from polycontext.polynomial.journal.events import Event
-from polycontext.polynomial.journal.named_sources import with_sources
-from polycontext.polynomial.journal.rows import CONVERTER, event_from_json, event_to_json
-from polycontext.polynomial.journal.saved import SCHEMA, Settings, read_document
-from polycontext.polynomial.journal.snapshots import due, snapshot_of_all
-from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.polynomial.stores.session_store import SessionStore, SnapshotStore
 from polycontext.window import Role, Turn
 from polycontext.window.providers.pairing import NO_RESULT
 
+from ..journal.conversation import Conversation, replayed
+from ..journal.events import Event
+from ..journal.named_sources import with_sources
+from ..journal.rows import CONVERTER, event_from_json, event_to_json
+from ..journal.saved import SCHEMA, Settings, read_document
+from ..journal.snapshots import due, snapshot_of_all
+from ..machine.step import ContextPolicy
+from ..stores.in_memory import InMemoryStore
+from ..stores.session_store import SessionStore, SnapshotStore
 from .commands import Together
 from .construction import PATIENCE, let_go, store_at, store_with
 from .intake import added

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import field, frozen
 
 from polycontext.linearity.effects import Steps
-from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.journal.events import is_erased
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
 from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers.pairing import NO_RESULT
 
+from ..errors import ContextOverflowError
+from ..inputs import ContextOutput
+from ..journal.events import is_erased
 from .commands import Add, Command, Compress, Together
 from .compression import planned
 from .intake import checked_turn

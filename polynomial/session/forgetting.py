@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from polycontext.linearity import InvalidOptionError, UnknownResourceError
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.journal.erasing import expiring, forgetting
-from polycontext.polynomial.journal.events import TurnEvent, is_erased
-from polycontext.polynomial.stores.session_store import ErasingStore, Rewritten
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 
+from ..journal.conversation import Conversation
+from ..journal.erasing import expiring, forgetting
+from ..journal.events import TurnEvent, is_erased
+from ..stores.session_store import ErasingStore, Rewritten
 from .options import is_whole, require
 from .writer import TRIES, Writer
 

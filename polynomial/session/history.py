@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
 from polycontext.linearity.effects import twin
-from polycontext.polynomial import session as subjects
-from polycontext.polynomial.journal.events import CompressEvent, Event
-from polycontext.polynomial.journal.named_sources import with_sources
-from polycontext.polynomial.stores.session_store import Found, SearchableStore
 from polycontext.window.providers import Provider, get_format
 
+from .. import session as subjects
+from ..journal.events import CompressEvent, Event
+from ..journal.named_sources import with_sources
+from ..stores.session_store import Found, SearchableStore
 from .commands import Command
 from .intake import Items
 from .options import check_arguments

@@ -6,15 +6,15 @@ from itertools import chain
 from typing import Any
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
-from polycontext.polynomial.inputs import ContextInput
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.state import ContextState
 from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, ContextWindow, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.opening import OPENING, opening_of
 from polycontext.window.providers import Provider
 from polycontext.window.providers.recognising import format_of
 
+from ..inputs import ContextInput
+from ..journal.conversation import Conversation
+from ..state import ContextState
 from .commands import Add, Asked, Attach, Command, Compress, Oversize, Take, Together
 from .options import check_arguments, require
 from .verbs import When
@@ -66,8 +66,9 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
     if isinstance(given, list) and all(isinstance(message, Turn) for message in given):
         turns = list(map(checked_turn, given))
     else:
-        from polycontext.polynomial.brought_back import known_again  # noqa: PLC0415 - for lists
         from polycontext.window.providers.answers import opened  # noqa: PLC0415 - as above
+
+        from ..brought_back import known_again  # noqa: PLC0415 - for lists
 
         given = opened(given)
         parsed = format_of(given, provider).parse(given, waiting=conversation.window.open_calls)

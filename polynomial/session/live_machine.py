@@ -13,11 +13,11 @@ from typing import Any
 from statemachine.engines.async_ import AsyncEngine
 
 from polycontext.linearity.effects import Effect, Steps, call, procedure, twin
-from polycontext.polynomial.inputs import ContextOutput
-from polycontext.polynomial.machine.context_machine import ContextMachine, ContextModel
-from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.state import State
 
+from ..inputs import ContextOutput
+from ..machine.context_machine import ContextMachine, ContextModel
+from ..machine.step import Step
+from ..state import State
 from .options import is_in_loop
 
 _LOG = logging.getLogger("polycontext.session")

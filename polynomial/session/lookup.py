@@ -12,17 +12,17 @@ from attrs import frozen
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.classifying.classifier import default_classifier
 from polycontext.linearity.tag import Tag
-from polycontext.polynomial.journal.conversation import Conversation, standing
-from polycontext.polynomial.journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
-from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.stores.asked_words import AskedWords, found_in
-from polycontext.polynomial.stores.session_store import Found, SearchableStore
-from polycontext.polynomial.stores.word_index import WordIndex
 from polycontext.pressure.notes.tracing import traced
 from polycontext.window import Role, Turn
 from polycontext.window.items.attachment import attachment_of
 from polycontext.window.opening import is_opening
 
+from ..journal.conversation import Conversation, standing
+from ..journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
+from ..journal.log import Log
+from ..stores.asked_words import AskedWords, found_in
+from ..stores.session_store import Found, SearchableStore
+from ..stores.word_index import WordIndex
 from .options import check_arguments, is_whole, require
 
 MOST_FOUND = 1_000

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from attrs import frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
-from polycontext.polynomial.errors import ContextOverflowError
 from polycontext.window.providers.blocks import dumped
 
+from ..errors import ContextOverflowError
 from .delivery import Delivered
 from .options import is_whole
 

@@ -14,12 +14,13 @@ import orjson
 from polycontext.linearity import Classifier, InvalidDataError, InvalidOptionError, UnknownNameError, constraint_sentences
 from polycontext.linearity.classifying.tool_rules import ToolRule
 from polycontext.linearity.json_data import copied
-from polycontext.polynomial.machine.context_machine import ContextMachine
-from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.pressure import ContextProjector, Threshold
 from polycontext.window import TokenCounter
 from polycontext.window.providers import Provider
 from polycontext.window.providers.wire import as_provider
+
+from ..machine.context_machine import ContextMachine
+from ..stores.session_store import SessionStore
 
 if TYPE_CHECKING:
     from polycontext.pressure.cache.prices import Prices

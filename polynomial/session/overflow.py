@@ -3,10 +3,10 @@
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial.inputs import ContextInput
-from polycontext.polynomial.machine.step import ContextPolicy, besides_floor
 from polycontext.window import ContextWindow, Role
 
+from ..inputs import ContextInput
+from ..machine.step import ContextPolicy, besides_floor
 from .drafts import Draft
 
 

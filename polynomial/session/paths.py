@@ -18,10 +18,10 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, LinearityStats, ResourceClass
 from polycontext.linearity.effects import Effect, Steps, call, procedure
-from polycontext.polynomial.errors import UnknownPathError
-from polycontext.polynomial.inputs import ContextOutput
 from polycontext.window import ContextWindow, Store, Turn
 
+from ..errors import UnknownPathError
+from ..inputs import ContextOutput
 from .intake import class_of
 from .options import check_arguments
 from .plugins import PromptMaker

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
-from polycontext.polynomial.errors import ContextOverflowError
-from polycontext.polynomial.inputs import ContextInput, InputKind
-from polycontext.polynomial.journal.log import Log
 from polycontext.pressure import Edit
 from polycontext.window import ContextWindow, Role, Splice, Turn
 from polycontext.window.part import native_providers
 from polycontext.window.yielding import unbound
 
+from ..errors import ContextOverflowError
+from ..inputs import ContextInput, InputKind
+from ..journal.log import Log
 from .compression import made_room
 from .drafts import Deciding, Draft
 

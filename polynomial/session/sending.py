@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.effects import Steps, call
-from polycontext.polynomial.inputs import KIND_OF_ROLE, ContextInput, ContextOutput, InputKind, Standing, kind_of
 from polycontext.pressure import Edit, Fulfilment
 from polycontext.window import Turn
 
+from ..inputs import KIND_OF_ROLE, ContextInput, ContextOutput, InputKind, Standing, kind_of
 from .commands import Take
 from .verbs import WHEN
 

@@ -1,11 +1,11 @@
 """Thinking that is bound to the request it was written for: when a compression waits for it, and when it falls."""
 
-from polycontext.polynomial.inputs import ContextInput
-from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.pressure import Fulfilment
 from polycontext.pressure.plan import unbinding_plan
 from polycontext.window import ContextWindow, Role
 
+from ..inputs import ContextInput
+from ..journal.conversation import Conversation
 from .drafts import Draft
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError, UnknownResourceError
-from polycontext.polynomial.journal.conversation import Conversation, replay
-from polycontext.polynomial.journal.events import CompressEvent, Event, TurnEvent, goes_behind
-from polycontext.polynomial.machine.step import is_over_budget
-from polycontext.polynomial.stores.session_store import ForkingStore
 from polycontext.window import ContextWindow, Role, Turn
 
+from ..journal.conversation import Conversation, replay
+from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind
+from ..machine.step import is_over_budget
+from ..stores.session_store import ForkingStore
 from .commands import Add, Rewind, Together
 from .construction import beside
 from .intake import Items, all_attached

@@ -9,8 +9,6 @@ from typing import Any
 from attrs import define, evolve, field
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
-from polycontext.polynomial.journal.conversation import Conversation
-from polycontext.polynomial.machine.step import is_over_budget
 from polycontext.pressure.cache.account import Account, Delivered, Limit
 from polycontext.pressure.cache.bill import Bill
 from polycontext.pressure.cache.cache_plan import CachePlan, marked
@@ -19,6 +17,8 @@ from polycontext.window import Role
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.wire import as_provider
 
+from ..journal.conversation import Conversation
+from ..machine.step import is_over_budget
 from .delivery import Delivery, options_for
 from .measuring import Measured, Sizes, measured
 from .options import require, whole_number

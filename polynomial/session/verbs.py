@@ -23,9 +23,9 @@ from typing import (
 
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.effects import Effect, call
-from polycontext.polynomial.inputs import ContextOutput
 
 from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
+from ..inputs import ContextOutput
 from .commands import Command, Oversize
 
 if TYPE_CHECKING:

@@ -22,19 +22,19 @@ from attrs import evolve
 
 from polycontext.linearity import CallerError, InvalidOptionError
 from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread
-from polycontext.polynomial.errors import SessionWriteError
-from polycontext.polynomial.inputs import ContextInput, ContextOutput, InputKind, Standing
-from polycontext.polynomial.journal.conversation import Conversation, replay, replayed
-from polycontext.polynomial.journal.events import CompressEvent, Event, InputEvent, PatchEvent, RewindEvent, goes_behind, input_of
-from polycontext.polynomial.journal.past import Past
-from polycontext.polynomial.machine.step import ContextPolicy, Step
-from polycontext.polynomial.machine.table import run
-from polycontext.polynomial.state import ContextState
-from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.polynomial.stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
 from polycontext.pressure.fulfilment import default_summariser
 
+from ..errors import SessionWriteError
+from ..inputs import ContextInput, ContextOutput, InputKind, Standing
+from ..journal.conversation import Conversation, replay, replayed
+from ..journal.events import CompressEvent, Event, InputEvent, PatchEvent, RewindEvent, goes_behind, input_of
+from ..journal.past import Past
+from ..machine.step import ContextPolicy, Step
+from ..machine.table import run
+from ..state import ContextState
+from ..stores.in_memory import InMemoryStore
+from ..stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
 from .commands import Asked, Companion
 from .decisions import Decided, Decision, decide, go_on, told
 from .drafts import Made, Wanted
@@ -233,7 +233,7 @@ class Writer:
         options: dict[str, Any] = {} if key is None else {"key": key}
         if self._snapshots is None:
             return options
-        from polycontext.polynomial.journal.snapshots import due, snapshot_of  # noqa: PLC0415 - for stores that keep them
+        from ..journal.snapshots import due, snapshot_of  # noqa: PLC0415 - for stores that keep them
 
         now = decision.after
         goes_on = now.has_passed(self._snapped.revision)
@@ -308,7 +308,7 @@ class Writer:
         snapped = self.empty
         opened = None if self._snapshots is None else self._snapshots.opened(self.session_id)
         if opened is not None:
-            from polycontext.polynomial.journal.snapshots import restored  # noqa: PLC0415 - for stores that keep them
+            from ..journal.snapshots import restored  # noqa: PLC0415 - for stores that keep them
 
             snapped = restored(opened, self.empty) or self.empty
         # A snapshot that cannot be read, or that the conversation has gone back behind, is none to go on from.

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.polynomial.stores.session_store import (
+from .in_memory import InMemoryStore
+from .session_store import (
     AsyncSessionStore,
     Found,
     Opened,
@@ -15,8 +15,8 @@ from polycontext.polynomial.stores.session_store import (
 )
 
 if TYPE_CHECKING:
-    from polycontext.polynomial.journal.rows import event_from_json, event_to_json
-    from polycontext.polynomial.stores.sqlite import SQLiteStore
+    from ..journal.rows import event_from_json, event_to_json
+    from .sqlite import SQLiteStore
 
 __all__ = [
     "AsyncSessionStore",
@@ -36,11 +36,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "SQLiteStore":
-        from polycontext.polynomial.stores.sqlite import SQLiteStore  # noqa: PLC0415 - for those who keep sessions in a file
+        from .sqlite import SQLiteStore  # noqa: PLC0415 - for those who keep sessions in a file
 
         return SQLiteStore
     if name in ("event_from_json", "event_to_json"):
-        from polycontext.polynomial.journal import rows  # noqa: PLC0415 - for those who write a store
+        from ..journal import rows  # noqa: PLC0415 - for those who write a store
 
         return getattr(rows, name)
     raise AttributeError(name)

@@ -14,9 +14,10 @@ from unicodedata import category, combining, normalize
 from attrs import frozen
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial.stores.session_store import Found
 from polycontext.pressure.notes.terms import UNSPACED
 from polycontext.window import Turn
+
+from .session_store import Found
 
 MOST_CHARACTERS = 4_000
 """Of a query: so many are read, the first ones."""

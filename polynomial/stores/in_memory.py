@@ -5,10 +5,11 @@ from threading import Lock
 
 from attrs import define, field
 
-from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.stores.session_store import Rewritten, Stored, check_fork
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
+
+from ..journal.events import Event, TurnEvent
+from .session_store import Rewritten, Stored, check_fork
 
 
 @define

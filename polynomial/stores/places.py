@@ -5,8 +5,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial.stores.session_store import SessionStore, shown
-from polycontext.polynomial.stores.sqlite import SQLiteStore
+
+from .session_store import SessionStore, shown
+from .sqlite import SQLiteStore
 
 _SQLITE = "sqlite:///"
 _POSTGRESQL = ("postgresql://", "postgresql+psycopg://")
@@ -31,7 +32,7 @@ def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionS
     if isinstance(url, Path):
         return SQLiteStore(url, timeout=timeout, create=create)
     if isinstance(url, str) and url.startswith(_POSTGRESQL):
-        from polycontext.polynomial.stores.postgresql import PostgreSQLStore  # noqa: PLC0415 - needs an extra
+        from .postgresql import PostgreSQLStore  # noqa: PLC0415 - needs an extra
 
         return PostgreSQLStore(url, timeout=timeout)
     if isinstance(url, str):

@@ -5,9 +5,10 @@ from typing import Protocol, runtime_checkable
 
 from attrs import field, frozen
 
-from polycontext.polynomial.journal.events import Event
 from polycontext.pressure import ConflictError
 from polycontext.window import Role, Turn
+
+from ..journal.events import Event
 
 
 @frozen

@@ -16,8 +16,8 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
-from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.stores.sqlite_schema import DAMAGED, migrate, problem_of
+from ..errors import StoreBusyError, StoreError
+from .sqlite_schema import DAMAGED, migrate, problem_of
 
 _FAILED = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises: of damaged schema text its very message may be none that can be read."""

@@ -6,8 +6,9 @@ An append does not wait for words to be indexed that nobody may ever look for. W
 import sqlite3
 from collections.abc import Callable, Iterable
 
-from polycontext.polynomial.stores.word_index import WordIndex
 from polycontext.window import Turn
+
+from .word_index import WordIndex
 
 BATCH = 2_000
 """Events that are indexed in one transaction: others may write behind each."""

@@ -9,9 +9,10 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from polycontext.polynomial.errors import StoreError
-from polycontext.polynomial.stores.asked_words import AskedWords, said, spaced
 from polycontext.window import Turn
+
+from ..errors import StoreError
+from .asked_words import AskedWords, said, spaced
 
 _MAKE = (
     "CREATE VIRTUAL TABLE {table} USING fts5(said, content = '', tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\")"

@@ -13,16 +13,17 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure.cache.bill import Bill, Miss, Why
-from polycontext.pressure.cache.blocks import Laid, Layout, start_of
-from polycontext.pressure.cache.cache_plan import CachePlan
-from polycontext.pressure.cache.prefix_cache import HOUR, Breakpoint, CacheUse, Held, PrefixCache
-from polycontext.pressure.cache.prices import BY_ITSELF, MARKED, Prices
-from polycontext.pressure.cache.rules import CacheRules, rules_of
-from polycontext.pressure.errors import SpendingError
 from polycontext.window import ContextWindow
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.tokens.counting import TokenCounter
+
+from ..errors import SpendingError
+from .bill import Bill, Miss, Why
+from .blocks import Laid, Layout, start_of
+from .cache_plan import CachePlan
+from .prefix_cache import HOUR, Breakpoint, CacheUse, Held, PrefixCache
+from .prices import BY_ITSELF, MARKED, Prices
+from .rules import CacheRules, rules_of
 
 _SHORT, _LONG = 300.0, HOUR
 _FIELDS = 5

@@ -13,12 +13,13 @@ from typing import Any, Generic, TypeVar
 import orjson
 from attrs import define, field, frozen
 
-from polycontext.pressure.cache.prefix_cache import HOUR, MINUTE, Breakpoint
 from polycontext.window.providers import Message, Provider, Rendered
 from polycontext.window.providers.anthropic.block_rules import THINKING
 from polycontext.window.tokens.block_tokens import PER_MESSAGE, BlockTokens, text_blocks
 from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD, TokenCounter
 from polycontext.window.tokens.item_tokens import SeenTokens
+
+from .prefix_cache import HOUR, MINUTE, Breakpoint
 
 T = TypeVar("T")
 

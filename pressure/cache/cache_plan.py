@@ -11,10 +11,11 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.pressure.cache.blocks import MARK, Laid, seconds_of
-from polycontext.pressure.cache.prefix_cache import Breakpoint
-from polycontext.pressure.cache.rules import MOST_MARKS, CacheRules
 from polycontext.window.providers import Message, Rendered
+
+from .blocks import MARK, Laid, seconds_of
+from .prefix_cache import Breakpoint
+from .rules import MOST_MARKS, CacheRules
 
 _TTLS = ("5m", "1h")
 _LONGEST_KEY = 64

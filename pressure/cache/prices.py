@@ -11,8 +11,9 @@ from typing import Any
 from attrs import Factory, field, frozen
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
-from polycontext.pressure.cache.prefix_cache import HOUR
 from polycontext.window.model_table import find_listed
+
+from .prefix_cache import HOUR
 
 _MILLION = 1_000_000
 

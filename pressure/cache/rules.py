@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from polycontext.pressure.cache.prefix_cache import FLOOR, LOOK_BACK, MINUTE, STEP
 from polycontext.window.providers.wire import Provider
+
+from .prefix_cache import FLOOR, LOOK_BACK, MINUTE, STEP
 
 MOST_MARKS = 4
 """Breakpoints that a request to Anthropic may have."""

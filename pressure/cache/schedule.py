@@ -9,9 +9,10 @@ the best moment there is (F. W. Harris, 1913), and it costs at most twice the be
 from bisect import bisect_right
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.pressure.cache.prices import BY_ITSELF, Prices
-from polycontext.pressure.threshold import marked, tokens_at
 from polycontext.window import ContextWindow
+
+from ..threshold import marked, tokens_at
+from .prices import BY_ITSELF, Prices
 
 REQUESTS_A_TURN = 0.5
 """A question or a result is one request, its answer or call is none."""

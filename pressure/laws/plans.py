@@ -3,16 +3,17 @@
 from itertools import pairwise
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.pressure.fidelity import Fidelity, floor_of
-from polycontext.pressure.gist import source_ids
-from polycontext.pressure.ladder import Ladder
-from polycontext.pressure.laws.projectors import PROJECTOR, class_of_atom, held_turns, said_atoms, tokens_of
-from polycontext.pressure.laws.views import GALOIS
-from polycontext.pressure.plan import Plan, plan_at
-from polycontext.pressure.projector import CompressionResult, ContextProjector
-from polycontext.pressure.view import view_of
 from polycontext.window import ContextWindow
 from polycontext.window.yielding import says_all_of
+
+from ..fidelity import Fidelity, floor_of
+from ..gist import source_ids
+from ..ladder import Ladder
+from ..plan import Plan, plan_at
+from ..projector import CompressionResult, ContextProjector
+from ..view import view_of
+from .projectors import PROJECTOR, class_of_atom, held_turns, said_atoms, tokens_of
+from .views import GALOIS
 
 PLANS = 'docs/pressure.md, "The ladder"'
 

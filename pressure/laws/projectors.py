@@ -8,12 +8,13 @@ from attrs import evolve
 
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.law import agree, holds, law
-from polycontext.pressure.gist import is_summary, source_ids
-from polycontext.pressure.laws.views import GALOIS
-from polycontext.pressure.threshold import pressure_of
-from polycontext.pressure.view import view_of
 from polycontext.window import Atom, ContextWindow, Role, Turn
 from polycontext.window.yielding import says_all_of
+
+from ..gist import is_summary, source_ids
+from ..threshold import pressure_of
+from ..view import view_of
+from .views import GALOIS
 
 PROJECTOR = "docs/pressure.md"
 

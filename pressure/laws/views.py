@@ -1,7 +1,8 @@
 """The laws of views: an order with meets, and a Galois connection."""
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.pressure.view import View, compress_view, expand_view
+
+from ..view import View, compress_view, expand_view
 
 GALOIS = "Ore, Galois Connexions"
 _ORDER = "Davey and Priestley, Introduction to Lattices and Order, chapters 1 and 2"

@@ -6,11 +6,12 @@ from itertools import chain, groupby
 
 from attrs import frozen
 
-from polycontext.pressure.notes.pieces import clip, most
-from polycontext.pressure.notes.printing import GAP, HEADED_FROM, printed
-from polycontext.pressure.notes.terms import terms_of
-from polycontext.pressure.notes.units import Entry, Unit
 from polycontext.window import Role, TokenCounter
+
+from .pieces import clip, most
+from .printing import GAP, HEADED_FROM, printed
+from .terms import terms_of
+from .units import Entry, Unit
 
 REPEATED = 0.1
 """What is left of a term's weight each time it is told."""

@@ -1,11 +1,12 @@
 """Cut one text to a number of tokens in whole units, as where a tool's result is too long to be read whole."""
 
-from polycontext.pressure.notes.choice import Chooser, Fitter
-from polycontext.pressure.notes.excerpt import excerpt
-from polycontext.pressure.notes.pieces import clip
-from polycontext.pressure.notes.summariser import Candidates, Estimate
-from polycontext.pressure.notes.units import read
 from polycontext.window import Role, TokenCounter, Turn
+
+from .choice import Chooser, Fitter
+from .excerpt import excerpt
+from .pieces import clip
+from .summariser import Candidates, Estimate
+from .units import read
 
 MOST_CHARS_A_TOKEN = 16
 """How many characters a token has at most where only a start of the text is kept."""

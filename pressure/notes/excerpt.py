@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from polycontext.linearity import constraint_sentences
-from polycontext.pressure.notes.cues import says_failure
-from polycontext.pressure.notes.pieces import whole_letter
-from polycontext.pressure.notes.printing import GAP
-from polycontext.pressure.notes.terms import relevance
+
+from .cues import says_failure
+from .pieces import whole_letter
+from .printing import GAP
+from .terms import relevance
 
 MOST_CHARS, MOST_DEMANDS = 200_000, 400
 """How many characters a text has that is read whole, and how many demands of a longer one are found."""

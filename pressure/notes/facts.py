@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from polycontext.linearity import constraint_sentences
-from polycontext.pressure.notes.cues import is_intention
-from polycontext.pressure.notes.pieces import one_line
-from polycontext.pressure.notes.printing import pair_text
-from polycontext.pressure.notes.summariser import Candidates, ExtractiveSummariser
-from polycontext.pressure.notes.terms import STRONG, kind_of, terms_of
-from polycontext.pressure.notes.units import LAWGIVERS, Head, Unit, told_in
 from polycontext.window import TokenCounter, Turn
 
+from .cues import is_intention
+from .pieces import one_line
+from .printing import pair_text
+from .summariser import Candidates, ExtractiveSummariser
+from .terms import STRONG, kind_of, terms_of
+from .units import LAWGIVERS, Head, Unit, told_in
+
 if TYPE_CHECKING:
-    from polycontext.pressure.plan import Plan
+    from ..plan import Plan
 
 MOST_IDS, MOST_NEWEST = 20, 20
 """How many identifiers are told, those that matter most first, and how many newer values, the latest."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import inf
 from pathlib import Path
 
-from polycontext.pressure.notes.cues import says_failure
+from .cues import says_failure
 
 FILE = Path(__file__).with_name("injections.json")
 CERTAIN, LIKELY = -0.4, -0.8

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from polycontext.pressure.notes.units import Entry, Unit
+    from .units import Entry, Unit
 
 GAP = "…"
 """Stands where something is left out."""

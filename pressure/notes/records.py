@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from polycontext.pressure.notes.pieces import Hides, Piece, split
+from .pieces import Hides, Piece, split
 
 INLINE = 80
 """A value up to this many characters is one piece with its key."""

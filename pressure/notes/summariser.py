@@ -12,15 +12,16 @@ from typing import Any
 import orjson
 from attrs import evolve, field, frozen, validators
 
-from polycontext.pressure.gist import unframed
-from polycontext.pressure.notes.choice import Bundle, Chooser, Fitter
-from polycontext.pressure.notes.cues import is_intention
-from polycontext.pressure.notes.injections import ASKS_OF_INSTRUCTIONS
-from polycontext.pressure.notes.printing import HEADED_FROM, printed
-from polycontext.pressure.notes.terms import relevance, weights_of
-from polycontext.pressure.notes.units import Entry, Unit, read
-from polycontext.pressure.notes.updates import newest
 from polycontext.window import Role, TokenCounter, Turn
+
+from ..gist import unframed
+from .choice import Bundle, Chooser, Fitter
+from .cues import is_intention
+from .injections import ASKS_OF_INSTRUCTIONS
+from .printing import HEADED_FROM, printed
+from .terms import relevance, weights_of
+from .units import Entry, Unit, read
+from .updates import newest
 
 SLACK = 1.5
 """How much more than wanted is held before what is worth least goes: pruning then costs little a turn."""

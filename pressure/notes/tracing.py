@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from polycontext.pressure.notes.pieces import one_line
-from polycontext.pressure.notes.printing import GAP, NOTICE, printed
-from polycontext.pressure.notes.summariser import Estimate
-from polycontext.pressure.notes.units import ATTACHED, CALL_LINE, EARLIER, SPOKEN_LINE, TITLES, attached_label, read
 from polycontext.window import Role, Turn
+
+from .pieces import one_line
+from .printing import GAP, NOTICE, printed
+from .summariser import Estimate
+from .units import ATTACHED, CALL_LINE, EARLIER, SPOKEN_LINE, TITLES, attached_label, read
 
 _PARTS = re.compile(rf"{GAP}(?: [\d,]+ (?:line|record|letter|argument)s?\b)?|, | -> |\n|(?<=\S): |[()\[\]{{}}\"]")
 _WAS = re.compile(r" \(was ([^)]*)\)")

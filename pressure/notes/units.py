@@ -12,15 +12,16 @@ from posixpath import normpath
 from typing import Any, NamedTuple
 
 from polycontext.linearity import constraint_sentences
-from polycontext.pressure.gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
-from polycontext.pressure.notes import cues
-from polycontext.pressure.notes.excerpt import excerpt
-from polycontext.pressure.notes.injections import LIKELY, injected, score
-from polycontext.pressure.notes.pieces import Hides, one_line, split
-from polycontext.pressure.notes.printing import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
-from polycontext.pressure.notes.records import Item, Record, item_of, items_of, may_command, parsed, read_json, records_of
-from polycontext.pressure.notes.terms import FAILED, is_prose, terms_of
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
+
+from ..gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
+from . import cues
+from .excerpt import excerpt
+from .injections import LIKELY, injected, score
+from .pieces import Hides, one_line, split
+from .printing import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
+from .records import Item, Record, item_of, items_of, may_command, parsed, read_json, records_of
+from .terms import FAILED, is_prose, terms_of
 
 
 class Head(Enum):

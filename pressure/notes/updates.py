@@ -11,9 +11,10 @@ from functools import lru_cache
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from polycontext.pressure.notes.terms import STRONG, kind_of, plain_terms, terms_of
-from polycontext.pressure.notes.units import Entry, Unit
 from polycontext.window import Role
+
+from .terms import STRONG, kind_of, plain_terms, terms_of
+from .units import Entry, Unit
 
 LONGEST_WAS, LEAST_SHARED = 40, 12
 """How long a value is that is shown as what was, and how many letters two sentences about one thing share at least."""

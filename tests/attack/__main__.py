@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 
 from polycontext.nodes.laws.costs import Cost
-from polycontext.nodes.testing.hostile import KINDS, hostile_text
+from polycontext.testing.hostile import KINDS, hostile_text
 from tests.attack.readers import READERS, Reader
 
 MOST_SECONDS, MOST_MEGABYTES = 1.0, 300.0

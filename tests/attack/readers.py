@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Final
 
 from polycontext.linearity import PolycontextError, constraint_sentences
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession, project
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes.cutting import cut
+from polycontext.testing import FAST
 from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.image_size import image_size
 from polycontext.window.items.markdown import fenced_text

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import tests.laws.broken
 from polycontext.linearity.law import Law, LawViolation, agree
-from polycontext.nodes.testing import all_laws, inputs_of
-from polycontext.nodes.testing.law_runner import ROOMS
+from polycontext.testing import all_laws, inputs_of
+from polycontext.testing.law_runner import ROOMS
 from tests.laws.breaking import BROKEN, SOUND, Instance, breaks
 from tests.laws.small import is_small, small_inputs
 

@@ -9,7 +9,6 @@ from attrs import evolve
 
 from polycontext.linearity import PolycontextError, ResourceClass, default_classifier
 from polycontext.nodes.laws import readers
-from polycontext.nodes.testing import FAST, Head, all_laws, run_law
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextOverflowError,
@@ -20,6 +19,7 @@ from polycontext.polynomial import (
 from polycontext.polynomial.laws import projections
 from polycontext.pressure import CompressionResult, ContextProjector, FixedThreshold, Reach, pressure_of
 from polycontext.pressure.laws import projectors
+from polycontext.testing import FAST, Head, all_laws, run_law
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
 from polycontext.window.providers import Provider, WireFormat, get_format

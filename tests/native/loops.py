@@ -20,14 +20,14 @@ from typing import Any
 from attrs import define, evolve, field
 
 from polycontext import ContextSession, ResourceClass
-from polycontext.nodes.models.anthropic_compaction import AnthropicCompaction
-from polycontext.nodes.models.openai_compaction import OpenAICompaction
-from polycontext.nodes.models.provider_editing import editing_options, take_in
-from polycontext.nodes.models.strict import StrictAnthropic
-from polycontext.nodes.models.strict.responses import StrictResponses
+from polycontext.models.anthropic_compaction import AnthropicCompaction
+from polycontext.models.openai_compaction import OpenAICompaction
+from polycontext.models.provider_editing import editing_options, take_in
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.pressure import ConflictError, Fulfilment
 from polycontext.pressure.native import prefix_plan
+from polycontext.testing.strict import StrictAnthropic
+from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window import Role, Turn
 from polycontext.window.part import native_providers
 from tests.polynomial.conversations import text_of

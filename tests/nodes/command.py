@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from polycontext.nodes.commands.app import main
+from polycontext.cli.app import main
 from tests.house import DATA, ROOT
 
 EXAMPLE = ROOT / "examples" / "conversation.json"
@@ -63,7 +63,7 @@ class Command:
 
 def spawn(*arguments: object, **environment: str) -> Ran:
     """Run `polycontext` as a process of its own."""
-    code = "import sys; from polycontext.nodes.commands.app import main; sys.exit(main())"
+    code = "import sys; from polycontext.cli.app import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, input=b"", capture_output=True, env=os.environ | environment, check=False)
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())

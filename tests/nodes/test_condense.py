@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.fitting import condense
-from polycontext.nodes.testing import ANY_TEXT
+from polycontext.testing import ANY_TEXT
 from polycontext.window import Role, TokenCounter, Turn, default_counter
 
 LONG = (

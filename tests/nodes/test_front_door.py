@@ -33,15 +33,15 @@ def test_no_name_of_the_room_loads_what_only_a_command_needs() -> None:
     """With every name taken, neither the command line nor a library of an extra is loaded."""
     everything = loaded_after("from polycontext.nodes import *")
     assert "polycontext.nodes.prompts.builder" in everything
-    assert sorted({*LIBRARIES, "polycontext.nodes.commands"} & everything) == []
+    assert sorted({*LIBRARIES, "polycontext.cli"} & everything) == []
 
 
 def test_the_help_of_the_commands_loads_no_room() -> None:
     """Help needs neither what a command works with nor what draws plots or laws."""
     helps = "; ".join(f"main([{command!r}, '--help'])" for command in ("replay", "project", "diagram", "laws", "pills"))
-    start = f"from polycontext.nodes.commands.app import main\nwith contextlib.redirect_stdout(io.StringIO()):\n    {helps}"
+    start = f"from polycontext.cli.app import main\nwith contextlib.redirect_stdout(io.StringIO()):\n    {helps}"
     ran = loaded_after(f"import contextlib, io\n{start}")
-    assert "polycontext.nodes.commands.output" in ran
+    assert "polycontext.cli.output" in ran
     assert sorted({"matplotlib", "hypothesis", "polycontext.polynomial", "polycontext.window", "polycontext.nodes.builders"} & ran) == []
 
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from polycontext import ContextSession, PolycontextError, ResourceClass, Turn
-from polycontext.nodes.commands.session.filled import filled, weighed
+from polycontext.cli.session.filled import filled, weighed
 from polycontext.nodes.laws.readers import a_waffle_is_what_the_guard_weighs
-from polycontext.nodes.testing import FAST
-from polycontext.nodes.testing.machines import sessions
-from polycontext.nodes.testing.talk import conversations
 from polycontext.nodes.waffle import cells, portions, waffle
 from polycontext.polynomial import ContextState
 from polycontext.pressure import Fidelity, FixedThreshold
+from polycontext.testing import FAST
+from polycontext.testing.machines import sessions
+from polycontext.testing.talk import conversations
 from polycontext.window import ContextItem, Part, Role, ToolCall, count_tools
 from tests.house import ROOT, examples
 from tests.nodes.command import EXAMPLE, Command
@@ -172,7 +172,7 @@ def test_a_terminal_that_knows_no_blocks_gets_letters(monkeypatch: pytest.Monkey
     class Old:
         encoding = "ascii"
 
-    monkeypatch.setattr("polycontext.nodes.commands.session.drawn.sys.stdout", Old())
+    monkeypatch.setattr("polycontext.cli.session.drawn.sys.stdout", Old())
     assert drawn(lived(reserve=10)).replace("·", "").isascii()
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.testing import Move, conversations
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AdaptiveThreshold
+from polycontext.testing import Move, conversations
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
 from tests.house import DATA

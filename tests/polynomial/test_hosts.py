@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, ResourceClass, Turn, project
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial.brought_back import known_again
 from polycontext.pressure.gist import summary_text
+from polycontext.testing import FAST
 from polycontext.window.providers import Message, Provider, get_format
 from tests.polynomial.conversations import recount
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, PolycontextError
-from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, Verification, project, verify
 from polycontext.polynomial.verification import found_in_order
+from polycontext.testing import FAST, Move
 from polycontext.window import InvalidMessagesError
 from polycontext.window.opening import SYSTEM_READ
 from polycontext.window.providers import get_format

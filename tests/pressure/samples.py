@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from polycontext.nodes.testing import FAST, Head
 from polycontext.pressure import CompressionResult, ContextProjector, Plan
 from polycontext.pressure.plan import plan_at
+from polycontext.testing import FAST, Head
 from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn
 
 

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 from hypothesis import given
 
-from polycontext.nodes.testing import TARGETS, Head, lives, reaches
 from polycontext.pressure import ContextProjector, Fidelity, Reach, View, view_of
 from polycontext.pressure.plan import plan_at
+from polycontext.testing import TARGETS, Head, lives, reaches
 from polycontext.window import Atom, ContextWindow
 from tests.pressure.samples import HEAD, is_clean
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.testing import FAST, TARGETS, Head, Move, conversations, filled, reaches, texts
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Reach, view_of
 from polycontext.pressure.laws import plans, projectors
+from polycontext.testing import FAST, TARGETS, Head, Move, conversations, filled, reaches, texts
 from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, TokenCounter, Turn
 from polycontext.window.items import item_turn
 from tests.pressure.samples import assistant, extended, opened, talk, user

@@ -7,7 +7,6 @@ from attrs import evolve
 from hypothesis import given
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.nodes.testing import TARGETS, lived_windows, reaches
 from polycontext.pressure import (
     ContextProjector,
     Edit,
@@ -20,6 +19,7 @@ from polycontext.pressure import (
     floor_of,
     view_of,
 )
+from polycontext.testing import TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, PositionError, Role, Splice, Turn
 from tests.pressure.samples import HEAD, assistant, calls, extended, opened, result, talk, user
 

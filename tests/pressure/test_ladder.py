@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.testing import FAST, Head, lived_windows, reaches
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, view_of
 from polycontext.pressure.gist import is_summary, least_digest, least_summary, summary_text, summary_turn
 from polycontext.pressure.plan import plan_at
+from polycontext.testing import FAST, Head, lived_windows, reaches
 from polycontext.window import Atom, ContextItem, ContextWindow, Part, Role, Splice, Turn, count_turn
 from polycontext.window.items import item_turn
 from tests.pressure.samples import HEAD, assistant, calls, extended, ids, opened, result, talk, user, words

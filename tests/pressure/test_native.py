@@ -7,10 +7,10 @@ import pytest
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.testing import FAST
 from polycontext.pressure import CompressionResult, ConflictError, ContextProjector, Fulfilment, Plan
 from polycontext.pressure.gist import summary_text
 from polycontext.pressure.native import NativeGist, prefix_of, prefix_plan, with_twin
+from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import get_format

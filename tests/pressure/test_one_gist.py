@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.testing import Head
 from polycontext.pressure import ContextProjector, GistKind, Reach, Summariser, pressure_of
 from polycontext.pressure.gist import is_summary
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
+from polycontext.testing import Head
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, assistant, calls, extended, ids, opened, result, talk, user, words
 

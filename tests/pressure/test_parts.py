@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.testing import TARGETS, lived_windows, reaches
-from polycontext.nodes.testing.talk import FAST
 from polycontext.pressure import ContextProjector, Edit, FloorError, Reach, apply_edit, check_floors
 from polycontext.pressure.view import splices_of
+from polycontext.testing import TARGETS, lived_windows, reaches
+from polycontext.testing.talk import FAST
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import HEAD
 

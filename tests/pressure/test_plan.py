@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.testing import FAST, TARGETS, lived_windows, reaches
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Plan, Reach
 from polycontext.pressure.threshold import tokens_at
+from polycontext.testing import FAST, TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, Role, Turn
 from tests.pressure.samples import HEAD, Says, calls, extended, ids, opened, result, talk, user, words
 

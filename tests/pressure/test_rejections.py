@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 
-from polycontext.nodes.testing import ANY_TEXT, FAST
 from polycontext.pressure import CompressionResult, ContextProjector, GistKind, Reach, view_of
 from polycontext.pressure.gist import is_summary
+from polycontext.testing import ANY_TEXT, FAST
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.pressure.samples import HEAD, Says, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.testing import FAST, windows
 from polycontext.pressure import (
     AdaptiveThreshold,
     FixedThreshold,
@@ -17,6 +16,7 @@ from polycontext.pressure import (
     pressure_of,
 )
 from polycontext.pressure.threshold import marked
+from polycontext.testing import FAST, windows
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import extended, opened, user
 

@@ -4,9 +4,9 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from polycontext.nodes.models.strict import StrictAnthropic, StrictProvider, StrictServer
-from polycontext.nodes.models.strict.chat import StrictChat
-from polycontext.nodes.models.strict.responses import StrictResponses
+from polycontext.testing.strict import StrictAnthropic, StrictProvider, StrictServer
+from polycontext.testing.strict.chat import StrictChat
+from polycontext.testing.strict.responses import StrictResponses
 from tests.strict.vendors import Message, Vendor
 
 STRICT: Mapping[str, Any] = {"anthropic": StrictAnthropic, "openai": StrictChat, "openai-responses": StrictResponses}

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from hypothesis import given
 
-from polycontext.nodes.testing import FAST, Move, conversations, filled, windows
+from polycontext.testing import FAST, Move, conversations, filled, windows
 from polycontext.window import ContextWindow, Role, ToolCall, Turn, open_calls
 
 

@@ -8,7 +8,7 @@ from attrs import evolve
 from hypothesis import given
 
 from polycontext.linearity import DemotionError, InvalidOptionError, ResourceClass, UnknownResourceError
-from polycontext.nodes.testing import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
+from polycontext.testing import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, Part, PositionError, Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.tokens.counting import count_turn
 

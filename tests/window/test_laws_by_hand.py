@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.testing import conversations, filled, windows
+from polycontext.testing import conversations, filled, windows
 from polycontext.window import ContextWindow, TiktokenCounter, Turn
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from polycontext.nodes.testing import windows
+from polycontext.testing import windows
 from polycontext.window import ContextWindow, EstimatingCounter, Part, Role, Store, StoreComonad, TiktokenCounter, ToolCall, Turn
 
 TURN = Turn(

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from polycontext.linearity import UNIX_EPOCH, CallerError
-from polycontext.nodes.testing import ANY_TEXT, HOSTILE_TEXTS, TEXTS
+from polycontext.testing import ANY_TEXT, HOSTILE_TEXTS, TEXTS
 from polycontext.window import InvalidTurnError, Part, Role, ToolCall, Turn
 
 CALL = ToolCall("c1", "search")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.linearity.column import Column
-from polycontext.nodes.testing import filled, texts, windows
+from polycontext.testing import filled, texts, windows
 from polycontext.window import ContextWindow, EstimatingCounter, InvalidTurnError, OrderError, Role, Splice, Turn
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")

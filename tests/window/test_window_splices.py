@@ -3,7 +3,7 @@
 import pytest
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.nodes.testing import filled
+from polycontext.testing import filled
 from polycontext.window import ContextWindow, OrderError, Role, Splice, ToolCall, Turn
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")

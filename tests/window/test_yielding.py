@@ -6,8 +6,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.testing import FAST
-from polycontext.nodes.testing.talk import PICTURES, THOUGHTS
+from polycontext.testing import FAST
+from polycontext.testing.talk import PICTURES, THOUGHTS
 from polycontext.window import Part, PartKind, ToolCall, Turn
 from polycontext.window.tokens.counting import count_turn, counted_parts
 from polycontext.window.yielding import bare, fell, says_all_of, unbound

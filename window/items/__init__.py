@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 if TYPE_CHECKING:
-    from polycontext.window.items.attachment import Attachment, attached_outline, attachment_of, item_turn, source_of
-    from polycontext.window.items.codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
-    from polycontext.window.items.item import ITEM_IDS, ContextItem, ItemIds, ItemType
-    from polycontext.window.items.manager import ContextManager, DuplicateItemError
-    from polycontext.window.items.markdown import Formatter, context_to_string, fenced_text, language_of_file, register_formatter
-    from polycontext.window.items.metadata import MetadataWarning
-    from polycontext.window.items.outline import OutlineEntry, outline_of
-    from polycontext.window.items.python_source import Definition, definitions
+    from .attachment import Attachment, attached_outline, attachment_of, item_turn, source_of
+    from .codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
+    from .item import ITEM_IDS, ContextItem, ItemIds, ItemType
+    from .manager import ContextManager, DuplicateItemError
+    from .markdown import Formatter, context_to_string, fenced_text, language_of_file, register_formatter
+    from .metadata import MetadataWarning
+    from .outline import OutlineEntry, outline_of
+    from .python_source import Definition, definitions
 
 __all__ = [
     "ITEM_IDS",

@@ -12,8 +12,9 @@ from attrs import frozen
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import json_object, strict_converter, structured
 from polycontext.linearity.json_data import thawed
-from polycontext.window.items.item import ContextItem, ItemType
-from polycontext.window.items.metadata import END_LINE, START_LINE, read_metadata
+
+from .item import ContextItem, ItemType
+from .metadata import END_LINE, START_LINE, read_metadata
 
 
 @frozen

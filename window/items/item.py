@@ -109,7 +109,7 @@ def _content(value: object) -> str:
 def _metadata(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if values is None:
         return None
-    from polycontext.window.items.metadata import checked_metadata  # noqa: PLC0415 - for those who attach something
+    from .metadata import checked_metadata  # noqa: PLC0415 - for those who attach something
 
     return checked_metadata(values)
 

@@ -8,10 +8,11 @@ from typing import Any
 from attrs import define, evolve
 
 from polycontext.linearity import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.window.items.item import ContextItem, ItemType, check_item_type
-from polycontext.window.items.markdown import context_to_string
-from polycontext.window.tokens.counting import TokenCounter
-from polycontext.window.tokens.tiktoken_counter import default_counter
+
+from ..tokens.counting import TokenCounter
+from ..tokens.tiktoken_counter import default_counter
+from .item import ContextItem, ItemType, check_item_type
+from .markdown import context_to_string
 
 
 @define(slots=False, eq=False)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import STORABLE, check_text
-from polycontext.window.errors import PluginError
-from polycontext.window.items.item import ContextItem, ItemType
-from polycontext.window.items.metadata import END_LINE, FILENAME, START_LINE
+
+from ..errors import PluginError
+from .item import ContextItem, ItemType
+from .metadata import END_LINE, FILENAME, START_LINE
 
 Formatter = Callable[[ContextItem], str]
 

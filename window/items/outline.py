@@ -44,7 +44,7 @@ def outline_of(text: str, language: str = "") -> tuple[OutlineEntry, ...]:
         return ()
     if language == "markdown":
         return tuple(_headings(text))
-    from polycontext.window.items.python_source import definitions  # noqa: PLC0415 - for those who attach Python
+    from .python_source import definitions  # noqa: PLC0415 - for those who attach Python
 
     found = definitions(text) if language == "python" else None
     if found is None:

@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 
 from polycontext.linearity.law import agree, holds, law
-from polycontext.window.atoms import open_calls
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers import Message, WireFormat
-from polycontext.window.tokens.counting import TURN_OVERHEAD, TokenCounter, count_turn
-from polycontext.window.turn import Role, Turn
+
+from ..atoms import open_calls
+from ..errors import InvalidMessagesError
+from ..providers import Message, WireFormat
+from ..tokens.counting import TURN_OVERHEAD, TokenCounter, count_turn
+from ..turn import Role, Turn
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider takes as the name of a tool."""

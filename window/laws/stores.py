@@ -5,8 +5,9 @@ from operator import methodcaller
 from typing import Any
 
 from polycontext.linearity.law import agree, law, refusal_of
-from polycontext.window.errors import PositionError
-from polycontext.window.store import StoreComonad
+
+from ..errors import PositionError
+from ..store import StoreComonad
 
 _COMONAD = "Uustalu and Vene, Comonadic Notions of Computation"
 _STORE = "Control.Comonad.Store"

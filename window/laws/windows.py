@@ -1,11 +1,12 @@
 """The laws of the context window: appending, honest sums, atoms, splices."""
 
 from polycontext.linearity.law import agree, holds, law, refusal_of
-from polycontext.window.atoms import Splice
-from polycontext.window.context_window import ContextWindow
-from polycontext.window.errors import OrderError
-from polycontext.window.tokens.counting import count_turn
-from polycontext.window.turn import Role, Turn
+
+from ..atoms import Splice
+from ..context_window import ContextWindow
+from ..errors import OrderError
+from ..tokens.counting import count_turn
+from ..turn import Role, Turn
 
 
 def _reading(window: ContextWindow) -> tuple[object, ...]:

@@ -1,14 +1,14 @@
 """Pills: references to context in an input buffer, written [@name] (docs/pills.md)."""
 
-from polycontext.window.pills.codec import document_from_json, document_to_json, pill_from_json, pill_schema, pill_to_json
-from polycontext.window.pills.completion import Completer
-from polycontext.window.pills.document import PillDocument
-from polycontext.window.pills.errors import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError, Reason
-from polycontext.window.pills.file_resolver import FileResolver
-from polycontext.window.pills.keymap import DEFAULT_KEYMAP, Keymap, PillAction, keymap_of
-from polycontext.window.pills.pill import PILL_FACE, PILL_KEYMAP, Pill, PillType, TextProperties
-from polycontext.window.pills.resolved import Candidate, Resolved, Resolver, Source
-from polycontext.window.pills.resolving import (
+from .codec import document_from_json, document_to_json, pill_from_json, pill_schema, pill_to_json
+from .completion import Completer
+from .document import PillDocument
+from .errors import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError, Reason
+from .file_resolver import FileResolver
+from .keymap import DEFAULT_KEYMAP, Keymap, PillAction, keymap_of
+from .pill import PILL_FACE, PILL_KEYMAP, Pill, PillType, TextProperties
+from .resolved import Candidate, Resolved, Resolver, Source
+from .resolving import (
     BufferResolver,
     FunctionResolver,
     PillProblem,
@@ -17,7 +17,7 @@ from polycontext.window.pills.resolving import (
     resolve_document,
     update_moved,
 )
-from polycontext.window.pills.symbol_resolver import SymbolResolver
+from .symbol_resolver import SymbolResolver
 
 __all__ = [
     "DEFAULT_KEYMAP",

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
-from polycontext.window.pills.errors import CannotAttachError, Reason
+from .errors import CannotAttachError, Reason
 
 # Not blocking: opening a FIFO would wait for its writer.
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)

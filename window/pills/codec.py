@@ -8,9 +8,10 @@ from typing import Any
 from attrs import asdict
 
 from polycontext.linearity import InvalidDataError
-from polycontext.window.pills.document import PillDocument
-from polycontext.window.pills.errors import PillError
-from polycontext.window.pills.pill import Pill, TextProperties
+
+from .document import PillDocument
+from .errors import PillError
+from .pill import Pill, TextProperties
 
 _KINDS: Mapping[str, tuple[type, str]] = dict.fromkeys(("pill", "face", "keymap"), (str, "a string")) | {
     "rear_nonsticky": (bool, "a boolean")

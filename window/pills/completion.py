@@ -6,8 +6,8 @@ from heapq import nsmallest
 from itertools import takewhile
 from unicodedata import normalize
 
-from polycontext.window.pills.pill import Pill, PillType, as_type
-from polycontext.window.pills.resolved import Candidate, Source
+from .pill import Pill, PillType, as_type
+from .resolved import Candidate, Source
 
 _BOUNDARY = re.compile(r"[/.]")
 _SEPARATOR = {PillType.FILE: "/", PillType.SYMBOL: ".", PillType.BUFFER: "/"}

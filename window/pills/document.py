@@ -15,10 +15,11 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.linearity.json_data import check_text
-from polycontext.window.errors import PositionError
-from polycontext.window.pills.errors import DuplicatePillError
-from polycontext.window.pills.keymap import Keymap, PillAction, keymap_of
-from polycontext.window.pills.pill import Pill, PillType, TextProperties, as_type, check_path, find_pills
+
+from ..errors import PositionError
+from .errors import DuplicatePillError
+from .keymap import Keymap, PillAction, keymap_of
+from .pill import Pill, PillType, TextProperties, as_type, check_path, find_pills
 
 T = TypeVar("T")
 

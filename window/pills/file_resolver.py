@@ -9,12 +9,12 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from polycontext.window.pills.beneath import open_beneath
-from polycontext.window.pills.errors import CannotAttachError, Reason
-from polycontext.window.pills.kept_back import holds_secrets, kept_back
-from polycontext.window.pills.pill import PillType, check_name, check_path, is_name, is_path
-from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
-from polycontext.window.pills.tree import walk_files
+from .beneath import open_beneath
+from .errors import CannotAttachError, Reason
+from .kept_back import holds_secrets, kept_back
+from .pill import PillType, check_name, check_path, is_name, is_path
+from .resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
+from .tree import walk_files
 
 MOST_BYTES = 10_000_000
 """Bytes of a file that are read at most; a larger one is refused unread."""

@@ -3,7 +3,7 @@
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from polycontext.window.pills.tree import VERSION_CONTROL, is_ignored
+from .tree import VERSION_CONTROL, is_ignored
 
 SECRETS = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),

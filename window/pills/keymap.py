@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.window.pills.pill import PILL_KEYMAP, Pill
+from .pill import PILL_KEYMAP, Pill
 
 _log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from attrs import Factory, evolve, field, frozen
 
-from polycontext.window.pills.errors import InvalidPillNameError
+from .errors import InvalidPillNameError
 
 PILL_FACE = "sly-agent-q-context-pill-face"
 PILL_KEYMAP = "sly-agent-q-context-pill-map"

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from attrs import Factory, field, frozen
 
-from polycontext.window.pills.pill import PillType
+from .pill import PillType
 
 DEFAULT_LIMIT = 50_000
 """Characters of one pill that are attached."""

@@ -6,12 +6,13 @@ from contextlib import suppress
 from attrs import field, frozen
 
 from polycontext.linearity import PolycontextError
-from polycontext.window.errors import PluginError
-from polycontext.window.pills.completion import Completer
-from polycontext.window.pills.document import PillDocument
-from polycontext.window.pills.errors import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError, Reason
-from polycontext.window.pills.pill import Pill, PillType, as_type, check_name, is_name
-from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, Resolver, clipped
+
+from ..errors import PluginError
+from .completion import Completer
+from .document import PillDocument
+from .errors import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError, Reason
+from .pill import Pill, PillType, as_type, check_name, is_name
+from .resolved import DEFAULT_LIMIT, Candidate, Resolved, Resolver, clipped
 
 
 @frozen

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from polycontext.window.items.python_source import Definition, definitions
-from polycontext.window.pills.errors import CannotAttachError, InvalidPillNameError, PillError, Reason
-from polycontext.window.pills.file_resolver import FileResolver, as_paths
-from polycontext.window.pills.pill import PillType, check_name
-from polycontext.window.pills.resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
+from ..items.python_source import Definition, definitions
+from .errors import CannotAttachError, InvalidPillNameError, PillError, Reason
+from .file_resolver import FileResolver, as_paths
+from .pill import PillType, check_name
+from .resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
 
 
 @frozen

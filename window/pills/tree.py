@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polycontext.window.pills.pill import LONGEST_NAME
+from .pill import LONGEST_NAME
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -1,6 +1,6 @@
 """The providers' message formats: read into turns, written back, checked against their rules."""
 
-from polycontext.window.providers.formats import check, check_request, findings, get_format
-from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, WireFormat
+from .formats import check, check_request, findings, get_format
+from .wire import Message, Parsed, Provider, Rendered, WireFormat
 
 __all__ = ["Message", "Parsed", "Provider", "Rendered", "WireFormat", "check", "check_request", "findings", "get_format"]

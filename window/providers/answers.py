@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from polycontext.window.providers.blocks import Place, copied_messages
-from polycontext.window.providers.wire import Provider
+from .blocks import Place, copied_messages
+from .wire import Provider
 
 _ONCE = frozenset({"role", "type", "id", "name"})
 """Texts that a chunk holds whole."""

@@ -15,9 +15,10 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import MAX_DEPTH, STORABLE, copied
-from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
-from polycontext.window.providers.wire import Message, Provider
-from polycontext.window.turn import Turn
+
+from ..errors import InvalidMessagesError, InvalidTurnError
+from ..turn import Turn
+from .wire import Message, Provider
 
 EMPTY = "[empty]"
 """What stands where a provider refuses emptiness."""

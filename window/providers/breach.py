@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from polycontext.window.errors import InvalidMessagesError
+from ..errors import InvalidMessagesError
 
 MAX_TEXT = 10_485_760
 """Characters that one text of a request may have."""

@@ -5,8 +5,9 @@ from functools import cache
 from typing import Any
 
 from polycontext.linearity import UnknownNameError
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.wire import Provider, WireFormat, as_provider
+
+from ..errors import InvalidMessagesError
+from .wire import Provider, WireFormat, as_provider
 
 JUDGED = ("anthropic", "openai", "openai-responses")
 """Whose requests can be judged."""
@@ -28,21 +29,21 @@ def get_format(provider: Provider | str) -> WireFormat:
 def _loaded(known: Provider) -> WireFormat:
     match known:
         case Provider.OPENAI:
-            from polycontext.window.providers import chat  # noqa: PLC0415 - most readers need one format only
-            from polycontext.window.providers.chat import rules as chat_rules  # noqa: PLC0415
-            from polycontext.window.providers.chat import write as chat_write  # noqa: PLC0415
+            from . import chat  # noqa: PLC0415 - most readers need one format only
+            from .chat import rules as chat_rules  # noqa: PLC0415
+            from .chat import write as chat_write  # noqa: PLC0415
 
             return WireFormat(known, chat.parse, chat.render, chat.check, chat_write.Writer, chat_rules.GrowingList)
         case Provider.ANTHROPIC:
-            from polycontext.window.providers import anthropic  # noqa: PLC0415 - as above
-            from polycontext.window.providers.anthropic import request_rules, write  # noqa: PLC0415
+            from . import anthropic  # noqa: PLC0415 - as above
+            from .anthropic import request_rules, write  # noqa: PLC0415
 
             judge, options = request_rules.GrowingList, anthropic.options_in
             return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, write.Writer, judge, options)
         case Provider.RESPONSES:
-            from polycontext.window.providers import responses  # noqa: PLC0415 - as above
-            from polycontext.window.providers.responses import rules as responses_rules  # noqa: PLC0415
-            from polycontext.window.providers.responses import write as responses_write  # noqa: PLC0415
+            from . import responses  # noqa: PLC0415 - as above
+            from .responses import rules as responses_rules  # noqa: PLC0415
+            from .responses import write as responses_write  # noqa: PLC0415
 
             return WireFormat(
                 known, responses.parse, responses.render, responses.check, responses_write.Writer, responses_rules.GrowingList
@@ -62,15 +63,15 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
     """
     match str(provider):
         case "anthropic":
-            from polycontext.window.providers.anthropic import request_rules as anthropic_request_rules  # noqa: PLC0415 - most readers need one format only
+            from .anthropic import request_rules as anthropic_request_rules  # noqa: PLC0415 - most readers need one format only
 
             anthropic_request_rules.check_messages(messages, allow_open_tail=allow_open_tail)
         case "openai":
-            from polycontext.window.providers.chat import rules as chat_rules  # noqa: PLC0415 - as above
+            from .chat import rules as chat_rules  # noqa: PLC0415 - as above
 
             chat_rules.check_messages(messages, allow_open_tail=allow_open_tail)
         case "openai-responses":
-            from polycontext.window.providers.responses import rules as responses_rules  # noqa: PLC0415 - as above
+            from .responses import rules as responses_rules  # noqa: PLC0415 - as above
 
             responses_rules.check_items(messages, allow_open_tail=allow_open_tail)
         case _:
@@ -87,15 +88,15 @@ def check_request(request: Mapping[str, Any], provider: Provider | str, *, betas
     """
     match str(provider):
         case "anthropic":
-            from polycontext.window.providers.anthropic import request_rules as anthropic_request_rules  # noqa: PLC0415 - as above
+            from .anthropic import request_rules as anthropic_request_rules  # noqa: PLC0415 - as above
 
             anthropic_request_rules.check_request(request, betas=betas)
         case "openai":
-            from polycontext.window.providers.chat import request_rules as chat_request_rules  # noqa: PLC0415 - as above
+            from .chat import request_rules as chat_request_rules  # noqa: PLC0415 - as above
 
             chat_request_rules.check_request(request)
         case "openai-responses":
-            from polycontext.window.providers.responses import request_rules as responses_request_rules  # noqa: PLC0415 - as above
+            from .responses import request_rules as responses_request_rules  # noqa: PLC0415 - as above
 
             responses_request_rules.check_request(request)
         case _:
@@ -118,15 +119,15 @@ def findings(
     """
     match str(provider):
         case "anthropic":
-            from polycontext.window.providers.anthropic import findings as anthropic_findings  # noqa: PLC0415 - as above
+            from .anthropic import findings as anthropic_findings  # noqa: PLC0415 - as above
 
             return anthropic_findings.findings(request, betas=betas)
         case "openai":
-            from polycontext.window.providers import openai_findings  # noqa: PLC0415 - as above
+            from . import openai_findings  # noqa: PLC0415 - as above
 
             return openai_findings.chat_findings(request)
         case "openai-responses":
-            from polycontext.window.providers import openai_findings  # noqa: PLC0415 - as above
+            from . import openai_findings  # noqa: PLC0415 - as above
 
             return openai_findings.responses_findings(request)
         case _:

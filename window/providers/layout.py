@@ -16,11 +16,11 @@ from typing import Any
 
 from attrs import Factory, define, frozen
 
-from polycontext.window.errors import InvalidTurnError
-from polycontext.window.part import Part, PartKind, native_providers
-from polycontext.window.providers.blocks import compact
-from polycontext.window.providers.wire import Message, Provider
-from polycontext.window.turn import Role, ToolCall, Turn
+from ..errors import InvalidTurnError
+from ..part import Part, PartKind, native_providers
+from ..turn import Role, ToolCall, Turn
+from .blocks import compact
+from .wire import Message, Provider
 
 MISSING = False
 """The form of a content that is not there."""
@@ -162,7 +162,7 @@ def brought_along(provider: Provider, turn: Turn, part: Part) -> Message | None:
     """Return the block that another provider's `part` of `turn` is for `provider`; None where it cannot go along."""
     if part.kind is not PartKind.BLOCK or not part.is_medium or turn.role not in _TAKE_MEDIA[provider]:
         return None
-    from polycontext.window.providers.media_conversion import converted  # noqa: PLC0415 - for those who change providers
+    from .media_conversion import converted  # noqa: PLC0415 - for those who change providers
 
     return converted(_loaded(part), part.provider, provider)
 

@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from polycontext.window.media import MediumKind, Source, read_medium, read_source
-from polycontext.window.providers.wire import Message
+from ..media import MediumKind, Source, read_medium, read_source
+from .wire import Message
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai", "openai-responses"
 

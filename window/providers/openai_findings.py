@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.blocks import copied_messages
-from polycontext.window.providers.breach import Breach
-from polycontext.window.providers.chat import request_rules as chat_request
-from polycontext.window.providers.chat.rules import ChatJudge
-from polycontext.window.providers.request_fields import copied_request
-from polycontext.window.providers.responses import request_rules as responses_request
-from polycontext.window.providers.responses.rules import InputJudge
-from polycontext.window.providers.wire import Provider
+from ..errors import InvalidMessagesError
+from .blocks import copied_messages
+from .breach import Breach
+from .chat import request_rules as chat_request
+from .chat.rules import ChatJudge
+from .request_fields import copied_request
+from .responses import request_rules as responses_request
+from .responses.rules import InputJudge
+from .wire import Provider
 
 Given = Sequence[Any] | Mapping[str, Any]
 """The body of a request, or its list alone."""

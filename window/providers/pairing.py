@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from attrs import Factory, define
 
-from polycontext.window.atoms import open_calls
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.blocks import Place, shown
-from polycontext.window.providers.wire import Message, Parsed, Provider
-from polycontext.window.turn import Role, Turn
+from ..atoms import open_calls
+from ..errors import InvalidMessagesError
+from ..turn import Role, Turn
+from .blocks import Place, shown
+from .wire import Message, Parsed, Provider
 
 NO_RESULT = "[no result was recorded for this call]"
 """What a result says that `repair` adds."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.formats import get_format
-from polycontext.window.providers.wire import Provider, WireFormat
+from ..errors import InvalidMessagesError
+from .formats import get_format
+from .wire import Provider, WireFormat
 
 AUTO = "auto"
 """What stands for a provider that is to be recognised."""

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from polycontext.linearity.json_data import copied
-from polycontext.window.providers.blocks import Place
-from polycontext.window.providers.breach import Breach, Spot, first
-from polycontext.window.providers.wire import Provider
+
+from .blocks import Place
+from .breach import Breach, Spot, first
+from .wire import Provider
 
 Request = Mapping[str, Any]
 """The body of a request."""

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from attrs import field, frozen
 
 from polycontext.linearity import UnknownNameError
-from polycontext.window.epoch import Epoch
-from polycontext.window.turn import Turn
+
+from ..epoch import Epoch
+from ..turn import Turn
 
 Message = dict[str, Any]
 """One message of a provider: JSON data with text keys."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.window.media import read_medium
-from polycontext.window.providers.blocks import compact
-from polycontext.window.tokens.counting import TokenCounter
+from ..media import read_medium
+from ..providers.blocks import compact
+from .counting import TokenCounter
 
 PER_MESSAGE, PER_BLOCK, PER_TOOL_PROMPT = 3, 3, 300
 """Tokens of a message's frame, of a call's or result's, and of what tells the model that there are tools."""

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.window.tokens.counting import TokenCounter
+
+from .counting import TokenCounter
 
 if TYPE_CHECKING:
-    from polycontext.window.tokens.media_rules import ImageRule
+    from .media_rules import ImageRule
 
 
 def _check(quantity: str, value: object) -> None:

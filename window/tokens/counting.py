@@ -24,8 +24,8 @@ from typing import Any, Protocol
 import orjson
 from attrs import evolve, frozen
 
-from polycontext.window.part import Part, PartKind, native_providers
-from polycontext.window.turn import Turn
+from ..part import Part, PartKind, native_providers
+from ..turn import Turn
 
 REQUEST_OVERHEAD = 3
 """Tokens a request costs beside its turns and tools: the opening of the reply."""
@@ -153,7 +153,7 @@ def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
     tokens = counter.count(arguments)
     if _is_plain_object(arguments):
         return tokens
-    from polycontext.window.providers.blocks import compact, loaded_object  # noqa: PLC0415 - for what few calls have
+    from ..providers.blocks import compact, loaded_object  # noqa: PLC0415 - for what few calls have
 
     if loaded_object(arguments) is None:
         return max(tokens, counter.count(compact({"raw_arguments": arguments})))
@@ -193,7 +193,7 @@ def count_part(counter: TokenCounter, part: Part) -> int:
     """
     if part.tokens is not None:
         return part.tokens
-    from polycontext.window.tokens.part_text import part_text  # noqa: PLC0415 - for turns that have parts
+    from .part_text import part_text  # noqa: PLC0415 - for turns that have parts
 
     text, media = part_text(part, getattr(counter, "image_rule", None))
     return (_CUT if part.kind is PartKind.WORDS else 0) + media + (counter.count(text) if text else 0)
@@ -201,7 +201,7 @@ def count_part(counter: TokenCounter, part: Part) -> int:
 
 def _stand_in_tokens(counter: TokenCounter, turn: Turn) -> int:
     """Return what the words cost that stand where a provider refuses emptiness, beyond what the blank content costs."""
-    from polycontext.window.providers.blocks import stand_in  # noqa: PLC0415 - for empty turns
+    from ..providers.blocks import stand_in  # noqa: PLC0415 - for empty turns
 
     return max(0, counter.count(stand_in(turn)) - (counter.count(turn.content) if turn.content else 0))
 
@@ -223,6 +223,6 @@ def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> in
     >>> count_tools(EstimatingCounter(), [])
     0
     """
-    from polycontext.window.tokens.tool_text import tool_text  # noqa: PLC0415 - for those who define tools
+    from .tool_text import tool_text  # noqa: PLC0415 - for those who define tools
 
     return TOOLS_OVERHEAD + counter.count(tool_text(tools)) if tools else 0

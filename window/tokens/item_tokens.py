@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 from attrs import frozen
 
-from polycontext.window.media import Medium, MediumKind, read_medium
-from polycontext.window.tokens.counting import TokenCounter
-from polycontext.window.tokens.media_rules import medium_tokens, openai_image_tokens
+from ..media import Medium, MediumKind, read_medium
+from .counting import TokenCounter
+from .media_rules import medium_tokens, openai_image_tokens
 
 UNKNOWN_IMAGE = 1_105
 """Tokens of a picture whose size is not known: what the vendor charges for one of 1,024 by 2,048 pixels in tiles."""

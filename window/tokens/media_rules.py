@@ -11,7 +11,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from polycontext.window.media import Medium, MediumKind
+from ..media import Medium, MediumKind
 
 IMAGE_TOKENS = 4_784
 """Cost of a picture whose size cannot be read: what Claude charges at most for one."""

@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 from attrs import define
 
-from polycontext.window.media import KINDS, read_medium, read_source
-from polycontext.window.part import Part, PartKind
-from polycontext.window.tokens.media_rules import ImageRule, medium_tokens
+from ..media import KINDS, read_medium, read_source
+from ..part import Part, PartKind
+from .media_rules import ImageRule, medium_tokens
 
 _MEDIA = re.compile("|".join(f'"{kind}"' for kind in KINDS))
 _PAYLOADS = frozenset({"data", "url", "image_url", "file_data", "result"})

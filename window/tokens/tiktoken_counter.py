@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from polycontext.linearity import UnknownNameError
-from polycontext.window.tokens.vocabulary import SHA256, Vocabulary
+
+from .vocabulary import SHA256, Vocabulary
 
 if TYPE_CHECKING:
-    from polycontext.window.tokens.calibration import CalibratedCounter
+    from .calibration import CalibratedCounter
 
 
 def _encoding(name: str) -> str:
@@ -19,7 +20,7 @@ def _encoding(name: str) -> str:
         raise UnknownNameError("encoding", str(given), tuple(SHA256))
     if given in SHA256:
         return given
-    from polycontext.window.model_profiles import encoding_of  # noqa: PLC0415 - the table of models is for those who name one
+    from ..model_profiles import encoding_of  # noqa: PLC0415 - the table of models is for those who name one
 
     return encoding_of(given)
 
@@ -52,7 +53,7 @@ class TiktokenCounter(Vocabulary):
         Raises:
             InvalidOptionError: a number that is not finite and above 0.
         """
-        from polycontext.window.tokens.calibration import calibrate  # noqa: PLC0415 - for those who calibrate
+        from .calibration import calibrate  # noqa: PLC0415 - for those who calibrate
 
         return calibrate(self, counted, provider_reported_tokens)
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from polycontext.window.tokens.counting import EstimatingCounter
+from .counting import EstimatingCounter
 
 if TYPE_CHECKING:
     import tiktoken

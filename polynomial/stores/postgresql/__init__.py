@@ -6,6 +6,6 @@ from polycontext.linearity.extras import require
 for _module in ("sqlalchemy", "psycopg", "alembic"):
     require(_module, extra="postgresql", purpose="sessions on a PostgreSQL server")
 
-from polycontext.polynomial.stores.postgresql.store import PostgreSQLStore  # noqa: E402
+from .store import PostgreSQLStore  # noqa: E402
 
 __all__ = ["PostgreSQLStore"]

@@ -10,14 +10,15 @@ from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.elements import ColumnElement
 
-from polycontext.polynomial.journal.events import Event
-from polycontext.polynomial.stores.asked_words import AskedWords, folded, found_in, said, spaced
-from polycontext.polynomial.stores.postgresql.journals import Journals, columns_of, has_words, words_of
-from polycontext.polynomial.stores.postgresql.schema import Tables
-from polycontext.polynomial.stores.postgresql.words import kept, read
-from polycontext.polynomial.stores.session_store import Found, Rewritten, check_fork
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
+
+from ...journal.events import Event
+from ..asked_words import AskedWords, folded, found_in, said, spaced
+from ..session_store import Found, Rewritten, check_fork
+from .journals import Journals, columns_of, has_words, words_of
+from .schema import Tables
+from .words import kept, read
 
 _BATCH = 1_000
 """Turns that are indexed by one statement."""

@@ -10,8 +10,9 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.stores.session_store import shown
+
+from ...errors import StoreBusyError, StoreError
+from ..session_store import shown
 
 _SCHEMES = ("postgresql", "postgresql+psycopg")
 _URL = "postgresql://user:password@host:5432/database"

@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from polycontext.linearity import InvalidDataError
-from polycontext.polynomial.errors import StoreError
-from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.journal.rows import Row, event_of_row, row_of, turn_of_row
-from polycontext.polynomial.stores.postgresql.statements import Statements
-from polycontext.polynomial.stores.postgresql.words import kept, read
-from polycontext.polynomial.stores.session_store import Snapshot, Stored
 from polycontext.window import Turn
+
+from ...errors import StoreError
+from ...journal.events import Event, TurnEvent
+from ...journal.rows import Row, event_of_row, row_of, turn_of_row
+from ..session_store import Snapshot, Stored
+from .statements import Statements
+from .words import kept, read
 
 T = TypeVar("T")
 

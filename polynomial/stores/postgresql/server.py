@@ -16,11 +16,11 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.stores.postgresql.failures import Failure, parsed
-from polycontext.polynomial.stores.postgresql.schema import Tables, prepare
-from polycontext.polynomial.stores.postgresql.statements import Statements
-from polycontext.polynomial.stores.session_store import shown
+from ...errors import StoreBusyError, StoreError
+from ..session_store import shown
+from .failures import Failure, parsed
+from .schema import Tables, prepare
+from .statements import Statements
 
 T = TypeVar("T")
 

@@ -23,8 +23,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.sql.dml import ReturningInsert
 
-from polycontext.polynomial.stores.postgresql.schema import Tables
 from polycontext.window import Role
+
+from .schema import Tables
 
 RESERVED = "250 milliseconds"
 """How long a session waits for a writer that was too late too often."""

@@ -15,16 +15,17 @@ from attrs import evolve, field, frozen
 from sqlalchemy import Connection
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.stores.asked_words import AskedWords
-from polycontext.polynomial.stores.postgresql.altering import Altering
-from polycontext.polynomial.stores.postgresql.journals import Journals
-from polycontext.polynomial.stores.postgresql.server import PostgreSQLServer
-from polycontext.polynomial.stores.postgresql.words import kept, read
-from polycontext.polynomial.stores.session_store import Found, Opened, Rewritten, Snapshot, Stored, shown
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
+
+from ...errors import StoreBusyError, StoreError
+from ...journal.events import Event, TurnEvent
+from ..asked_words import AskedWords
+from ..session_store import Found, Opened, Rewritten, Snapshot, Stored, shown
+from .altering import Altering
+from .journals import Journals
+from .server import PostgreSQLServer
+from .words import kept, read
 
 _SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
 _LONGEST_NAME = 2_000

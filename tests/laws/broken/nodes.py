@@ -8,9 +8,9 @@ from attrs import define, frozen
 
 from polycontext.nodes import ComponentRenderer, MessageProps
 from polycontext.nodes.laws import costs, readers
-from polycontext.nodes.testing import FAST
-from polycontext.nodes.testing.hostile import hostile_text
 from polycontext.polynomial import ContextSession
+from polycontext.testing import FAST
+from polycontext.testing.hostile import hostile_text
 from polycontext.window import ContextItem, ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from tests.laws.breaking import breaks, obeys

@@ -9,8 +9,6 @@ from typing import Any
 from attrs import evolve, frozen
 
 from polycontext.linearity import PolycontextError
-from polycontext.nodes.testing import FAST, filled
-from polycontext.nodes.testing.machines import AnyAgent, AnyLens, agent_of, relabelling
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     CONTEXT_POLYNOMIAL,
@@ -45,6 +43,8 @@ from polycontext.polynomial.machine.table import Table, run
 from polycontext.polynomial.session.history import History
 from polycontext.polynomial.session.verbs import HistoryPart
 from polycontext.pressure import ContextProjector, Reach, Signals
+from polycontext.testing import FAST, filled
+from polycontext.testing.machines import AnyAgent, AnyLens, agent_of, relabelling
 from polycontext.window import ContextWindow, Epoch, Part, Splice, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
 from tests.laws.breaking import breaks

@@ -6,10 +6,10 @@ from itertools import count
 from attrs import evolve, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.testing import FAST
 from polycontext.pressure import CompressionResult, ContextProjector, Fidelity, Fulfilment, Ladder, Plan, Reach, View
 from polycontext.pressure.laws import plans, projectors, summarisers, views
 from polycontext.pressure.plan import plan_at
+from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
 from tests.laws.breaking import breaks, obeys
 from tests.pressure.samples import HEAD, Says, calls, extended, opened, result, talk, user, words

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.linearity.column import Column
-from polycontext.nodes.testing import FAST
+from polycontext.testing import FAST
 from polycontext.window import Atom, ContextWindow, Role, Splice, Store, ToolCall, Turn
 from polycontext.window.laws import stores, windows
 from tests.laws.breaking import breaks, obeys

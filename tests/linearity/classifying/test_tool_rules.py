@@ -8,8 +8,8 @@ import pytest
 from polycontext import ContextSession, ResourceClass, ToolCall, project
 from polycontext.linearity import InvalidOptionError, keep_last, never_yield, yield_first
 from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
-from polycontext.nodes.testing import FAST
 from polycontext.pressure import AdaptiveThreshold
+from polycontext.testing import FAST
 from tests.polynomial.conversations import text_of
 
 Call = tuple[str, str, str]

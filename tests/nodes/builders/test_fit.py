@@ -10,7 +10,7 @@ from polycontext.nodes.builders import NODES, THINK, NodeBudgetError, NodeContex
 from polycontext.nodes.builders.fit import LEFT_OUT, NOTHING, fit
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
 from polycontext.nodes.prompt_text import Entry
-from polycontext.nodes.testing import FAST, PROSE
+from polycontext.testing import FAST, PROSE
 from polycontext.window import default_counter
 from tests.nodes.builders.material import lived
 from tests.nodes.memory.records import SAID, kitchen

@@ -9,8 +9,8 @@ from polycontext.linearity import InvalidDataError
 from polycontext.nodes import ConversationContext, CurrentTurn, close_turn
 from polycontext.nodes.builders import NODES, NodeBudgetError, NodeContext, build_context
 from polycontext.nodes.memory import ClosedTurnError
-from polycontext.nodes.testing import FAST
 from polycontext.pressure import AdaptiveThreshold
+from polycontext.testing import FAST
 from polycontext.window import ContextItem
 from tests.polynomial.conversations import text_of
 

@@ -24,7 +24,7 @@ from polycontext.nodes.entities import (
     get_entity_context,
     visible_entities,
 )
-from polycontext.nodes.testing import ANY_TEXT
+from polycontext.testing import ANY_TEXT
 from tests.nodes.entities.kitchen import NOW, kitchen
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -18,8 +18,8 @@ from polycontext.nodes.reasoning import (
     TurnCuration,
     TurnExecutionSummary,
 )
-from polycontext.nodes.testing import ANY_TEXT
 from polycontext.polynomial import ContextSession
+from polycontext.testing import ANY_TEXT
 
 START = datetime(2026, 3, 1, 18, 0, tzinfo=UTC)
 

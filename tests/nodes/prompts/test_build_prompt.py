@@ -13,10 +13,10 @@ from markdown_it import MarkdownIt
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import transcript
-from polycontext.nodes.testing import lived_windows
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession, ContextState
 from polycontext.polynomial.session.plugins import load_prompt_maker
 from polycontext.pressure import ContextProjector, Reach
+from polycontext.testing import lived_windows
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import InvalidDataError
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import MissingValueError
-from polycontext.nodes.testing import ANY_TEXT
+from polycontext.testing import ANY_TEXT
 
 GOLDEN = Path(__file__).parent / "golden"
 SHIPPED = PromptBuilder()

@@ -11,7 +11,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import Band, TemplateError, band_of
 from polycontext.nodes.prompts.persona import read_persona
-from polycontext.nodes.testing import ANY_TEXT
+from polycontext.testing import ANY_TEXT
 
 PERSONA = PromptBuilder(system_templates={"bare": "{persona}"})
 

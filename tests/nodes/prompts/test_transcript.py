@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.prompts import transcript
-from polycontext.nodes.testing import ANY_TEXT, TEXTS, conversations
+from polycontext.testing import ANY_TEXT, TEXTS, conversations
 from polycontext.window import Part, ToolCall, Turn
 
 FENCES = st.text("~`\n\r ax", max_size=30)

@@ -10,8 +10,8 @@ from hypothesis import given
 from jsonschema import Draft202012Validator, ValidationError
 
 from polycontext.nodes.props.component_renderer import DECLARATION, SCHEMA, shipped
-from polycontext.nodes.testing import sessions
 from polycontext.polynomial import ContextSession
+from polycontext.testing import sessions
 from tests.house import script
 
 contract = script("props_contract")

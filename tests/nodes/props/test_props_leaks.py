@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
+from polycontext.testing import FAST
 from polycontext.window import ContextItem, TokenCounter, ToolCall, Turn
 from tests.polynomial.conversations import text_of
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
-from polycontext.nodes.testing import FAST, Move, conversations, filled
 from polycontext.polynomial import CONTEXT_OPERAD, Operad, Operation
+from polycontext.testing import FAST, Move, conversations, filled
 from polycontext.window import ContextWindow, Turn
 from tests.polynomial.conversations import WORDS, chat, words
 

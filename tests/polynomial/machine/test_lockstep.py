@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from polycontext.linearity import PolycontextError, ResourceClass
-from polycontext.nodes.testing import TEXTS
 from polycontext.polynomial import (
     ContextInput,
     ContextMachine,
@@ -19,6 +18,7 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
+from polycontext.testing import TEXTS
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.polynomial.conversations import WORDS
 

@@ -15,8 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polycontext.linearity import CallerError, InvalidOptionError, UnknownNameError
-from polycontext.nodes.models.anthropic_compaction import AnthropicCompaction
-from polycontext.nodes.models.strict import StrictAnthropic, StrictChat, StrictResponses
+from polycontext.models.anthropic_compaction import AnthropicCompaction
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.pressure import FixedThreshold
@@ -25,6 +24,7 @@ from polycontext.pressure.cache.cache_plan import CachePlan
 from polycontext.pressure.cache.prices import BY_ITSELF, Prices
 from polycontext.pressure.errors import SpendingError
 from polycontext.pressure.native import prefix_plan
+from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.tokens.block_tokens import text_blocks

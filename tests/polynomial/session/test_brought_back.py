@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import ContextSession, ResourceClass, Turn, project
-from polycontext.nodes.testing import FAST
+from polycontext.testing import FAST
 from polycontext.window import ContextItem
 from polycontext.window.items import attachment_of, item_turn
 from tests.polynomial.conversations import text_of

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, project
+from polycontext.adapters.sessions import Sessions
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.adapters.sessions import Sessions
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial.stores import InMemoryStore
+from polycontext.testing import FAST
 from polycontext.window import ToolCall
 from polycontext.window.model_profiles import find_model
 from tests.polynomial.conversations import text_of

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from polycontext import ContextOverflowError, ContextSession, ResourceClass
 from polycontext.linearity import InvalidOptionError, UnknownResourceError
-from polycontext.nodes.models.strict import StrictChat
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial.session.lookup import HandedBack
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError
+from polycontext.testing import FAST
+from polycontext.testing.strict import StrictChat
 from polycontext.window import OrderError, ToolCall
 from tests.polynomial.conversations import text_of
 

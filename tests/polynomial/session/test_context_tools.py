@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from polycontext import ContextSession, ResourceClass, Turn
 from polycontext.linearity import InvalidOptionError, UnknownNameError
-from polycontext.nodes.models.strict import StrictAnthropic, StrictChat, StrictResponses
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial.session.context_tools import TOOL_NAMES, context_tools
+from polycontext.testing import FAST
+from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses
 from polycontext.window import Part, TiktokenCounter, ToolCall
 from polycontext.window.providers import Provider
 from tests.house import sizes

@@ -6,9 +6,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polycontext.linearity import PolycontextError
-from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.session.delivery import Delivery
+from polycontext.testing import FAST, Move
 from polycontext.window import ContextWindow, Part, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, Rendered, get_format

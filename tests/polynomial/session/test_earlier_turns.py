@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.earlier_turns import upgraded
+from polycontext.testing import FAST
 from tests.polynomial.conversations import document
 
 FUNCTION = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}

@@ -9,8 +9,8 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextState
+from polycontext.testing import FAST
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import check_request
 from tests.house import sizes

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
-from polycontext.nodes.testing import FAST, sessions
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.session.exchange import as_told_anew
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
+from polycontext.testing import FAST, sessions
 from polycontext.window import ToolCall, Turn
 
 

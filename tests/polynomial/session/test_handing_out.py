@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import UnknownNameError
-from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.testing import FAST, Move
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, OrderError, TiktokenCounter, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.yielding import says_all_of

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidDataError, PolycontextError, ResourceClass
-from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import ContextSession, ContextState, Conversation, replay
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.pressure.threshold import session_threshold
+from polycontext.testing import FAST, Move
 from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
 from tests.polynomial.conversations import WORDS, Engine, add_all, chat, document, session_moves, text_of, tool_atom, whole, with_engine
 

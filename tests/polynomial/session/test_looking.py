@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from polycontext import ContextOverflowError, ContextSession, ResourceClass
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextState
 from polycontext.pressure import ContextProjector
+from polycontext.testing import FAST
 from polycontext.window import ToolCall
 from polycontext.window.opening import OPENING
 from tests.polynomial.conversations import text_of

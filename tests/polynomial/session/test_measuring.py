@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from polycontext import ContextOverflowError, ContextSession, ResourceClass
 from polycontext.linearity import InvalidDataError, InvalidOptionError
-from polycontext.nodes.models.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextState
 from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.session.measuring import TELLING, input_tokens
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.polynomial.stores.session_store import Stored
 from polycontext.pressure import AdaptiveThreshold
+from polycontext.testing import FAST
+from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, ToolCall
 from tests.polynomial.conversations import WORDS, text_of, words
 

@@ -10,9 +10,9 @@ import pytest
 
 from polycontext import ContextSession, PolycontextError, ToolCall, Turn, project
 from polycontext.linearity import DemotionError, InvalidDataError, InvalidOptionError, UnknownNameError, UnknownResourceError
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
 from polycontext.pressure import ContextProjector, FixedThreshold
+from polycontext.testing import FAST
 from polycontext.window import ContextWindow, InvalidMessagesError, InvalidTurnError, OrderError, Part, PositionError, TiktokenCounter
 
 Mistake = Callable[[ContextSession], Any]

@@ -25,7 +25,6 @@ from polycontext.linearity import (
     UnknownResourceError,
 )
 from polycontext.nodes import PromptBuilder
-from polycontext.nodes.testing import sessions
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
 from polycontext.polynomial.session import options
@@ -33,6 +32,7 @@ from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, Con
 from polycontext.polynomial.session.verbs import When
 from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
 from polycontext.pressure.threshold import marked
+from polycontext.testing import sessions
 from polycontext.window import ContextWindow, PositionError, Store, Turn
 from tests.house import ROOT, script
 from tests.polynomial.conversations import WORDS, add_all, chat, session_of, whole, words

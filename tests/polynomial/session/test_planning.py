@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.nodes.testing import Move
 from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
+from polycontext.testing import Move
 from polycontext.window import Part
 from tests.broken_answers import BROKEN, answered
 from tests.polynomial.conversations import WORDS, session_moves, session_of, text_of, words

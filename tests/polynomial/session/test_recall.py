@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass, UnknownResourceError
-from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,
@@ -16,6 +15,7 @@ from polycontext.polynomial import (
     replay,
 )
 from polycontext.pressure import AdaptiveThreshold, Fidelity, view_of
+from polycontext.testing import FAST, Move
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.yielding import unbound

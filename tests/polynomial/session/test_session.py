@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import DemotionError, InvalidOptionError, ResourceClass, UnknownResourceError
-from polycontext.nodes.testing import FAST, Move
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,
@@ -18,6 +17,7 @@ from polycontext.polynomial import (
     ContextState,
 )
 from polycontext.pressure import AdaptiveThreshold, ConflictError, FixedThreshold, Signals
+from polycontext.testing import FAST, Move
 from polycontext.window import (
     InvalidTurnError,
     OrderError,

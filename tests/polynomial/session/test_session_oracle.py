@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from polycontext.linearity import PolycontextError, ResourceClass
-from polycontext.nodes.testing import CLASSES, FAST, PROSE, TARGETS
 from polycontext.polynomial import ContextSession, Conversation, replay
 from polycontext.polynomial.journal.events import TurnEvent
 from polycontext.pressure import Signals
+from polycontext.testing import CLASSES, FAST, PROSE, TARGETS
 from polycontext.window import ContextWindow, Role, ToolCall, Turn
 from tests.polynomial.conversations import Engine, with_engine
 

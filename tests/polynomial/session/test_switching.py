@@ -5,7 +5,7 @@ import json
 import pytest
 
 from polycontext import ContextSession
-from polycontext.nodes.testing import FAST
+from polycontext.testing import FAST
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import Provider, check
 

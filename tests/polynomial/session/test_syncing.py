@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.testing import Move
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.polynomial.session.commands import Add, Asked, Together
 from polycontext.polynomial.session.followed import Gist, Kept, seen
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
+from polycontext.testing import Move
 from polycontext.window import InvalidTurnError, OrderError, Part, ToolCall, Turn
 from polycontext.window.opening import OPENING
 from polycontext.window.providers.pairing import NO_RESULT

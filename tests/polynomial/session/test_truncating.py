@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, Edit, FixedThreshold, FloorError, Threshold, check_floors
 from polycontext.pressure.gist import digest_turn
+from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Role, Splice, Turn
 from tests.polynomial.conversations import WORDS, add_all, chat, recount, session_of, text_of, tool_atom, words
 

@@ -11,13 +11,13 @@ from typing import Any, assert_type
 
 import pytest
 
-from polycontext.nodes.adapters import Bridge
-from polycontext.nodes.adapters.bridge import Fitted
-from polycontext.nodes.adapters.wire_dialect import Message, WireDialect
+from polycontext.adapters import Bridge
+from polycontext.adapters.bridge import Fitted
+from polycontext.adapters.wire_dialect import Message, WireDialect
+from polycontext.models.anthropic_compaction import AnthropicCompaction
+from polycontext.models.model_summariser import ModelSummariser
+from polycontext.models.openai_compaction import OpenAICompaction
 from polycontext.nodes.context_managers import ContextManagers
-from polycontext.nodes.models.anthropic_compaction import AnthropicCompaction
-from polycontext.nodes.models.model_summariser import ModelSummariser
-from polycontext.nodes.models.openai_compaction import OpenAICompaction
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session.background import Background
 from polycontext.polynomial.session.documents import Documents

@@ -8,7 +8,10 @@ import pytest
 from attrs import evolve
 
 from polycontext.linearity import PolycontextError
-from polycontext.nodes.testing.store_contract import (
+from polycontext.polynomial import Event
+from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, Stored
+from polycontext.polynomial.stores.postgresql import PostgreSQLStore
+from polycontext.testing.store_contract import (
     SESSION_IDS,
     STORE_CHECKS,
     OpenStore,
@@ -23,9 +26,6 @@ from polycontext.nodes.testing.store_contract import (
     several_events_are_one_commit,
     snapshots_change_nothing,
 )
-from polycontext.polynomial import Event
-from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, Stored
-from polycontext.polynomial.stores.postgresql import PostgreSQLStore
 from tests.house import ROOT, examples
 from tests.postgresql import Server
 

@@ -7,11 +7,11 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from polycontext.nodes.testing.store_lives import lived_events
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores.postgresql import PostgreSQLStore
 from polycontext.pressure import ConflictError
+from polycontext.testing.store_lives import lived_events
 from tests.cutting import Cutting, cutting
 from tests.polynomial.conversations import WORDS
 from tests.postgresql import Server

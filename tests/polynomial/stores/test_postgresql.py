@@ -24,7 +24,6 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.schema import CreateSchema
 
 from polycontext.linearity import InvalidOptionError, extras
-from polycontext.nodes.testing.store_lives import HOSTILE, lived_events
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import Event, TurnEvent
@@ -34,6 +33,7 @@ from polycontext.polynomial.stores.postgresql.schema import Tables
 from polycontext.polynomial.stores.postgresql.versions import v1
 from polycontext.polynomial.stores.postgresql.words import kept, read
 from polycontext.pressure import ConflictError
+from polycontext.testing.store_lives import HOSTILE, lived_events
 from tests.polynomial.conversations import WORDS
 from tests.postgresql import Server
 

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.testing import ANY_TEXT, FAST
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, sqlite_search, word_index
 from polycontext.polynomial.stores.asked_words import MOST_TERMS, MOST_TOKENS, MOST_TOKENS_A_TERM, SNIPPET, AskedWords
+from polycontext.testing import ANY_TEXT, FAST
 from polycontext.window import Role, ToolCall, Turn
 
 

@@ -17,13 +17,13 @@ from textwrap import dedent
 import pytest
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.testing.store_lives import lived_events
 from polycontext.polynomial import ContextSession, stores
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
 from polycontext.polynomial.stores import InMemoryStore, Snapshot, SQLiteStore
 from polycontext.polynomial.stores.sqlite_schema import STEPS
 from polycontext.pressure import ConflictError
+from polycontext.testing.store_lives import lived_events
 from polycontext.window import ContextItem, Turn
 from tests.polynomial.conversations import WORDS, text_of
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from polycontext.nodes.testing import FAST
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.gist import summary_text
+from polycontext.testing import FAST
 from polycontext.window import TiktokenCounter, TokenCounter, ToolCall, Turn
 
 EXACT = TiktokenCounter("o200k_base")

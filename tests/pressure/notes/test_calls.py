@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from polycontext.nodes.testing import FAST
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
 from polycontext.pressure.notes.tracing import traced
+from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn
 from tests.growth import BOUND, growth
 

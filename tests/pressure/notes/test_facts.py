@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from polycontext import ContextSession
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.testing import FAST
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.gist import summary_text
 from polycontext.pressure.notes.facts import facts_of
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
 from polycontext.pressure.notes.tracing import traced
 from polycontext.pressure.notes.units import Head
+from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn
 from polycontext.window.items import ContextItem
 

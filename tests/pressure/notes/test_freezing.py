@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, ExtractiveSummariser
-from polycontext.nodes.testing import FAST
 from polycontext.pressure import ContextProjector
+from polycontext.testing import FAST
 
 
 def told(step: int) -> str:

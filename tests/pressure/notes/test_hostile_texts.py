@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.testing import FAST, TEXTS
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes.cutting import cut
 from polycontext.pressure.notes.excerpt import MOST_CHARS, excerpt
 from polycontext.pressure.notes.printing import GAP
+from polycontext.testing import FAST, TEXTS
 from polycontext.window import TokenCounter, ToolCall, Turn
 from tests.growth import BOUND, FACTOR, growth
 from tests.pressure.notes.extractive_samples import COUNTERS, EXACT, Noting, assistant, called, summarise, user

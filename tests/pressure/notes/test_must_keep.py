@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.nodes.testing import ANY_TEXT
 from polycontext.pressure import ContextProjector, Fulfilment, GistKind, Plan
 from polycontext.pressure.fulfilment import AsyncPlanSummariser, PlanSummariser
 from polycontext.pressure.gist import is_summary
 from polycontext.pressure.notes.facts import Fact, completed, is_told
 from polycontext.pressure.notes.units import Head
 from polycontext.pressure.plan import GistJob
+from polycontext.testing import ANY_TEXT
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.pressure.samples import Says, assistant, calls, extended, hard_plan, opened, result, talk, user, words
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import project
-from polycontext.nodes.testing import FAST, Move, conversations
+from polycontext.testing import FAST, Move, conversations
 from polycontext.window import Turn
 from tests.pressure.notes.extractive_samples import LETTERS, assistant, called, summarise, user
 

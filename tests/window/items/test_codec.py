@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from polycontext.linearity import InvalidDataError
-from polycontext.nodes.testing import TEXTS
+from polycontext.testing import TEXTS
 from polycontext.window.items import (
     ContextItem,
     ItemType,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.testing import HOSTILE_TEXTS, TEXTS
+from polycontext.testing import HOSTILE_TEXTS, TEXTS
 from polycontext.window import Turn
 from polycontext.window.items import ContextItem, attached_outline, definitions, item_turn, outline_of
 from polycontext.window.items.python_source import MOST_PARSED

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession, project
+from polycontext.testing import FAST
 from polycontext.window.laws import formats
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, get_format

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polycontext import project
 from polycontext.linearity import UnknownNameError
 from polycontext.linearity.json_data import MAX_DEPTH
-from polycontext.nodes.testing import wire_turns
+from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Provider, get_format

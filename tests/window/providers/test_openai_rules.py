@@ -1,4 +1,4 @@
-"""What OpenAI accepts: recorded requests, odd but legal ones, and all findings of a bad one. The refusals are in tests/nodes/models/strict."""
+"""What OpenAI accepts: recorded requests, odd but legal ones, and all findings of a bad one. The refusals are in tests/testing/strict."""
 
 import json
 from collections.abc import Iterator

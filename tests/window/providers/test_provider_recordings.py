@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.nodes.testing import FAST
 from polycontext.polynomial import ContextSession, project
+from polycontext.testing import FAST
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.opening import OPENING
 from polycontext.window.providers import Provider, get_format

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve
 from hypothesis import strategies as st
 
-from polycontext.nodes.testing import wire_turns
+from polycontext.testing import wire_turns
 from polycontext.window.providers import Parsed
 from polycontext.window.providers.wire import Render
 from polycontext.window.turn import Role, ToolCall, Turn

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.nodes.testing import wire_turns
+from polycontext.testing import wire_turns
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.tokens.counting import REQUEST_OVERHEAD, count_turn

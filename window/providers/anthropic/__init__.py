@@ -1,5 +1,5 @@
 """Anthropic's Messages: how they are read, written and judged."""
 
-from polycontext.window.providers.anthropic.messages import check, hoist, options_in, parse, render
+from .messages import check, hoist, options_in, parse, render
 
 __all__ = ["check", "hoist", "options_in", "parse", "render"]

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polycontext.window.providers.anthropic.media_rules import check_document, check_image
-from polycontext.window.providers.anthropic.rules import BLANK, EXTRA, At, Entry
-from polycontext.window.providers.anthropic.versions import NEWEST, check_entry
-from polycontext.window.providers.blocks import is_visible, shown
-from polycontext.window.providers.wire import Message
+from ..blocks import is_visible, shown
+from ..wire import Message
+from .media_rules import check_document, check_image
+from .rules import BLANK, EXTRA, At, Entry
+from .versions import NEWEST, check_entry
 
 CALL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,200}")
 """What the name of a called tool may be; what the definition of a tool is called may have 128 characters."""

@@ -6,13 +6,13 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic.block_rules import check_blocks_of
-from polycontext.window.providers.anthropic.order_rules import Progress, advanced, finish, judge_places, refuse_first
-from polycontext.window.providers.anthropic.request_rules import check_head, check_whole
-from polycontext.window.providers.anthropic.rules import Entry, checked_entry
-from polycontext.window.providers.blocks import copied_messages
-from polycontext.window.providers.wire import Message, Provider
+from ...errors import InvalidMessagesError
+from ..blocks import copied_messages
+from ..wire import Message, Provider
+from .block_rules import check_blocks_of
+from .order_rules import Progress, advanced, finish, judge_places, refuse_first
+from .request_rules import check_head, check_whole
+from .rules import Entry, checked_entry
 
 
 def findings(request: Sequence[Any] | Mapping[str, Any], *, betas: Collection[str] = ()) -> list[InvalidMessagesError]:

@@ -10,10 +10,10 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from polycontext.window.image_size import IMAGE_TYPES, ImageSize, image_size
-from polycontext.window.providers.anthropic.rules import At
-from polycontext.window.providers.blocks import shown
-from polycontext.window.providers.wire import Message
+from ...image_size import IMAGE_TYPES, ImageSize, image_size
+from ..blocks import shown
+from ..wire import Message
+from .rules import At
 
 IMAGE_BYTES = 5 * 2**20
 """Characters of base64 that one picture may have."""

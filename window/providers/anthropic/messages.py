@@ -9,16 +9,16 @@ as the provider accepts, but not within one.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from polycontext.window.epoch import Epoch
-from polycontext.window.providers.anthropic.block_rules import THINKING
-from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, check_messages
-from polycontext.window.providers.anthropic.rules import Entry, checked_entries
-from polycontext.window.providers.anthropic.write import Writer, hoisted
-from polycontext.window.providers.blocks import Place, compact, copied_messages, shown
-from polycontext.window.providers.layout import MISSING, Collector, without
-from polycontext.window.providers.pairing import Pairing
-from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
-from polycontext.window.turn import Role, ToolCall, Turn
+from ...epoch import Epoch
+from ...turn import Role, ToolCall, Turn
+from ..blocks import Place, compact, copied_messages, shown
+from ..layout import MISSING, Collector, without
+from ..pairing import Pairing
+from ..wire import Message, Parsed, Provider, Rendered, rendered
+from .block_rules import THINKING
+from .request_rules import BINDING_BETA, check_messages
+from .rules import Entry, checked_entries
+from .write import Writer, hoisted
 
 _MESSAGE = ("role", "content")
 _CALL = ("type", "id", "name", "input")

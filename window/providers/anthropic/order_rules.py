@@ -10,12 +10,12 @@ from itertools import islice
 
 from attrs import evolve, frozen
 
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic.block_rules import THINKING, marks
-from polycontext.window.providers.anthropic.media_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, side
-from polycontext.window.providers.anthropic.rules import At, Entry
-from polycontext.window.providers.blocks import shown
-from polycontext.window.providers.wire import Message
+from ...errors import InvalidMessagesError
+from ..blocks import shown
+from ..wire import Message
+from .block_rules import THINKING, marks
+from .media_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, side
+from .rules import At, Entry
 
 MOST_MARKS = 4
 """Cache breakpoints that a request may have."""

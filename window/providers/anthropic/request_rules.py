@@ -10,8 +10,10 @@ from typing import Any
 
 from attrs import Factory, define
 
-from polycontext.window.providers.anthropic.block_rules import THINKING, check_block, check_blocks_of, check_mark, marks
-from polycontext.window.providers.anthropic.order_rules import (
+from ..blocks import copied_messages, shown
+from ..wire import Message, Provider
+from .block_rules import THINKING, check_block, check_blocks_of, check_mark, marks
+from .order_rules import (
     MOST_MEDIA,
     Progress,
     advanced,
@@ -21,10 +23,8 @@ from polycontext.window.providers.anthropic.order_rules import (
     judge_places,
     refuse_first,
 )
-from polycontext.window.providers.anthropic.rules import EXTRA, At, checked_entry
-from polycontext.window.providers.anthropic.versions import NEWEST, check_sampling, check_version
-from polycontext.window.providers.blocks import copied_messages, shown
-from polycontext.window.providers.wire import Message, Provider
+from .rules import EXTRA, At, checked_entry
+from .versions import NEWEST, check_sampling, check_version
 
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 LEAST_BUDGET = 1024

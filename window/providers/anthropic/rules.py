@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from attrs import frozen
 
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.blocks import Place, check_blocks, is_visible, shown
-from polycontext.window.providers.wire import Message, Provider
+from ...errors import InvalidMessagesError
+from ..blocks import Place, check_blocks, is_visible, shown
+from ..wire import Message, Provider
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 200

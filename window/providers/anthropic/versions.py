@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from polycontext.linearity import UnknownNameError
-from polycontext.window.media import describe_medium, read_medium
-from polycontext.window.part import Part
-from polycontext.window.providers.anthropic.rules import EXTRA, At, Entry
-from polycontext.window.providers.blocks import compact
-from polycontext.window.providers.wire import Message, Provider
+
+from ...media import describe_medium, read_medium
+from ...part import Part
+from ..blocks import compact
+from ..wire import Message, Provider
+from .rules import EXTRA, At, Entry
 
 STRICTER = "2026-10-21"
 """The version that takes no sampling, no document of the assistant's, and no citations of the user's."""

@@ -11,17 +11,17 @@ from typing import Any
 
 from attrs import Factory, define, evolve
 
-from polycontext.window.opening import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ
-from polycontext.window.part import PartKind
-from polycontext.window.providers.anthropic.block_rules import THINKING
-from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA, THRESHOLD_BETA
-from polycontext.window.providers.anthropic.rules import MAX_NAME
-from polycontext.window.providers.anthropic.versions import adapted
-from polycontext.window.providers.blocks import EMPTY, is_visible, loaded_object, stand_in
-from polycontext.window.providers.layout import MISSING, Entry, is_native, laid_out, without
-from polycontext.window.providers.spelling import aliases
-from polycontext.window.providers.wire import Message, Provider, Rendered
-from polycontext.window.turn import Role, Turn
+from ...opening import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ
+from ...part import PartKind
+from ...turn import Role, Turn
+from ..blocks import EMPTY, is_visible, loaded_object, stand_in
+from ..layout import MISSING, Entry, is_native, laid_out, without
+from ..spelling import aliases
+from ..wire import Message, Provider, Rendered
+from .block_rules import THINKING
+from .request_rules import COMPACTION_BETA, THRESHOLD_BETA
+from .rules import MAX_NAME
+from .versions import adapted
 
 COMPACTION = "compaction"
 """The type of the block that stands for all messages before it, in the assistant's role; nobody speaks before it."""

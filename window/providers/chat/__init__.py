@@ -1,5 +1,5 @@
 """OpenAI's Chat Completions, and what other servers make of them: how messages are read, written and judged."""
 
-from polycontext.window.providers.chat.messages import check, parse, render
+from .messages import check, parse, render
 
 __all__ = ["check", "parse", "render"]

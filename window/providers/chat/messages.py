@@ -6,12 +6,12 @@ other content blocks, and further fields of message, blocks and calls.
 
 from collections.abc import Iterable, Sequence
 
-from polycontext.window.providers.blocks import Place, check_blocks, copied_messages, shown
-from polycontext.window.providers.chat.write import BODIES, MAX_CALL_ID, TEXTS, Writer
-from polycontext.window.providers.layout import MISSING, Collector, without
-from polycontext.window.providers.pairing import Pairing, refuse_open_tail
-from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
-from polycontext.window.turn import Role, ToolCall, Turn
+from ...turn import Role, ToolCall, Turn
+from ..blocks import Place, check_blocks, copied_messages, shown
+from ..layout import MISSING, Collector, without
+from ..pairing import Pairing, refuse_open_tail
+from ..wire import Message, Parsed, Provider, Rendered, rendered
+from .write import BODIES, MAX_CALL_ID, TEXTS, Writer
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 

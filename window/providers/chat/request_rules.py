@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from polycontext.window.providers import request_fields as fields
-from polycontext.window.providers.breach import Breach, Spot
-from polycontext.window.providers.chat.rules import judged
-from polycontext.window.providers.wire import Provider
+from .. import request_fields as fields
+from ..breach import Breach, Spot
+from ..wire import Provider
+from .rules import judged
 
 _KINDS = ("function", "custom")
 

@@ -10,9 +10,9 @@ from typing import Self
 
 from attrs import Factory, define, evolve, field
 
-from polycontext.window.providers.blocks import copied_messages
-from polycontext.window.providers.breach import MAX_TEXT, Breach, Spot, first
-from polycontext.window.providers.wire import Message, Provider
+from ..blocks import copied_messages
+from ..breach import MAX_TEXT, Breach, Spot, first
+from ..wire import Message, Provider
 
 MAX_MESSAGES = 2048
 """Messages that a request may have."""

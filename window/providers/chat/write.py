@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from attrs import Factory, define
 
-from polycontext.window.part import PartKind
-from polycontext.window.providers.blocks import stand_in
-from polycontext.window.providers.layout import MISSING, Entry, laid_out, without
-from polycontext.window.providers.spelling import aliases, speaker
-from polycontext.window.providers.wire import Message, Provider, Rendered
-from polycontext.window.turn import Role, Turn
+from ...part import PartKind
+from ...turn import Role, Turn
+from ..blocks import stand_in
+from ..layout import MISSING, Entry, laid_out, without
+from ..spelling import aliases, speaker
+from ..wire import Message, Provider, Rendered
 
 BODIES = {"function": "arguments", "custom": "input"}
 """What each kind of call says to its tool by."""

@@ -1,5 +1,5 @@
 """OpenAI's Responses: how input items are read, written and judged."""
 
-from polycontext.window.providers.responses.messages import check, parse, render
+from .messages import check, parse, render
 
 __all__ = ["check", "parse", "render"]

@@ -6,9 +6,9 @@ taken: a new type of item must have a type, and nothing more. Docs/providers.md 
 
 from collections.abc import Callable, Mapping
 
-from polycontext.window.providers.breach import Breach, Spot, first
-from polycontext.window.providers.chat.rules import image_breach
-from polycontext.window.providers.wire import Message
+from ..breach import Breach, Spot, first
+from ..chat.rules import image_breach
+from ..wire import Message
 
 MAX_ID = 64
 """Characters that the id of an item or of a call may have."""

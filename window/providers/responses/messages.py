@@ -10,14 +10,14 @@ from collections.abc import Set as AbstractSet
 
 from attrs import Factory, define
 
-from polycontext.window.providers.blocks import Place, copied_messages, shown
-from polycontext.window.providers.layout import Collector
-from polycontext.window.providers.pairing import Pairing, refuse_open_tail
-from polycontext.window.providers.responses.read import call_of, is_call, role_of, take_message, take_output, type_of
-from polycontext.window.providers.responses.rules import judged
-from polycontext.window.providers.responses.write import COMPACTION, Writer
-from polycontext.window.providers.wire import Message, Parsed, Provider, Rendered, rendered
-from polycontext.window.turn import Role, Turn
+from ...turn import Role, Turn
+from ..blocks import Place, copied_messages, shown
+from ..layout import Collector
+from ..pairing import Pairing, refuse_open_tail
+from ..wire import Message, Parsed, Provider, Rendered, rendered
+from .read import call_of, is_call, role_of, take_message, take_output, type_of
+from .rules import judged
+from .write import COMPACTION, Writer
 
 
 def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:

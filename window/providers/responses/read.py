@@ -3,12 +3,12 @@
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from polycontext.window.part import Part, PartKind
-from polycontext.window.providers.blocks import Place, compact, shown
-from polycontext.window.providers.layout import MISSING, Collector, without
-from polycontext.window.providers.responses.write import BODIES, CALL_FIELDS, CONTENT, JSON, OF_THE_CALLER, TEXTS, output_type
-from polycontext.window.providers.wire import Message
-from polycontext.window.turn import Role, ToolCall
+from ...part import Part, PartKind
+from ...turn import Role, ToolCall
+from ..blocks import Place, compact, shown
+from ..layout import MISSING, Collector, without
+from ..wire import Message
+from .write import BODIES, CALL_FIELDS, CONTENT, JSON, OF_THE_CALLER, TEXTS, output_type
 
 _ROLES = {"developer": Role.SYSTEM, "system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
 

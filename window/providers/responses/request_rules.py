@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polycontext.window.providers import request_fields as fields
-from polycontext.window.providers.breach import Breach, Spot, first
-from polycontext.window.providers.responses.item_rules import type_of
-from polycontext.window.providers.responses.rules import judged
-from polycontext.window.providers.wire import Provider
+from .. import request_fields as fields
+from ..breach import Breach, Spot, first
+from ..wire import Provider
+from .item_rules import type_of
+from .rules import judged
 
 LEAST_OUTPUT = 16
 """Tokens that a response must be allowed to have."""

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from attrs import Factory, define, evolve, field, frozen
 
-from polycontext.window.providers.blocks import copied_messages
-from polycontext.window.providers.breach import Breach, Spot, first
-from polycontext.window.providers.responses.item_rules import item_breach, type_of
-from polycontext.window.providers.wire import Message, Provider
+from ..blocks import copied_messages
+from ..breach import Breach, Spot, first
+from ..wire import Message, Provider
+from .item_rules import item_breach, type_of
 
 ANSWERS: Mapping[str, frozenset[str]] = {
     "function_call_output": frozenset({"function_call", "local_shell_call", "tool_search_call"}),

@@ -6,13 +6,13 @@ from typing import Any
 
 from attrs import Factory, define
 
-from polycontext.window.part import PartKind
-from polycontext.window.providers.blocks import loaded_object, stand_in
-from polycontext.window.providers.layout import MISSING, Entry, is_native, laid_out, without
-from polycontext.window.providers.responses.rules import TRIGGER
-from polycontext.window.providers.spelling import aliases
-from polycontext.window.providers.wire import Message, Provider, Rendered
-from polycontext.window.turn import Role, ToolCall, Turn
+from ...part import PartKind
+from ...turn import Role, ToolCall, Turn
+from ..blocks import loaded_object, stand_in
+from ..layout import MISSING, Entry, is_native, laid_out, without
+from ..spelling import aliases
+from ..wire import Message, Provider, Rendered
+from .rules import TRIGGER
 
 MAX_NAME = 64
 """Characters that the name of a called tool may have."""

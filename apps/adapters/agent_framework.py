@@ -1,0 +1,81 @@
+"""A chat middleware of Microsoft's agent-framework whose requests fit (docs/adapters.md)."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from mimetypes import guess_type
+from typing import Any
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.extras import require
+from polycontext.window import Part, Role, ToolCall, Turn
+
+from .blocks import arguments_text, block, own_blocks, picture, pictures, sent_tokens, thought
+from .bridge import Bridge
+from .dialect import MessageDialect
+
+require("agent_framework", extra="agent-framework", purpose="a middleware whose requests fit")
+
+from agent_framework import ChatMiddleware, Content, FunctionTool, Message, normalize_tools  # noqa: E402 - an extra
+
+_OWN, _ROLES = "agent-framework", {"assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
+
+
+class ContextMiddleware(ChatMiddleware):
+    """Fit the messages of every request into the window of `model`; options are those of `Sessions`. One serves many agents and sessions."""
+
+    def __init__(self, model: Any = None, **options: Any) -> None:
+        self._bridge = Bridge(AgentFrameworkDialect(), model=model, **options)
+
+    async def process(self, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
+        """Send what fits; the session's history stays whole. A compaction of the framework's own is refused: `InvalidOptionError`."""
+        if own := context.kwargs.get("compaction_strategy") or getattr(context.client, "compaction_strategy", None):
+            raise InvalidOptionError("compaction_strategy", own, "None: this middleware makes room, and no other compaction does")
+        options, key = context.options or {}, context.session and context.session.session_id
+        if options.get("conversation_id"):
+            return await call_next()  # the server has what was said before
+        given = [each for each in normalize_tools(options.get("tools")) if isinstance(each, FunctionTool | Mapping)]
+        tools = [each.to_json_schema_spec() if isinstance(each, FunctionTool) else each for each in given]
+        besides = {"system": arguments_text(options.get("instructions") or ""), "reserve": options.get("max_tokens") or 0}
+        context.messages = (fitted := await self._bridge.afitted(context.messages, key=key, tools=tools, **besides)).natives
+        context.stream_result_hooks.append(lambda response: fitted.learn(sent_tokens(response.usage_details)))
+        await call_next()
+        return None if context.stream or not context.result else fitted.learn(sent_tokens(context.result.usage_details))
+
+
+class AgentFrameworkDialect(MessageDialect[Message]):
+    """Read messages, of a turn for each result and one for what stands between results."""
+
+    def read(self, native: Message) -> Iterator[Turn]:
+        """Yield the turns of a message."""
+        for key, group in groupby(native.contents, lambda each: each.type == "function_result" and each.call_id):
+            contents, role = [*group], Role.TOOL if key else _ROLES.get(native.role, Role.USER)
+            said = " ".join(arguments_text(c.result or "" if key else c.text) for c in contents if key or c.type == "text")
+            asked = [c for c in contents if c.type == "function_call" and not c.informational_only]
+            calls = [ToolCall(c.call_id, c.name or "unknown", arguments_text(c.arguments)) for c in asked]
+            if (parts := [*_parts(contents[0].items or () if key else contents)]) or said or calls or key:
+                yield Turn(role, said, name=native.author_name, tool_call_id=key or None, tool_calls=calls, parts=parts)
+
+    def write(self, turns: Sequence[Turn]) -> list[Message]:
+        """Return one message."""
+        contents: list[Content] = []
+        for turn in turns:
+            held = [Content.from_text(turn.text)] if turn.text else []
+            own = [*own_blocks(turn, _OWN)]
+            urls = [*pictures(turn), *("data:{mime_type};base64,{data}".format(**each["file"]) for each in own if "file" in each)]
+            held += [Content.from_uri(url, media_type=guess_type(url)[0] or "image/png") for url in urls]
+            held += [Content.from_dict(each["own"]) for each in own if "own" in each]
+            held += [Content.from_function_call(call.id, call.name, arguments=call.arguments) for call in turn.tool_calls]
+            contents += [Content.from_function_result(turn.tool_call_id or "", result=held)] if turn.role is Role.TOOL else held
+        return [Message(turns[0].role.value, contents, author_name=turns[0].name)]
+
+
+def _parts(contents: Iterable[Content]) -> Iterator[Part]:
+    for c in contents:
+        if c.type == "text_reasoning":
+            yield thought(c.text or "", c.protected_data, "openai" if c.id else None)
+        elif c.type in {"data", "uri"} and (c.media_type or "").startswith("image/"):
+            yield picture(c.uri)
+        elif c.type == "data":
+            yield block(_OWN, {"file": {"mime_type": c.media_type, "data": c.uri.partition(",")[2]}}, "file")
+        elif c.type not in {"text", "usage", "function_call"} or c.informational_only:
+            yield block(_OWN, {"own": c.to_dict()})

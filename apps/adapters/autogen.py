@@ -1,0 +1,81 @@
+"""A model context of AutoGen's agents that hands out what fits (docs/adapters.md)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from polycontext.linearity.extras import require
+from polycontext.window import Role, ToolCall, Turn
+
+from .blocks import picture, pictures
+from .bridge import Bridge
+from .dialect import MessageDialect
+
+require("autogen_core", extra="autogen", purpose="a model context that hands out what fits")
+
+from autogen_core import FunctionCall, Image  # noqa: E402 - an extra
+from autogen_core import models as own  # noqa: E402 - as above
+from autogen_core.model_context import ChatCompletionContext  # noqa: E402 - as above
+
+_URLS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+"""Pictures as texts: the framework encodes one anew whenever it is asked."""
+_ROLES = {own.SystemMessage: Role.SYSTEM, own.AssistantMessage: Role.ASSISTANT}
+
+
+class ContextChatCompletionContext(ChatCompletionContext):
+    """Keep all messages of an agent, and hand out those that fit into the window of `model`; options are those of `Sessions`, `tools` among them.
+
+    `key` names the conversation, a new one by default; it is in the agent's state. `system` is the agent's system message: no context sees it.
+    """
+
+    def __init__(self, model: Any = None, *, key: Any = None, system: Any = None, initial_messages: Any = None, **options: Any) -> None:
+        super().__init__(initial_messages)
+        self._key, self._system, self._bridge = key or uuid4().hex, system, Bridge(AutoGenDialect(), model=model, **options)
+
+    async def get_messages(self) -> list[Any]:
+        """Return what fits; what is kept stays whole."""
+        return await self._bridge.afit(self._messages, key=self._key, system=self._system)
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """Return all messages, and the conversation's key."""
+        return {**await super().save_state(), "key": self._key}
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from all messages, as the same conversation."""
+        await super().load_state(state)
+        self._key = state.get("key", self._key)
+
+
+class AutoGenDialect(MessageDialect[Any]):
+    """Read messages; all results of a step are one."""
+
+    def read(self, native: Any) -> Iterator[Turn]:
+        """Yield the turns of a message. What the model says beside calls is its thought here, and sent as text."""
+        said = getattr(native, "content", native)
+        if isinstance(native, own.FunctionExecutionResultMessage):
+            for place, each in enumerate(said):
+                call, told = each.call_id or f"call-{place}", {"is_error": each.is_error}
+                yield Turn(Role.TOOL, each.content, tool_call_id=call, name=each.name, metadata=told)
+        elif isinstance(native, own.AssistantMessage) and isinstance(said, list):
+            calls = [ToolCall(each.id or f"call-{place}", each.name, each.arguments) for place, each in enumerate(said)]
+            yield Turn(Role.ASSISTANT, native.thought or "", tool_calls=calls)
+        else:
+            pieces = said if isinstance(said, list) else [said]
+            urls = [_URLS.get(each) or _URLS.setdefault(each, each.data_uri) for each in pieces if isinstance(each, Image)]
+            text = "\n".join(str(each) for each in pieces if not isinstance(each, Image))
+            yield Turn(_ROLES.get(type(native), Role.USER), text, name=getattr(native, "source", None), parts=[*map(picture, urls)])
+
+    def write(self, turns: Sequence[Turn]) -> list[Any]:
+        """Return one message."""
+        turn = turns[0]
+        if turn.role is Role.TOOL:
+            results = [{**each.metadata, "content": each.text, "name": each.name or "", "call_id": each.tool_call_id} for each in turns]
+            return [own.FunctionExecutionResultMessage(content=results)]
+        if turn.role is Role.ASSISTANT:
+            calls = [FunctionCall(call.id, call.arguments, call.name) for call in turn.tool_calls]
+            return [own.AssistantMessage(content=calls or turn.text, thought=turn.text if calls else None, source=turn.name or "assistant")]
+        if turn.role is Role.SYSTEM:
+            return [own.SystemMessage(content=turn.text)]
+        images = [Image.from_uri(url) for url in pictures(turn)]
+        return [own.UserMessage(content=[turn.text, *images] if images else turn.text, source=turn.name or "user")]

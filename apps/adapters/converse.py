@@ -1,0 +1,108 @@
+"""Messages of Bedrock's Converse: how they are read as turns, and how turns are written as one."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from polycontext.window import Part, Role, ToolCall, Turn
+
+from .blocks import arguments, arguments_text, block, own_blocks, thought
+
+_OWN, _BYTES = "converse", "bytes-in-base64"
+
+
+def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
+    """Yield the turns of a message: its results, and what is said.
+
+    >>> use = {"toolUse": {"toolUseId": "t1", "name": "look", "input": {"at": "a"}}}
+    >>> result = {"toolResult": {"toolUseId": "t1", "status": "success", "content": [{"text": "Plums."}]}}
+    >>> messages = {"role": "assistant", "content": [use]}, {"role": "user", "content": [result, {"text": "And?"}]}
+    >>> [(str(turn.role), turn.text) for message in messages for turn in read_message(message)]
+    [('assistant', ''), ('tool', 'Plums.'), ('user', 'And?')]
+    """
+    content = message["content"]
+    for result in (each["toolResult"] for each in content if "toolResult" in each):
+        parts = result.get("content") or []
+        said = [each["text"] if "text" in each else arguments_text(each["json"]) for each in parts if _is_said(each)]
+        beside = [_beside(each) for each in parts if not _is_said(each)]
+        if result.get("status") == "error":
+            beside.append(block(_OWN, {"status": "error"}))
+        yield Turn(Role.TOOL, "\n".join(said), tool_call_id=result["toolUseId"], parts=beside)
+    rest = [each for each in content if "toolResult" not in each]
+    if rest or not content:
+        uses = [each["toolUse"] for each in rest if "toolUse" in each]
+        calls = [ToolCall(use["toolUseId"], use["name"], arguments_text(use.get("input"))) for use in uses]
+        beside = [_beside(each) for each in rest if "text" not in each and "toolUse" not in each]
+        yield Turn(message["role"], "\n".join(each["text"] for each in rest if "text" in each), tool_calls=calls, parts=beside)
+
+
+def write_message(turns: Sequence[Turn]) -> dict[str, Any]:
+    """Return one message that says what `turns` of one role say.
+
+    >>> write_message([Turn("user", "Which plums?")])
+    {'role': 'user', 'content': [{'text': 'Which plums?'}]}
+    """
+    role = "assistant" if turns[0].role is Role.ASSISTANT else "user"
+    return {"role": role, "content": [each for turn in turns for each in _blocks(turn)]}
+
+
+def read_usage(usage: Mapping[str, Any]) -> dict[str, int]:
+    """Return what a request counted, and what its answer counts.
+
+    What was read from a cache is in the total of every vendor, and in the input of some.
+
+    >>> read_usage({"inputTokens": 10, "cacheReadInputTokens": 890, "outputTokens": 9, "totalTokens": 909})
+    {'input_tokens': 900, 'output_tokens': 9}
+    """
+    return {"input_tokens": usage["totalTokens"] - usage["outputTokens"], "output_tokens": usage["outputTokens"]}
+
+
+def _is_said(each: Mapping[str, Any]) -> bool:
+    return "text" in each or "json" in each
+
+
+def _beside(each: Mapping[str, Any]) -> Part:
+    """Return what stands beside words and calls: reasoning, which is bound, media, and whatever else there is."""
+    kind, held = next(iter(each.items()))
+    if kind == "reasoningContent":
+        said = held.get("reasoningText", {})
+        return thought(said.get("text") or "", said.get("signature") or held.get("redactedContent", b"").decode(errors="backslashreplace"))
+    if not isinstance(held, Mapping) or not isinstance(held.get("source"), Mapping) or "bytes" not in held["source"]:
+        return block(_OWN, _packed(each))
+    data = {"mime_type": f"{kind}/{held.get('format')}", "data": b64encode(held["source"]["bytes"]).decode()}
+    return block(_OWN, {kind: data, "held": {name: value for name, value in held.items() if name != "source"}}, kind)
+
+
+def _blocks(turn: Turn) -> list[Any]:
+    beside = [_restored(own) for own in own_blocks(turn, _OWN)]
+    said = [{"text": turn.text}] if turn.text else []
+    if turn.role is Role.TOOL:
+        status = {"status": "success"} | next((each for each in beside if "status" in each), {})
+        content = [*said, *(each for each in beside if "status" not in each)]
+        return [{"toolResult": {"toolUseId": turn.tool_call_id, **status, "content": content}}]
+    uses = [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": arguments(call)}} for call in turn.tool_calls]
+    return [*said, *beside, *uses]
+
+
+def _restored(own: dict[str, Any]) -> dict[str, Any]:
+    if "held" not in own:
+        opened: dict[str, Any] = _opened(own)
+        return opened
+    kind = next(name for name in own if name != "held")
+    return {kind: own["held"] | {"source": {"bytes": b64decode(own[kind]["data"])}}}
+
+
+def _packed(value: Any) -> Any:
+    """Return a value as JSON data: bytes stand in unknown blocks too, such as guarded pictures."""
+    if isinstance(value, Mapping):
+        return {name: _packed(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(_packed, value)]
+    return {_BYTES: b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+def _opened(value: Any) -> Any:
+    """Return what was packed."""
+    if isinstance(value, dict):
+        return b64decode(value[_BYTES]) if _BYTES in value else {name: _opened(inner) for name, inner in value.items()}
+    return [*map(_opened, value)] if isinstance(value, list) else value

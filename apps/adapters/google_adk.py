@@ -1,0 +1,81 @@
+"""A plugin of Google's ADK whose requests fit (docs/adapters.md)."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.extras import require
+from polycontext.window import Turn
+
+from .bridge import Bridge, Fitted
+from .dialect import Dialect, Piece
+from .gemini import read_contents, read_usage, write_content
+
+require("google.adk", extra="google-adk", purpose="a plugin whose requests fit")
+
+from google.adk.plugins.base_plugin import BasePlugin  # noqa: E402 - an extra
+from google.genai import types  # noqa: E402 - as above
+
+
+class ContextPlugin(BasePlugin):
+    """Fit the contents of every request into the window of `model`; options are those of `Sessions`. One serves many agents and conversations."""
+
+    def __init__(self, model: Any = None, **options: Any) -> None:
+        super().__init__(name="polycontext")
+        self._bridge = Bridge(GoogleADKDialect(), model=model, **options)
+        self._asked: dict[str, Fitted[types.Content]] = {}
+
+    async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+        """Send what fits; the events of the session stay whole."""
+        own, config = callback_context.get_invocation_context().events_compaction_config, llm_request.config
+        if own is not None:
+            raise InvalidOptionError("events_compaction_config", own, "None: the plugin compresses already")
+        if llm_request.previous_interaction_id is not None:
+            return  # the server has what was said before
+        tools = [_data(group) for group in config.tools or () if isinstance(group, types.Tool)]
+        besides = {"system": str(config.system_instruction or ""), "tools": tools, "reserve": config.max_output_tokens or 0}
+        self._asked[key] = fitted = await self._bridge.afitted(llm_request.contents, key=(key := _key(callback_context)), **besides)
+        llm_request.contents = fitted.natives
+
+    async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
+        """Learn what the request really counted."""
+        usage = read_usage(_data(llm_response.usage_metadata))
+        if usage and (fitted := self._asked.pop(_key(callback_context), None)):
+            fitted.learn(usage)
+
+    async def on_model_error_callback(self, *, callback_context: Any, llm_request: Any, error: Exception) -> None:
+        """Forget the request."""
+        self._asked.pop(_key(callback_context), None)
+
+
+class GoogleADKDialect(Dialect[types.Content]):
+    """Read contents, each of which may be several turns."""
+
+    def split(self, natives: Sequence[types.Content]) -> Iterator[Piece]:
+        """Yield the turns of each content."""
+        for place, turn in read_contents(map(_data, natives)):
+            yield Piece(turn, place, place + 1)
+
+    def write(self, turns: Sequence[Turn]) -> list[types.Content]:
+        """Return one content."""
+        return [types.Content.model_validate(write_content(turns))]
+
+    def joined(self, natives: Sequence[types.Content]) -> list[types.Content]:
+        """Return the contents, results that follow on one another in one: Gemini counts them against the calls before."""
+        out: list[types.Content] = []
+        for is_answer, group in groupby(natives, lambda native: native.parts and all(part.function_response for part in native.parts)):
+            contents = [*group]
+            parts = [part for content in contents if is_answer for part in content.parts]
+            out += [types.Content(role="user", parts=parts)] if len(contents) > 1 and is_answer else contents
+        return out
+
+
+def _key(context: Any) -> str:
+    # The agents of a session have contents of their own, and so have their branches and tasks.
+    names = (context.session.app_name, context.user_id, context.session.id, context.agent_name, context.branch, context.isolation_scope)
+    return "/".join(filter(None, names))
+
+
+def _data(model: Any) -> Any:
+    return model and model.model_dump(mode="json", exclude_none=True, fallback=str)

@@ -1,0 +1,81 @@
+"""A middleware of LangChain's agents whose requests fit (docs/adapters.md)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.extras import require
+from polycontext.window import Role, ToolCall, Turn
+
+from .blocks import arguments_text, block_parts, content_of, tool
+from .bridge import Bridge, Fitted
+from .dialect import MessageDialect
+
+require("langchain", extra="langchain", purpose="a middleware whose requests fit")
+
+from langchain.agents.middleware import AgentMiddleware  # noqa: E402 - an extra
+from langchain_core import messages as own  # noqa: E402 - as above
+from langchain_core.utils.function_calling import convert_to_openai_tool  # noqa: E402 - as above
+
+_ROLES = {"ai": Role.ASSISTANT, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
+
+
+class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Fit the messages of every request into the window of `model`; options are those of `Sessions`. One serves many agents and threads."""
+
+    def __init__(self, model: Any = None, **options: Any) -> None:
+        self._bridge = Bridge(LangChainDialect(), model=model, **options)
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        """Send what fits; the agent's state stays whole."""
+        fitted = self._bridge.fitted(request.messages, **_besides(request))
+        return _learnt(fitted, handler(request.override(messages=fitted.natives)))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        """Send what fits without blocking."""
+        fitted = await self._bridge.afitted(request.messages, **_besides(request))
+        return _learnt(fitted, await handler(request.override(messages=fitted.natives)))
+
+
+class LangChainDialect(MessageDialect[own.BaseMessage]):
+    """Read messages, of one turn each; what their content has besides words and calls is kept as it stands."""
+
+    def read(self, native: own.BaseMessage) -> Iterator[Turn]:
+        """Yield the turn of a message."""
+        called = [*native.tool_calls, *native.invalid_tool_calls] if isinstance(native, own.AIMessage) else []
+        calls = [ToolCall(call["id"] or str(n), call["name"] or "unknown", arguments_text(call["args"])) for n, call in enumerate(called)]
+        role = _ROLES.get(getattr(native, "role", native.type).removesuffix("MessageChunk").lower(), Role.USER)
+        answers = native.tool_call_id if isinstance(native, own.ToolMessage) else None
+        besides: dict[str, Any] = {"name": native.name, "tool_calls": calls, "parts": [*block_parts(native.content)]}
+        yield Turn(Role.TOOL if answers is not None else role, str(native.text), tool_call_id=answers, **besides)
+
+    def write(self, turns: Sequence[Turn]) -> list[own.BaseMessage]:
+        """Return a message for each turn."""
+        return [_message(turn) for turn in turns]
+
+
+def _besides(request: Any) -> dict[str, Any]:
+    if any(message.response_metadata.get("context_editing") for message in request.messages):
+        raise InvalidOptionError("middleware", "ContextEditingMiddleware", "none that shortens what is sent, besides this one")
+    info = request.runtime.execution_info
+    # An agent inside of another has its thread, but a conversation of its own: that is known by how it begins.
+    key = None if info is None or info.thread_id is None or "|" in info.checkpoint_ns else str(info.thread_id)
+    tools = [each if isinstance(each, dict) else convert_to_openai_tool(each) for each in request.tools]
+    forms = [tool(form.name, form.description, form.json_schema) for form in getattr(request.response_format, "schema_specs", ())]
+    return {"key": key, "tools": tools + forms, "system": request.system_prompt, "reserve": request.model_settings.get("max_tokens") or 0}
+
+
+def _learnt(fitted: Fitted[own.BaseMessage], response: Any) -> Any:
+    fitted.learn(getattr(next(iter(response.result), None), "usage_metadata", None))
+    return response
+
+
+def _message(turn: Turn) -> own.BaseMessage:
+    said: Any = content_of(turn)
+    if turn.role is Role.TOOL:
+        return own.ToolMessage(said, tool_call_id=turn.tool_call_id, name=turn.name)
+    if turn.role is Role.ASSISTANT:
+        asked = [{"id": call.id, "function": {"name": call.name, "arguments": call.arguments}} for call in turn.tool_calls]
+        calls, broken = own.tool.default_tool_parser(asked)
+        return own.AIMessage(said, tool_calls=calls, invalid_tool_calls=broken)
+    return (own.SystemMessage if turn.role is Role.SYSTEM else own.HumanMessage)(said)

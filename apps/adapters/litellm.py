@@ -1,0 +1,73 @@
+"""A callback of LiteLLM that has requests fit, in the library, its router and its proxy (docs/adapters.md)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.extras import require
+
+from .bridge import Bridge, Fitted
+from .dialect import Piece
+from .thinking_dialect import ThinkingDialect
+from .wire_dialect import Message, WireDialect, besides_of
+
+require("litellm", extra="litellm", purpose="a callback that has requests fit")
+
+from litellm.integrations.custom_logger import CustomLogger  # noqa: E402 - an extra
+
+
+class ContextCallback(CustomLogger):
+    """Fit every awaited request into the window of `model`; options are those of `Sessions`. One serves many conversations, known by how they begin."""
+
+    def __init__(self, model: Any = None, **options: Any) -> None:
+        super().__init__()
+        dialects = {
+            "completion": LiteLLMDialect(),
+            "anthropic_messages": WireDialect("anthropic"),
+            "responses": WireDialect("openai-responses"),
+        }
+        self._bridges = {kind: Bridge(dialect, model=model, **options) for kind, dialect in dialects.items()}
+
+    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
+        """Send what fits; the caller's list stays whole.
+
+        Raises:
+            InvalidOptionError: the list is given by its place, where nobody sees it, or the vendor is to shorten it, too.
+        """
+        call = getattr(call_type, "value", "")
+        bridge, name = self._bridges.get(call) or self._bridges.get(call.removeprefix("a")), _list_of(call)
+        given = kwargs.get(name, [])
+        # One call may go through LiteLLM twice, as another route: what fits is left as it is.
+        if bridge is None or kwargs.get("previous_response_id") or kwargs.get("conversation") or type(given) is not list:
+            return None
+        if name not in kwargs:
+            raise InvalidOptionError(name, None, f"given by its name: {name}=...")
+        if kwargs.get("context_management"):
+            raise InvalidOptionError("context_management", kwargs["context_management"], "none beside this callback")
+        return {**kwargs, name: _Sent(await bridge.afitted(given, **besides_of(kwargs)))}
+
+    async def async_post_call_success_deployment_hook(self, request_data: dict[str, Any], response: Any, call_type: Any) -> None:
+        """Learn from what the provider reports; of an answer that is streamed nothing is known yet."""
+        sent = request_data.get(_list_of(getattr(call_type, "value", "")))
+        if isinstance(sent, _Sent):
+            sent.fitted.learn(response.get("usage") if isinstance(response, dict) else getattr(response, "usage", None))
+
+
+class LiteLLMDialect(ThinkingDialect):
+    """Read chat messages, as data or LiteLLM's own objects."""
+
+    def split(self, natives: Sequence[Any]) -> Iterator[Piece]:
+        """Yield the turns of messages; thoughts are bound to what stood before them."""
+        yield from super().split([native if isinstance(native, Mapping) else native.model_dump() for native in natives])
+
+
+class _Sent(list[Message]):
+    """Hold what is sent, and whose view it is."""
+
+    def __init__(self, fitted: Fitted[Message]) -> None:
+        super().__init__(fitted.natives)
+        self.fitted = fitted
+
+
+def _list_of(call: str) -> str:
+    return "input" if call.endswith("responses") else "messages"

@@ -1,0 +1,77 @@
+"""An OpenAI client whose requests fit: chat completions and responses, sync and async, streamed and parsed (docs/adapters.md)."""
+
+from inspect import iscoroutinefunction
+from typing import Any, TypeVar, cast
+
+from polycontext.linearity import InvalidOptionError
+
+from .bridge import Bridge, Fitted
+from .wire_dialect import Message, WireDialect, besides_of, learn_from
+
+Client = TypeVar("Client")
+
+
+def wrap(client: Client, model: Any = None, **options: Any) -> Client:
+    """Return a client of the same type whose requests fit into the window of `model`; options are those of `Sessions`.
+
+    The caller keeps the whole list and sends it every time; what goes out is the view of it. Retries send the same, and clients made by
+    `with_options` do so too. Responses that continue one that OpenAI keeps are left as they are, and so is whatever asks no model: counts,
+    embeddings. Of a client that was wrapped before, the last wrapping counts.
+
+    Raises:
+        InvalidOptionError: no client of the SDK, or an option that cannot be.
+    """
+    kind: Any = getattr(type(client), "_wraps", type(client))
+    prepare = getattr(kind, "_prepare_options", None)
+    if prepare is None:
+        raise InvalidOptionError("client", client, "an OpenAI or AsyncOpenAI of the package openai")
+    bridges = {path: Bridge(WireDialect(provider), model=model, **options) for path, (_, provider) in _PATHS.items()}
+
+    def fitted(self: Any, request: Any) -> Any:
+        asked = _asked(request := prepare(self, request))
+        return _sending(request, bridges[asked[0]].fitted(asked[1], **asked[2])) if asked else request
+
+    async def afitted(self: Any, request: Any) -> Any:
+        asked = _asked(request := await prepare(self, request))
+        return _sending(request, await bridges[asked[0]].afitted(asked[1], **asked[2])) if asked else request
+
+    def processed(self: Any, **given: Any) -> Any:
+        if isinstance(given["options"].json_data, _Body):
+            learn_from(given["options"].json_data.fitted, given["response"])
+        return kind._process_response(self, **given)  # noqa: SLF001 - as `_prepare_options`
+
+    # A new one, sharing its connections: what a client has handed out already stays bound to it.
+    wrapped: Any = client.with_options()  # type: ignore[attr-defined]  # a client of the SDK, as was just seen
+    # The hooks of the SDK that see every form of call, on every attempt.
+    hooks = {"_prepare_options": afitted if iscoroutinefunction(prepare) else fitted, "_process_response": processed}
+    wrapped.__class__ = type(kind.__name__, (kind,), {**hooks, "_wraps": kind})
+    return cast("Client", wrapped)
+
+
+_PATHS = {"/chat/completions": ("messages", "openai"), "/responses": ("input", "openai-responses")}
+"""Where a model is asked, under which name the list stands there, and in whose format."""
+
+
+class _Body(dict[str, Any]):
+    """Hold what is sent, and whose view it is."""
+
+    fitted: Fitted[Message]
+
+
+def _asked(request: Any) -> tuple[str, list[Message], dict[str, Any]] | None:
+    """Return which path is asked, its list, and what the request needs besides; None where there is nothing to fit."""
+    path, data = _path(request), request.json_data
+    if path not in _PATHS or not isinstance(data, dict) or data.get("previous_response_id") or data.get("conversation"):
+        return None
+    natives = data.get(_PATHS[path][0])
+    return (path, natives, besides_of(data)) if isinstance(natives, list) else None
+
+
+def _sending(request: Any, fitted: Fitted[Message]) -> Any:
+    request.json_data = _Body({**request.json_data, _PATHS[_path(request)][0]: fitted.natives})
+    request.json_data.fitted = fitted
+    return request
+
+
+def _path(request: Any) -> str:
+    return str(request.url).partition("?")[0]

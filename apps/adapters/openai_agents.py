@@ -1,0 +1,79 @@
+"""A filter of openai-agents whose requests fit (docs/adapters.md)."""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.extras import require
+
+from .blocks import tool
+from .bridge import Bridge, Fitted
+from .wire_dialect import Message, WireDialect
+
+require("agents", extra="openai-agents", purpose="a filter whose requests fit")
+
+from agents import Agent, RunContextWrapper, RunHooks, handoff  # noqa: E402 - an extra
+from agents.run import CallModelData, ModelInputData  # noqa: E402 - as above
+
+_last: ContextVar[Fitted[Message] | None] = ContextVar("_last", default=None)
+"""What the model was asked last, in the task of a run."""
+
+
+class OpenAIAgentsDialect(WireDialect):
+    """Read and write the items of OpenAI's Responses."""
+
+    def __init__(self) -> None:
+        super().__init__("openai-responses")
+
+
+class ContextFilter(RunHooks[Any]):
+    """Fit the items of every request into the window of `model`; options are those of `Sessions`. One serves many agents and conversations.
+
+    Give it as `call_model_input_filter` of a `RunConfig`; as `hooks` of the run, too, it learns from what the provider counts.
+
+    Args:
+        key: returns of a run's own `context` which conversation it is; without it, a conversation is known by how it begins.
+    """
+
+    def __init__(self, model: Any = None, *, key: Callable[[Any], str | None] = lambda context: None, **options: Any) -> None:
+        self._bridge = Bridge(OpenAIAgentsDialect(), model=model, **options)
+        self._key = key
+
+    async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
+        """Send what fits; what the session of the run keeps stays whole.
+
+        Raises:
+            InvalidOptionError: the agent has the provider shorten what is sent, too.
+        """
+        settings, asked = data.agent.model_settings, data.model_data
+        for name, legal in {"truncation": "None, or 'disabled'", "context_management": "None"}.items():
+            if (value := getattr(settings, name)) not in (None, "disabled", []):
+                raise InvalidOptionError(f"{name} of the agent {data.agent.name}", value, f"{legal}: this filter makes room")
+        _last.set(None)
+        if not any(_is_said(item) for item in asked.input):
+            return asked  # OpenAI has the conversation itself
+        besides = {"system": asked.instructions, "tools": await _tools(data), "reserve": settings.max_tokens or 0}
+        fitted = await self._bridge.afitted(asked.input, key=self._key(data.context), **besides)
+        _last.set(fitted)
+        return ModelInputData(input=fitted.natives, instructions=asked.instructions)
+
+    async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
+        """Learn from what the provider counts."""
+        if (fitted := _last.get()) is not None:
+            fitted.learn({"input_tokens": response.usage.input_tokens, "output_tokens": response.usage.output_tokens})
+
+
+def _is_said(item: Message) -> bool:
+    """Tell whether an item is more than a result: of what OpenAI keeps itself, only the newest results are sent."""
+    return not str(item.get("type")).endswith("_output")
+
+
+async def _tools(data: CallModelData[Any]) -> list[dict[str, Any]]:
+    own: Any = data.agent
+    served = await own.get_mcp_tools(RunContextWrapper(data.context)) if own.mcp_servers else []
+    others = [handoff(each) if isinstance(each, Agent) else each for each in own.handoffs]
+    defined = [
+        tool(each.name, getattr(each, "description", ""), getattr(each, "params_json_schema", None)) for each in [*own.tools, *served]
+    ]
+    return defined + [tool(each.tool_name, each.tool_description, each.input_json_schema) for each in others]

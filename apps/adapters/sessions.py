@@ -1,0 +1,192 @@
+"""The sessions of many conversations, by key, or by how they begin."""
+
+import json
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from hashlib import blake2b
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from attrs import astuple
+
+from polycontext.linearity.effects import Steps, adrive, drive, in_thread
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.session.followed import says_the_same
+from polycontext.polynomial.session.options import check_arguments, require, whole_number
+from polycontext.window import Role, Turn
+
+from .session_lock import SessionLock
+
+if TYPE_CHECKING:
+    from polycontext.window.model_profiles import ModelProfile
+
+
+MOST_ALIKE = 64
+"""So many conversations that begin alike are told apart in a store; what comes behind them is not found there again."""
+
+
+class Sessions:
+    """Hold the sessions of many conversations at once; the one that was not asked for the longest is let go where there are too many.
+
+    Args:
+        model: as of a session: a model's name, its profile, or a number of tokens.
+        store: where they are kept; one that was let go is opened again from there. Without one they are in memory, and what is let go is gone: it
+            begins anew from the framework's own list.
+        most: how many are held. options: those of a session.
+
+    Safe under threads and tasks. One session is held for a key; whoever works on one has it `alone`.
+
+    >>> sessions = Sessions(8000)
+    >>> sessions.get("a") is sessions.get("a"), sessions.get("a") is sessions.get("b")
+    (True, False)
+    """
+
+    def __init__(self, model: "int | str | ModelProfile | None" = None, *, most: int = 256, **options: Any) -> None:
+        whole_number("most", most, 1, "sessions")
+        require("session_id", options.get("session_id"), "session_id" not in options, "none: each conversation has its own, see get(key)")
+        self._model, self._options, self._most = model, options, most
+        self._held: OrderedDict[str, SessionLock] = OrderedDict()
+        self._lock = Lock()
+        # A mistake in the options is told where they are written, not at the first call of a model.
+        ContextSession(model, **{name: value for name, value in options.items() if name != "store"})
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def get(self, key: str) -> ContextSession:
+        """Return the session of a conversation; a new one where there is none."""
+        check_arguments(session_id=key)
+        return self._released(drive(self._chosen((), key)))
+
+    def longest(self, turns: Sequence[Turn]) -> ContextSession:
+        """Return the session that `turns` go on from, the longest one, where no key says whose they are; a new one where there is none.
+
+        One that has gone on otherwise is another conversation: it is left alone. What was let go is looked for in the store, by how the
+        conversation begins: up to what the user says first.
+        """
+        return self._released(drive(self._chosen(turns, None)))
+
+    @contextmanager
+    def alone(self, turns: Sequence[Turn], key: str | None = None) -> Generator[ContextSession]:
+        """Yield the session that `get` or `longest` returns; until it is let go again nobody else here works on it.
+
+        Raises:
+            SessionWriteError: from inside the work on it.
+        """
+        while True:
+            chosen = drive(self._chosen(turns, key))
+            try:
+                with chosen.held() as session:
+                    # Whoever had it before may have gone on otherwise: then this conversation needs another one.
+                    if key is not None or goes_on(session.conversation.log, turns):
+                        yield session
+                        return
+            finally:
+                self._released(chosen)
+
+    @asynccontextmanager
+    async def aalone(self, turns: Sequence[Turn], key: str | None = None) -> AsyncGenerator[ContextSession]:
+        """Yield the session without blocking; see `alone`."""
+        while True:
+            chosen = await adrive(self._chosen(turns, key))
+            try:
+                async with chosen.aheld() as session:
+                    if key is not None or goes_on(session.conversation.log, turns):
+                        yield session
+                        return
+            finally:
+                self._released(chosen)
+
+    # --- which one ---------------------------------------------------------------------
+
+    def _chosen(self, turns: Sequence[Turn], key: str | None) -> Steps[SessionLock]:
+        """Return the session to work on, which stays until it is released."""
+        opening, is_stored = in_thread(self._opened, turns, key), self._options.get("store") is not None
+        while True:
+            chosen = self._known(turns, key) or self._put(*((yield opening) if is_stored else opening.do()))
+            if chosen is not None:
+                return chosen
+
+    def _known(self, turns: Sequence[Turn], key: str | None) -> SessionLock | None:
+        """Return a session that is held, None where none is."""
+        with self._lock:
+            name = self._begun(turns) if key is None else key
+            if name not in self._held:
+                return None
+            self._held.move_to_end(name)
+            self._held[name].users += 1
+            return self._held[name]
+
+    def _begun(self, turns: Sequence[Turn]) -> str:
+        """Return the id of the longest session that is held and that `turns` go on from, empty where there is none."""
+        beginning = name_of(turns)
+        alike = {name: held for name, held in self._held.items() if name.startswith(beginning)}
+        # In one that says nothing yet somebody is about to say something, unless nobody has it.
+        logs = {name: held.session.conversation.log for name, held in alike.items() if held.session.conversation.log or not held.users}
+        longest_first = sorted(logs, key=lambda name: -len(logs[name]))
+        return next((name for name in longest_first if goes_on(logs[name], turns)), "")
+
+    def _opened(self, turns: Sequence[Turn], key: str | None) -> tuple[str, ContextSession]:
+        """Return a session that is not held, from the store or a new one; nobody waits meanwhile."""
+        if key is not None:
+            return key, self._session(key)
+        beginning, found = name_of(turns), None
+        for name in (f"{beginning}{number}" for number in range(1, MOST_ALIKE + 1)):
+            if name in self._held:
+                continue
+            session = self._session(name)
+            log = session.conversation.log
+            if goes_on(log, turns) and (found is None or len(log) > len(found[1].conversation.log)):
+                found = name, session
+            if not len(log):
+                break
+        if found is None:
+            name = f"{beginning}{uuid4().hex}"
+            return name, self._session(name)
+        return found
+
+    def _session(self, name: str) -> ContextSession:
+        return ContextSession(self._model, session_id=name, **self._options)
+
+    def _put(self, name: str, session: ContextSession) -> SessionLock | None:
+        """Hold a session and return it; None where somebody else holds one of that name by now."""
+        with self._lock:
+            if name in self._held:
+                return None
+            self._held[name] = chosen = SessionLock(session, users=1)
+            idle = [each for each, held in self._held.items() if not held.users]
+            for each in idle[: max(0, len(self._held) - self._most)]:
+                self._held.pop(each).session.close()
+            return chosen
+
+    def _released(self, chosen: SessionLock) -> ContextSession:
+        with self._lock:
+            chosen.users -= 1
+        return chosen.session
+
+
+def goes_on(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
+    """Tell whether `turns` go on from `log`: all of it is what they begin with."""
+    if len(log) > len(turns):
+        return False
+    # Those that begin alike differ at their ends.
+    return not log or (says_the_same(log[-1], turns[len(log) - 1]) and all(map(says_the_same, log, turns)))
+
+
+def name_of(turns: Sequence[Turn]) -> str:
+    """Return what the ids of all conversations that begin so begin with: a digest of what is said up to the user's first words."""
+    first = next((place for place, turn in enumerate(turns) if turn.role is Role.USER), len(turns))
+    said = [
+        [
+            turn.role,
+            turn.content,
+            turn.name,
+            turn.tool_call_id,
+            [astuple(call) for call in turn.tool_calls],
+            [astuple(part) for part in turn.parts],
+        ]
+        for turn in turns[: first + 1]
+    ]
+    return f"conversation-{blake2b(json.dumps(said).encode(), digest_size=12).hexdigest()}-"

@@ -1,0 +1,69 @@
+"""A conversation manager of strands-agents whose requests fit (docs/adapters.md)."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+from polycontext.linearity.extras import require
+from polycontext.window import Turn
+
+from .blocks import tool
+from .bridge import Bridge
+from .converse import read_message, read_usage, write_message
+from .dialect import MessageDialect
+
+require("strands", extra="strands", purpose="a conversation manager whose requests fit")
+
+from strands.agent.conversation_manager import NullConversationManager  # noqa: E402 - an extra
+from strands.hooks import AgentInitializedEvent  # noqa: E402 - as above
+from strands.middleware import InvokeModelStage  # noqa: E402 - as above
+from strands.types.events import ModelStopReason  # noqa: E402 - as above
+
+
+class ContextConversationManager(NullConversationManager):
+    """Fit the messages of every request into the window of `model`; options are those of `Sessions`. One serves many agents."""
+
+    def __init__(self, model: Any = None, **options: Any) -> None:
+        super().__init__()
+        self._bridge = Bridge(StrandsDialect(), model=model, **options)
+
+    def register_hooks(self, registry: Any, **kwargs: Any) -> None:
+        """Stand before the model of each agent that has it."""
+        registry.add_callback(AgentInitializedEvent, lambda event: event.agent.add_middleware(InvokeModelStage, self._fitting))
+
+    async def _fitting(self, context: Any, next_fn: Any) -> AsyncIterator[Any]:
+        prompt, config = context.system_prompt, context.model.get_config()
+        system = prompt if isinstance(prompt, str) else "\n".join(each.get("text", "") for each in prompt or ())
+        tools = [tool(spec["name"], spec["description"], spec["inputSchema"]["json"]) for spec in context.tool_specs]
+        besides = {"system": system, "tools": tools, "reserve": (config.get("max_tokens") if isinstance(config, Mapping) else 0) or 0}
+        key = f"{context.agent.session_id}/{context.agent.agent_id}"
+        fitted = await self._bridge.afitted(context.messages, key=key, **besides)
+        async for event in next_fn(context.replace(messages=fitted.natives)):
+            if isinstance(event, ModelStopReason):
+                fitted.learn(read_usage(event["stop"][2]))
+            yield event
+
+
+class StrandsDialect(MessageDialect[Any]):
+    """Read messages, as Converse of Bedrock has them."""
+
+    def read(self, native: Any) -> Iterable[Turn]:
+        """Return the turns of a message: its results, and what is said."""
+        return read_message(native)
+
+    def write(self, turns: Sequence[Turn]) -> list[Any]:
+        """Return one message."""
+        return [_Written(write_message(turns))]
+
+    def joined(self, natives: Sequence[Any]) -> list[Any]:
+        """Return messages of which none that was written anew has a neighbour of its role: Bedrock takes turns, and all results of a step at once."""
+        out: list[Any] = []
+        for native in natives:
+            if out and out[-1]["role"] == native["role"] and _Written in (type(native), type(out[-1])):
+                out[-1] = _Written(role=native["role"], content=[*out[-1]["content"], *native["content"]])
+            else:
+                out.append(native)
+        return out
+
+
+class _Written(dict[str, Any]):
+    """Mark a message as written anew."""

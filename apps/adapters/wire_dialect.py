@@ -1,0 +1,69 @@
+"""The dialect of whoever speaks a provider's own format: message lists as JSON data."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from polycontext.window import Turn
+from polycontext.window.providers import Provider, get_format
+
+from .bridge import Fitted
+from .dialect import Dialect, Piece
+
+Message = Mapping[str, Any]
+_REPLY = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+"""Where a request says how long the reply may be, the newest name first."""
+
+
+class WireDialect(Dialect[Message]):
+    """Read and write the messages of a provider: ``"openai"``, ``"openai-responses"`` or ``"anthropic"``.
+
+    >>> from polycontext.adapters import Bridge
+    >>> bridge = Bridge(WireDialect("openai"), model=8000)
+    >>> hello = {"role": "user", "content": "Hello", "my_own": 1}
+    >>> bridge.fit([hello])[0] is hello
+    True
+    """
+
+    def __init__(self, provider: Provider | str) -> None:
+        self._wire = get_format(provider)
+
+    def split(self, natives: Sequence[Message]) -> Iterator[Piece]:
+        """Yield the turns of a message list, as the provider would read it."""
+        # What is missing is mended where all turns are known: here it has no message.
+        parsed = self._wire.parse([*natives], repair=True)
+        stops = _stops(parsed.places, len(natives))
+        for number, (turn, place) in enumerate(zip(parsed.turns, parsed.places, strict=True)):
+            if number not in parsed.repaired:
+                yield Piece(turn, place, stops[place])
+
+    def write(self, turns: Sequence[Turn]) -> list[Message]:
+        """Return messages that say what `turns` say."""
+        return [*self._wire.render(turns, readable=True).inline()]
+
+
+def besides_of(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a request needs besides its list, whichever provider's it is."""
+    reserve = next((request[name] for name in _REPLY if isinstance(request.get(name), int)), 0)
+    system = request.get("instructions") or request.get("system")
+    if isinstance(system, list):
+        system = "\n".join(str(block.get("text", "")) for block in system)
+    return {"tools": request.get("tools") or (), "reserve": reserve, "system": system if isinstance(system, str) else None}
+
+
+def learn_from(fitted: Fitted[Message], answer: Any) -> Any:
+    """Return an answer of an SDK, or of its HTTP client, once what it reports is learned: of one that is streamed nothing is known yet."""
+    response = getattr(answer, "http_response", answer)
+    if getattr(response, "is_closed", False) and response.is_success:
+        try:
+            told = response.json()
+        except ValueError:  # the SDK says so in its own words
+            return answer
+        if isinstance(told, dict):
+            fitted.learn(told)
+    return answer
+
+
+def _stops(places: Sequence[int], end: int) -> dict[int, int]:
+    """Return where the messages of each place end: before the next place."""
+    starts = sorted({*places})
+    return dict(zip(starts, [*starts[1:], end], strict=True))

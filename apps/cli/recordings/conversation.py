@@ -1,0 +1,173 @@
+"""A recorded conversation: what a document says, in the shapes that people store.
+
+A conversation is a list of messages, or an object (a request body, a record of a
+data set) with `messages` and perhaps `system`, `tools` and `id`. A document is
+one conversation or a list of them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from polycontext.linearity import InvalidDataError
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import Parsed, Provider, get_format
+
+from .documents import Document, Place, opened, read_documents, unreadable
+
+_SHAPES = 'a list of messages, an object with "messages" (and perhaps "system", "tools"), or a list of such'
+_KINDS: Mapping[type, str] = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+"""What a value that is none of the expected is called; it was read by `json`, so its type is one of these or a number's."""
+_SOME = 120
+_ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+
+
+@frozen
+class Conversation:
+    """Hold one recorded conversation and where it came from.
+
+    `messages` is what turns are made of: a top-level `system` leads it as a system message
+    (`has_system` says so). `number` counts from 1 within its file, `size` is its share of the
+    document in bytes, `body` the object that holds the messages (None for a bare list).
+    """
+
+    document: Document = field(repr=False)
+    path: Place
+    provider: Provider
+    messages: Sequence[Any] = field(repr=False)
+    number: int = 1
+    has_system: bool = False
+    tools: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    id: str | None = None
+    size: int = 0
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def source(self) -> str:
+        """Return the name of the file."""
+        return self.document.source
+
+    @property
+    def line(self) -> int:
+        """Return the line on which the conversation begins."""
+        return self.document.line_of(self.path)
+
+    @property
+    def title(self) -> str:
+        """Return what people may know it by: its id, or file and line."""
+        return self.id or (f"{self.source}:{self.line}" if self.number > 1 else self.source)
+
+    def parse(self, *, repair: bool = False) -> Parsed:
+        """Return the turns.
+
+        Raises:
+            InvalidDataError: a message breaks a rule of the provider; names file, line and message.
+        """
+        try:
+            return get_format(self.provider).parse(self.messages, repair=repair)
+        except InvalidMessagesError as error:
+            raise self.refused(error) from None
+
+    def refused(self, error: InvalidMessagesError) -> InvalidDataError:
+        """Return what is wrong with the messages, by its place in the file."""
+        path, name = self._place(error.index)
+        problem = error.problem
+        if len(problem) > 2 * _SOME:
+            # The way into a deep nest says nothing after some steps.
+            problem = f"{problem[:_SOME]} ... {problem[-_SOME:]}"
+        return unreadable(self.source, self.document.line_of(path), name, f"{self.provider} rule {error.rule}: {problem}", error.legal)
+
+    def where(self, number: int, *, repair: bool = False) -> str:
+        """Return the place of turn `number` (from 1) in the file: its line and message."""
+        path, name = self._place(self.parse(repair=repair).places[number - 1])
+        return f"line {self.document.line_of(path)}, {name}"
+
+    def _place(self, index: int | None) -> tuple[Place, str]:
+        inside: Place = (*self.path, "messages") if self.body is not None else self.path
+        if index is None:
+            return inside, "messages"
+        if self.has_system and index == 0:
+            return (*self.path, "system"), "system"
+        index -= self.has_system
+        return (*inside, index), f"messages[{index}]"
+
+
+def read_conversations(names: Iterable[str], provider: Provider | None = None) -> Iterator[Conversation]:
+    """Yield the conversations of the files `names`, in order, each as soon as it is read.
+
+    Raises:
+        InvalidDataError: a file that is missing, unreadable or holds no conversation; names file, line and field.
+    """
+    for name in names:
+        with opened(name) as (source, lines):
+            count = 0
+            for document in read_documents(source, lines):
+                for conversation in conversations(document, provider, count + 1):
+                    yield conversation
+                    count += 1
+
+
+def conversations(document: Document, provider: Provider | None = None, first: int = 1) -> Iterator[Conversation]:
+    """Yield the conversations of `document`, numbered from `first`; without a `provider` it is found out.
+
+    Raises:
+        InvalidDataError: the document has none of the known shapes.
+    """
+    values = document.value
+    if isinstance(values, list) and values and all(isinstance(value, list) or _is_body(value) for value in values):
+        share = document.size // len(values)
+        for index, value in enumerate(values):
+            yield evolve(_conversation(document, (index,), value, provider), number=first + index, size=share)
+    else:
+        yield evolve(_conversation(document, (), values, provider), number=first, size=document.size)
+
+
+def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
+    """Tell whose format `messages` are in: a top-level system, or blocks that only Anthropic has, say Anthropic.
+
+    >>> detect_provider([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}])
+    <Provider.ANTHROPIC: 'anthropic'>
+    """
+    contents = [message.get("content") for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    told = any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
+    return Provider.ANTHROPIC if has_system or told else Provider.OPENAI
+
+
+def _is_body(value: object) -> bool:
+    return isinstance(value, dict) and "messages" in value
+
+
+def _conversation(document: Document, path: Place, value: Any, provider: Provider | None) -> Conversation:
+    if isinstance(value, list):
+        return Conversation(document, path, provider or detect_provider(value), value)
+    if not _is_body(value):
+        raise unreadable(document.source, document.line_of(path), None, _misshapen(value), _SHAPES)
+    messages, system, tools = value["messages"], value.get("system"), value.get("tools")
+    if not isinstance(messages, list):
+        line = document.line_of((*path, "messages"))
+        raise unreadable(document.source, line, "messages", f"{kind_of(messages)} is no list", "a list of messages")
+    found = provider or detect_provider(messages, has_system=system is not None)
+    # Turns are made of one list, so the system leads it; `has_system` remembers that the file has it apart.
+    if system is not None:
+        messages = [{"role": "system", "content": system}, *messages]
+    name = value.get("id")  # a number in some data sets
+    identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
+    if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
+        line = document.line_of((*path, "tools"))
+        raise unreadable(document.source, line, "tools", f"{kind_of(tools)} that holds no tools", "a list of objects")
+    return Conversation(document, path, found, messages, has_system=system is not None, tools=tools or (), id=identity, body=value)
+
+
+def _misshapen(value: object) -> str:
+    if isinstance(value, dict) and "role" in value:
+        return "a single message, not a conversation (one conversation a line, not one message)"
+    if isinstance(value, dict):
+        return f'an object without "messages", its keys: {", ".join(repr(key[:30]) for key in list(value)[:5]) or "none"}'
+    return f"{kind_of(value)} is no conversation"
+
+
+def kind_of(value: object) -> str:
+    """Return what a value that was read is called."""
+    return _KINDS.get(type(value), "a number")

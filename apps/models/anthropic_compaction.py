@@ -1,0 +1,76 @@
+"""Compaction by Anthropic, on demand: the API summarises the prefix of a plan and takes its own thinking back behind it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from polycontext.linearity.effects import Steps, procedure, twin
+from polycontext.polynomial.session.delivery import joined_options
+from polycontext.pressure import Fulfilment, Plan
+from polycontext.pressure.fulfilment import Reading
+from polycontext.window.providers import Provider, Rendered
+from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA
+
+from .compaction import Compacted, Compacting, Tools
+
+
+@frozen
+class AnthropicCompaction:
+    """Ask Anthropic for the summary of a plan's prefix (docs/native-compaction.md).
+
+    Args:
+        client: an `anthropic.Anthropic`, or for the methods that begin with an a an `anthropic.AsyncAnthropic`.
+        model: who summarises: the model of the conversation, whose thinking is bound to what it was sent.
+        max_tokens: tokens that the summary may take.
+        instructions: what the API is told instead of its own instructions.
+        further: fields of the conversation's requests besides (`thinking`, `cache_control`): what is bound to them, and what is cached, stays so.
+
+    Source: platform.claude.com, "Compaction on demand", "Background compaction", "Compaction and thinking blocks".
+    """
+
+    client: Any = field(repr=False)
+    model: str
+    max_tokens: int = 8192
+    instructions: str | None = None
+    further: Mapping[str, Any] = field(factory=dict)
+
+    @procedure
+    def fulfil(
+        self, plan: Plan, *, tools: Tools = (), system: Sequence[Mapping[str, Any]] | str = (), reading: Reading | None = None
+    ) -> Steps[Fulfilment]:
+        """Send the prefix of `plan` as the session sends it, and return what came of it; nothing is raised.
+
+        `tools` are those of the conversation's requests, `system` what they say there besides, before what the session says. `reading` is what was read of the conversation before, for the gist's twin.
+        An answer without a summary, a refusal, an error: the fulfilment says why, and committing it changes nothing.
+        """
+        return self._compacting(tools, system).fulfil(plan, reading)
+
+    afulfil = twin(fulfil)
+
+    def _compacting(self, tools: Tools, system: Sequence[Mapping[str, Any]] | str) -> Compacting:
+        def ask(rendered: Rendered) -> Any:
+            return self.client.beta.messages.create(**self._request(rendered, tools, system))
+
+        return Compacting(Provider.ANTHROPIC, ask, _read, keeps_bound=True)
+
+    def _request(self, rendered: Rendered, tools: Tools, system: Sequence[Mapping[str, Any]] | str) -> dict[str, Any]:
+        told = [{"type": "text", "text": system}] if isinstance(system, str) and system else list(system)
+        request: dict[str, Any] = {**joined_options(rendered.options, self.further), "model": self.model, "max_tokens": self.max_tokens}
+        request |= {"system": [*told, *rendered.system]} if told or rendered.system else {}
+        request |= {"tools": list(tools)} if tools else {}
+        wanted = {"type": "summarize", **({"instructions": self.instructions} if self.instructions else {})}
+        betas = dict.fromkeys([*request.get("betas", ()), COMPACTION_BETA])
+        return {**request, "messages": rendered.messages, "compaction": wanted, "betas": [*betas]}
+
+
+def _read(answer: Any) -> Compacted:
+    """Return the block of an answer, or why there is none."""
+    stop, blocks = answer.get("stop_reason"), answer.get("content") or []
+    found = [block for block in blocks if block.get("type") == "compaction"]
+    if stop != "compaction" or len(found) != 1:
+        return Compacted(failure=f"the answer holds no summary: it stopped for {stop!r} with {[block.get('type') for block in blocks]}")
+    if not found[0].get("content"):
+        return Compacted(failure="the provider could not summarise: its block holds no content")
+    told = (answer.get("usage") or {}).get("output_tokens")
+    return Compacted((found[0],), told if isinstance(told, int) and told > 0 else None)

@@ -1,0 +1,304 @@
+"""A model writes the summary: what is the same for every provider.
+
+Which requests are made is told by generators that take answers and know no client; how a request is sent, and what an
+answer says, is the provider's class's (`OpenAISummariser`, `AnthropicSummariser`). Retrying and waiting are left to the vendors' own SDKs.
+"""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, NoReturn
+
+from attrs import Factory, field, frozen
+
+from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread, procedure, twin, within
+from polycontext.linearity.extras import require
+from polycontext.pressure.notes.facts import Fact, facts_of
+from polycontext.pressure.notes.pieces import clip
+from polycontext.pressure.notes.units import Head
+from polycontext.pressure.plan import GistJob, Plan
+from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, TokenCounter, Turn, count_turn
+from polycontext.window.model_profiles import ModelProfile, find_model
+from polycontext.window.providers import Provider, Rendered, get_format
+from polycontext.window.tokens.counting import count_tools
+
+from .brief import ROLE, Brief
+from .errors import NoSummaryError
+from .fence import Said, said_by
+
+THINKING_ROOM = 4_096
+"""Tokens that an answer may take beside the summary, since a model that thinks pays for its thoughts out of the same room."""
+
+LEAST_PIECE = 64
+"""Tokens of a conversation that are worth a request."""
+
+MOST_FACTS = 1_000
+"""Tokens of the facts that a model is told must stand; they are new to the cache, whatever else is in it."""
+
+MOST_QUESTION = 200
+"""Tokens of the reader's next question that a model is told."""
+
+_LONG_QUESTION = 4_000
+"""Characters of it that are looked at."""
+
+_SPARE = 0.8
+"""The share of the allowance that a model is asked to keep to: it counts badly, and what it forgets is put behind."""
+
+_LINE = 24
+"""Tokens of the line that says who speaks, its mark included."""
+
+
+@frozen
+class Asked:
+    """Hold one request: the turns, how many of them are the conversation's own, what the provider needs besides, and the tokens of the answer."""
+
+    turns: Sequence[Turn]
+    answer: int
+    own: int = 0
+    options: Mapping[str, Any] = field(factory=dict)
+
+
+Asking = Generator[Asked, str | None, str]
+"""Yields requests, is sent what the model said, and returns the summary."""
+
+
+def _tokens(option: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidOptionError(option, value, "a whole number of tokens, at least 1")
+
+
+def _tokens_or_none(option: str, value: object) -> None:
+    if value is not None:
+        _tokens(option, value)
+
+
+def _all(given: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    return tuple(given)
+
+
+def _client(given: object) -> Any:
+    if isinstance(given, str):
+        raise InvalidOptionError("client", given, 'a client of the vendor\'s SDK, or None; the model is said as model="..."')
+    return given
+
+
+def _known(made: "ModelSummariser") -> ModelProfile | None:
+    """Return what is known of the model; the window of one that is not known is not guessed, the caller says how much it may be sent."""
+    if not isinstance(made.model, str) or not made.model:
+        raise InvalidOptionError("model", made.model, "what the provider calls the model")
+    try:
+        return find_model(made.model)
+    except UnknownNameError:
+        if made.max_input_tokens is None:
+            raise
+        return None
+
+
+@frozen
+class ModelSummariser(ABC):
+    """Have a model write the summary of what yields; see `OpenAISummariser` and `AnthropicSummariser`."""
+
+    client: Any = field(default=None, converter=_client, repr=False)
+    model: str = field(default="")
+    tools: Sequence[Mapping[str, Any]] = field(default=(), converter=_all, kw_only=True)
+    options: Mapping[str, Any] = field(factory=dict, repr=False, kw_only=True)
+    headers: Mapping[str, str] = field(factory=dict, repr=False, kw_only=True)
+    on_prefix: bool = field(default=True, kw_only=True)
+    max_input_tokens: int | None = field(default=None, validator=lambda _, a, v: _tokens_or_none(a.name, v), kw_only=True)
+    max_summary_tokens: int = field(default=4_000, validator=lambda _, a, v: _tokens(a.name, v), kw_only=True)
+    timeout: float | None = field(default=None, kw_only=True)
+    max_retries: int | None = field(default=None, kw_only=True)
+    heard: Callable[[Mapping[str, Any]], object] | None = field(default=None, kw_only=True)
+    _profile: ModelProfile | None = field(init=False, repr=False, default=Factory(_known, takes_self=True))
+
+    package: ClassVar[str]
+    provider: ClassVar[Provider]
+
+    def __attrs_post_init__(self) -> None:
+        if self.client is None:
+            require(self.package, extra=self.package, purpose=f"summaries by {self.model}")
+
+    @procedure
+    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> Steps[str]:
+        """Return a summary of `turns`, which are sent as data; see `Summariser`. `asummarise` runs a client that blocks in a thread.
+
+        Raises:
+            NoSummaryError: the model answered with something else.
+            InvalidOptionError: the client's answers have to be awaited, or `max_input_tokens` leaves no room to read.
+            Exception: whatever the vendor's SDK raises once its retries are used up.
+        """
+        facts = yield in_thread(facts_of, turns, counter)
+        return (yield from self._run(self._read(turns, self._brief(facts, max_tokens, counter, query), counter)))
+
+    asummarise = twin(summarise)
+
+    @procedure
+    def summarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> Steps[str]:
+        """Return the words of a gist: the model reads the conversation as it was sent to it, where that fits, and `job` as data otherwise.
+
+        Raises as `summarise`.
+        """
+        return (yield from self._run((yield in_thread(self._about, plan, job, max_tokens, counter))))
+
+    asummarise_plan = twin(summarise_plan)
+
+    def _about(self, plan: Plan, job: GistJob, max_tokens: int, counter: TokenCounter) -> Asking:
+        brief = self._brief(facts_of(job.reads, counter), max_tokens, counter, plan.query)
+        whole = self._on_prefix(plan, job, brief, counter) if self.on_prefix else None
+        return self._read(job.reads, brief, counter) if whole is None else _once(whole)
+
+    def _on_prefix(self, plan: Plan, job: GistJob, brief: Brief, counter: TokenCounter) -> Asked | None:
+        """Return the request that goes on from what the session sent, or None where it would not be the same or would not fit."""
+        window, turns = plan.window, plan.window.all_turns()
+        end = window.atom_columns().bounds[-2] if window.open_calls else len(turns)
+        own = turns[:end]
+        if not any(turn.role is not Role.SYSTEM for turn in own) or (any(turn.tool_calls for turn in own) and not self.tools):
+            return None
+        sent = (*own, Turn(Role.USER, brief.of_prefix(end - job.runs[-1][1])))
+        count = self._counter(counter)
+        tokens = REQUEST_OVERHEAD + count_tools(count, self.tools) + sum(count_turn(count, turn) for turn in sent)
+        answer = self._room(brief)
+        if tokens > self._most(answer):
+            return None
+        wire = get_format(self.provider)
+        try:
+            wire.judge()(wire.render(sent).messages)
+        except InvalidMessagesError:
+            return None
+        return Asked(sent, answer, end, wire.options(window.epoch))
+
+    def _read(self, turns: Sequence[Turn], brief: Brief, counter: TokenCounter) -> Asking:
+        """Ask about `turns` piece by piece, each with the notes so far, so that no request is longer than the model takes."""
+        count, answer, notes, number = self._counter(counter), self._room(brief), "", 0
+        left = deque(said_by(turns))
+        while left:
+            number += 1
+            without = [Turn(Role.SYSTEM, ROLE), Turn(Role.USER, brief.of_piece([], notes, number, is_last=False))]
+            room = self._most(answer) - REQUEST_OVERHEAD - sum(count_turn(count, turn) for turn in without)
+            if room < LEAST_PIECE:
+                raise InvalidOptionError(
+                    "max_input_tokens", self._most(answer), f"{LEAST_PIECE - room} more: notes and facts leave no room to read"
+                )
+            piece = _take(left, room, count)
+            asked = brief.of_piece(piece, notes, number, is_last=not left)
+            notes = str((yield Asked((without[0], Turn(Role.USER, asked)), answer)))
+        return notes
+
+    def _brief(self, facts: Sequence[Fact], max_tokens: int, counter: TokenCounter, query: str | None) -> Brief:
+        wanted = max(1, min(int(_SPARE * max_tokens), self.max_summary_tokens))
+        told, room = list[Fact](), min(wanted // 2, MOST_FACTS)
+        # Files are many: what was demanded, and what comes next, goes before them.
+        for fact in sorted(facts, key=lambda fact: fact.head is Head.FILES):
+            cost = counter.count(fact.text)
+            if cost <= room:
+                told.append(fact)
+                room -= cost
+        return Brief(wanted, told, clip(query[:_LONG_QUESTION], MOST_QUESTION, counter) if query else None)
+
+    def _room(self, brief: Brief) -> int:
+        """Return the tokens that an answer may take: what it should, twice, and room to think where the model has it."""
+        if self._profile is None:
+            return 2 * brief.max_tokens
+        return min(self._profile.output, self._profile.window // 4, 2 * brief.max_tokens + THINKING_ROOM)
+
+    def _most(self, answer: int) -> int:
+        """Return the tokens that a request may have."""
+        if self.max_input_tokens is not None:
+            return self.max_input_tokens
+        return self._profile.window - answer if self._profile else 0
+
+    def _counter(self, counter: TokenCounter) -> TokenCounter:
+        """Return what counts as the model does; for one that is not known, as the conversation is counted."""
+        return counter if self._profile is None else self._profile.counter()
+
+    def _run(self, asking: Asking) -> Steps[str]:
+        """Ask by the caller's client, or by one opened for it."""
+        if self.client is None:
+            opened, aopened = (partial(self._opened, is_async=is_async) for is_async in (False, True))
+            return str((yield within(opened, aopened, partial(self._talk, asking))))
+        talk = self._talk(asking, self._set(self.client))
+        if hasattr(self.client, "__aenter__"):
+            return str((yield Effect(self._refuse, partial(adrive, talk))))
+        return str((yield in_thread(drive, talk)))
+
+    def _refuse(self) -> NoReturn:
+        raise InvalidOptionError("client", self.client, "one whose answers need not be awaited, or the methods that begin with an a")
+
+    def _talk(self, asking: Asking, client: Any) -> Steps[str]:
+        step = yield in_thread(_step, asking, None)
+        while isinstance(step, Asked):
+            create = partial(self._create, client, step)
+            step = yield in_thread(_step, asking, self._said((yield Effect(create, create))))
+        return str(step)
+
+    def _set(self, client: Any) -> Any:
+        """Return the caller's client, with the timeout and retries that were said here."""
+        own = self._patience
+        return client.with_options(**own) if own else client
+
+    @property
+    def _patience(self) -> dict[str, Any]:
+        return {name: value for name, value in (("timeout", self.timeout), ("max_retries", self.max_retries)) if value is not None}
+
+    def _said(self, answer: Any) -> str:
+        usage = getattr(answer, "usage", None)
+        if self.heard is not None and usage is not None:
+            self.heard(usage.model_dump())
+        text = self._text(answer)
+        if not text.strip():
+            raise self._no("an empty text")
+        return text
+
+    def _no(self, came: str, legal: str = "a text that ends by itself") -> NoSummaryError:
+        return NoSummaryError(self.model, came, legal)
+
+    def _rendered(self, asked: Asked) -> Rendered:
+        return get_format(self.provider).render(asked.turns)
+
+    @abstractmethod
+    def _opened(self, *, is_async: bool) -> Any:
+        """Return a client that takes its address and key from the environment."""
+
+    @abstractmethod
+    def _create(self, client: Any, asked: Asked) -> Any:
+        """Send a request; return the answer, or what is to be awaited for it."""
+
+    @abstractmethod
+    def _text(self, answer: Any) -> str:
+        """Return what the model said.
+
+        Raises:
+            NoSummaryError: it is no text, or not a whole one.
+        """
+
+
+def _step(asking: Asking, said: str | None) -> Asked | str:
+    """Return the next request, or the summary; `said` is None at the beginning."""
+    try:
+        return asking.send(said)
+    except StopIteration as done:
+        return str(done.value)
+
+
+def _once(asked: Asked) -> Asking:
+    return str((yield asked))
+
+
+def _take(left: "deque[Said]", room: int, counter: TokenCounter) -> list[Said]:
+    """Take what fits into `room` tokens from the beginning of `left`, at least a part of the first; a long turn is cut between words."""
+    piece = list[Said]()
+    while left:
+        said = left[0]
+        cost = _LINE + counter.count(said.text)
+        if cost <= room:
+            piece.append(left.popleft())
+            room -= cost
+            continue
+        if not piece:
+            begun = clip(said.text, room - _LINE, counter) or said.text[:1]
+            left[0] = Said(said.who, said.text[len(begun) :])
+            piece.append(Said(said.who, begun))
+        break
+    return piece

@@ -1,0 +1,201 @@
+"""Let a provider edit what it is sent by itself, and take what it did into the session, so that its count and its view stay true.
+
+The provider decides when, by the thresholds of the request; the session does afterwards what the answer says was done. Old results become
+digests, dropped thinking falls, a summary that came with the answer stands for all that was said before it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from attrs import evolve
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.polynomial import ContextOutput, ContextSession
+from polycontext.polynomial.session.delivery import joined_options
+from polycontext.pressure import Fulfilment, Plan
+from polycontext.pressure.gist import least_digest
+from polycontext.pressure.ladder import ladder_of
+from polycontext.pressure.native import NativeGist, answered_plan, first_open, with_twin
+from polycontext.pressure.plan import GistJob, GistKind, plan_at, unbinding_plan
+from polycontext.pressure.reach import Kind, Reach
+from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.providers import Provider
+from polycontext.window.providers.anthropic.request_rules import EDITS
+from polycontext.window.providers.wire import as_provider
+
+from .compaction import data_of
+
+_OTHER_MODEL = frozenset({"model_mismatch", "model_binding_mismatch"})
+"""Why thinking is kept from one model that another may read again."""
+
+
+def editing_options(provider: Provider | str, *edits: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the fields of a request that lets `provider` apply `edits` by itself, beside the `options` of a session's request.
+
+    Of Anthropic these are ``clear_tool_uses_20250919``, ``clear_thinking_20251015`` and ``compact_20260112``, of OpenAI ``compaction`` with its
+    ``compact_threshold``; see the vendors' pages for their fields.
+
+    Raises:
+        InvalidOptionError: a provider that edits nothing, an edit that it does not know.
+
+    >>> editing_options("anthropic", {"type": "clear_tool_uses_20250919"})["betas"]
+    ['context-management-2025-06-27']
+    """
+    known, types = as_provider(provider), [edit.get("type") for edit in edits]
+    legal = {Provider.ANTHROPIC: tuple(EDITS), Provider.RESPONSES: ("compaction",)}.get(known, ())
+    for kind in types:
+        if kind not in legal:
+            raise InvalidOptionError("edits", kind, ", ".join(legal) or "none: this provider edits nothing by itself")
+    if known is Provider.RESPONSES:
+        return joined_options(options or {}, {"context_management": [dict(edit) for edit in edits]})
+    betas = [*dict.fromkeys(EDITS[str(kind)] for kind in types)]
+    return joined_options(options or {}, {"context_management": {"edits": [dict(edit) for edit in edits]}, "betas": betas})
+
+
+def take_in(session: ContextSession, answer: object, provider: Provider | str, *, exclude_tools: Sequence[str] = ()) -> ContextOutput:
+    """Take an answer in, and do in the view what it says the provider did by itself; return what went out last.
+
+    It is asked for before anything else happens to the session behind the request that was answered. `exclude_tools` are those of the
+    request. Three things are done, each an ordinary compression in the journal: thinking that was dropped falls; results that were cleared become
+    digests, but for those that are PRESERVED; what a compaction of the answer's stands for yields to it. Cleared thinking is left as it is: what
+    was sent stays valid only as a whole.
+
+    Raises:
+        Whatever `ContextSession.extend` and `commit` raise.
+    """
+    known, data = as_provider(provider), data_of(answer)
+    _drop_thoughts(session, data, known)
+    _cut_results(session, data, frozenset(exclude_tools))
+    said = data.get("output") if known is Provider.RESPONSES else data.get("content")
+    if known is Provider.OPENAI or not isinstance(said, list):
+        raise InvalidOptionError("answer", answer, "an answer of Anthropic's or of OpenAI's Responses")
+    place = max((number for number, block in enumerate(said) if _is_summary(block)), default=None)
+    if place is None:
+        return session.extend(_messages(said, known), known)
+    return _summarised(session, said, place, _tokens(data), known)
+
+
+# --- thinking that was dropped ----------------------------------------------------------
+
+
+def _drop_thoughts(session: ContextSession, data: Mapping[str, Any], provider: Provider) -> None:
+    """Let fall what the provider says it dropped, and all that is bound behind it."""
+    dropped = [each for each in data.get("input_transformations") or () if each.get("reason") not in _OTHER_MODEL]
+    gone = [block for each in dropped if (block := _dropped_block(session, each, provider)) is not None]
+    places = [
+        index
+        for index, turn in enumerate(session.window.all_turns())
+        if any(
+            part.is_bound and part.provider == provider and any(_is_same(orjson.loads(part.data), block) for block in gone)
+            for part in turn.parts
+        )
+    ]
+    if places:
+        session.background.commit(Fulfilment(unbinding_plan(session.window, places[0]), ()))
+        # What stands there now is what the model was shown: its answer is bound to that.
+        session.request(provider)
+
+
+def _dropped_block(session: ContextSession, told: Mapping[str, Any], provider: Provider) -> Mapping[str, Any] | None:
+    if provider is Provider.RESPONSES:
+        return {"id": told.get("id")} if told.get("id") else None
+    steps = str(told.get("path", "")).split(".")
+    try:
+        _, message, _, block = steps
+        found: Mapping[str, Any] = session.request(provider).messages[int(message)]["content"][int(block)]
+    except (ValueError, IndexError):
+        return None
+    return found
+
+
+def _is_same(block: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    return all(block.get(name) == value for name, value in told.items())
+
+
+# --- results that were cleared ------------------------------------------------------------
+
+
+def _cut_results(session: ContextSession, data: Mapping[str, Any], excluded: frozenset[str]) -> None:
+    applied = (
+        (data.get("context_management") or {}).get("applied_edits") or () if isinstance(data.get("context_management"), Mapping) else ()
+    )
+    count = max((each.get("cleared_tool_uses", 0) for each in applied), default=0)
+    plan = _cutting_plan(session.window, count, excluded)
+    if plan.jobs:
+        session.background.commit(Fulfilment(plan, tuple((None, None) for _ in plan.jobs)))
+
+
+def _cutting_plan(window: ContextWindow, count: int, excluded: frozenset[str]) -> Plan:
+    """Return the plan by which the oldest `count` results are cut to what says that they were cut."""
+    turns, ladder = window.all_turns(), ladder_of(window, Reach())
+    nothing, columns = plan_at(ladder, 0, window.total_tokens), ladder.columns
+    jobs = []
+    for place in _results(turns, excluded)[:count]:
+        turn, least = turns[place], least_digest(turns[place], window.counter)
+        is_fixed = columns.kinds[bisect_right(columns.atoms.bounds, place) - 1] is Kind.FIXED
+        if not turn.sources and not is_fixed and least < (turn.tokens or 0):
+            jobs.append(GistJob(GistKind.DIGEST, ((place, place + 1),), (turn,), (turn,), least, window.linearity))
+    if not jobs:
+        return nothing
+    left = window.total_tokens - sum(job.source_tokens - job.allowance for job in jobs)
+    return evolve(nothing, step=1, jobs=tuple(jobs), tokens_promised=left, floor=min(nothing.floor, left), first_changed=jobs[0].start)
+
+
+def _results(turns: Sequence[Turn], excluded: frozenset[str]) -> Sequence[int]:
+    """Return the indices of the results whose tools are not `excluded`."""
+    names: dict[str, str] = {}
+    found: list[int] = []
+    for place, turn in enumerate(turns):
+        if turn.tool_calls:
+            names = {call.id: call.name for call in turn.tool_calls}
+        if turn.role is Role.TOOL and names.get(turn.tool_call_id or "") not in excluded:
+            found.append(place)
+    return found
+
+
+# --- a summary that came with the answer ----------------------------------------------------
+
+
+def _summarised(
+    session: ContextSession, said: Sequence[Mapping[str, Any]], place: int, tokens: int | None, provider: Provider
+) -> ContextOutput:
+    """Take the answer in, and let all that its summary stands for yield to it."""
+    before, after = ([block for block in said[:place] if not _is_summary(block)], said[place + 1 :])
+    stop = len(session.window)
+    if before:
+        session.extend(_messages(before, provider), provider)
+        stop = len(session.window)
+    epoch = session.window.epoch.number
+    output = session.extend(_messages(after, provider), provider) if after else session.output
+    if session.window.epoch.number != epoch:
+        # Room was made meanwhile: what the summary stands for is not what stands there.
+        return output
+    # Calls that wait for their results stand whole, whatever the summary says of them.
+    waiting = first_open(session.window)
+    stop = stop if waiting is None else min(stop, waiting)
+    gist = NativeGist(str(provider), (orjson.dumps(said[place]).decode(),), tokens, keeps_bound=provider is Provider.ANTHROPIC)
+    plan = answered_plan(session.window, stop)
+    if not plan.is_empty:
+        output = session.background.commit(Fulfilment(plan, ((with_twin(plan, gist, session.conversation.reading), None),)))
+    if (plan.is_empty or output.refused) and stop < len(session.window):
+        # What was thought behind a summary that does not stand is bound to nothing that does.
+        return session.background.commit(Fulfilment(unbinding_plan(session.window, stop), ()))
+    return output
+
+
+def _is_summary(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "compaction" and bool(block.get("content") or block.get("encrypted_content"))
+
+
+def _tokens(data: Mapping[str, Any]) -> int | None:
+    """Return the tokens of the summary where the usage tells them: of the last pass that summarised."""
+    passes = (data.get("usage") or {}).get("iterations") or ()
+    told = [each.get("output_tokens") for each in passes if each.get("type") == "compaction"]
+    return told[-1] if told and isinstance(told[-1], int) and told[-1] > 0 else None
+
+
+def _messages(blocks: Sequence[Mapping[str, Any]], provider: Provider) -> list[Any]:
+    kept = [block for block in blocks if block.get("type") != "compaction"]
+    return list(kept) if provider is Provider.RESPONSES else [{"role": "assistant", "content": kept}]

@@ -1,0 +1,135 @@
+"""One turn of a chat as AG-UI tells it, for frontends that speak that protocol (docs/server.md, "AG-UI")."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import orjson
+from ag_ui.core import (
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunStartedEvent,
+    StateSnapshotEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    TextPart,
+    UserMessage,
+)
+from ag_ui.core.events import BaseEvent
+from ag_ui.encoder import EventEncoder
+from fastapi import APIRouter
+
+from polycontext.linearity import InvalidDataError
+
+from .chat import DELTA, PROBLEM, Chat
+from .feed import PING, FeedEvent
+from .routes import EventStream, One
+from .sources import document_of
+
+LONGEST_ID = 200
+"""Characters of the id of a message or a run."""
+
+_BEHIND = "You have fallen too far behind; the answer goes on: ask for the run again, with the same message."
+_CLOSED = "The chat has been closed."
+
+router = APIRouter(prefix="/api/sessions")
+
+
+@router.post("/{session_id}/agui", response_class=EventStream)
+async def run(session_id: str, chat: One, asked: RunAgentInput) -> EventStream:
+    """Say the newest of the user's messages and hear the answer as AG-UI events; one that was said before is not said again."""
+    said, text = _newest(session_id, asked)
+    key = f"agui:{said.id}"
+    known = await asyncio.to_thread(chat.session.history.has_taken, key)
+    if not known:
+        await chat.send(document_of(text, []), key=key)
+    return EventStream(_Run(asked, chat, waits=not known or chat.is_busy).events())
+
+
+def _newest(session_id: str, asked: RunAgentInput) -> tuple[UserMessage, str]:
+    """Return the newest of the user's messages, and its text.
+
+    Raises:
+        InvalidDataError: another thread, no message of the user, one without words or with something else in it, an id that is too long.
+    """
+    if asked.thread_id != session_id:
+        raise InvalidDataError("$.threadId", f"{asked.thread_id!r:.100} is not this chat", "the id of the session in the address")
+    found = next(((place, each) for place, each in reversed([*enumerate(asked.messages)]) if isinstance(each, UserMessage)), None)
+    if found is None:
+        raise InvalidDataError("$.messages", "nobody says anything", "a message of the role user")
+    place, said = found
+    for path, name in ((f"$.messages[{place}].id", said.id), ("$.runId", asked.run_id)):
+        if not 0 < len(name) <= LONGEST_ID:
+            raise InvalidDataError(path, f"has {len(name)} characters", f"1 to {LONGEST_ID}")
+    parts = [TextPart(text=said.content)] if isinstance(said.content, str) else said.content
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    if len(texts) < len(parts):
+        raise InvalidDataError(f"$.messages[{place}].content", "holds more than text", "text; files go to /uploads before")
+    text = "\n\n".join(texts)
+    if not text.strip():
+        raise InvalidDataError(f"$.messages[{place}].content", "is empty", "what the user says")
+    return said, text
+
+
+class _Run:
+    """Tell what comes of a chat until the answer ends.
+
+    Whoever leaves does not end the answer: a line that breaks would lose it. Ending it is ``POST …/cancel``.
+    """
+
+    def __init__(self, asked: RunAgentInput, chat: Chat, *, waits: bool) -> None:
+        self._thread, self._run = asked.thread_id, asked.run_id
+        self._chat, self._waits, self._since = chat, waits, chat.since
+        self._message: str | None = None
+        self._problem: str | None = None
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """Yield the events of the run as they go over the line."""
+        encoder = EventEncoder()
+        async for event in self._told():
+            yield event.wire if isinstance(event, FeedEvent) else encoder.encode(event).encode()
+
+    async def _told(self) -> AsyncIterator[BaseEvent | FeedEvent]:
+        yield RunStartedEvent(thread_id=self._thread, run_id=self._run)
+        yield StateSnapshotEvent(snapshot=self._chat.props())
+        if self._waits:
+            async for event in self._answer():
+                yield event
+            if self._message is not None:
+                yield TextMessageEndEvent(message_id=self._message)
+            yield StateSnapshotEvent(snapshot=self._chat.props())
+        if self._problem is not None:
+            yield RunErrorEvent(message=self._problem)
+        else:
+            outcome = RunFinishedCancelledOutcome() if self._waits and self._chat.cancelled else None
+            yield RunFinishedEvent(thread_id=self._thread, run_id=self._run, outcome=outcome)
+
+    async def _answer(self) -> AsyncIterator[BaseEvent | FeedEvent]:
+        """Yield the words of the answer, up to the props that end it."""
+        failed = None
+        async for event in self._chat.feed.listen(self._since):
+            if event.kind == DELTA:
+                for each in self._words(orjson.loads(event.data)["text"]):
+                    yield each
+            elif event.kind == PROBLEM:
+                failed = orjson.loads(event.data)["what"]
+            elif event is PING:
+                yield event
+            elif event.id is not None:
+                self._problem = failed
+                return
+            elif self._message is not None:
+                # How all stands, in the place of what is held no longer: the words would be told twice.
+                self._problem = _BEHIND
+                return
+        self._problem = _CLOSED
+
+    def _words(self, text: str) -> list[BaseEvent]:
+        begins: list[BaseEvent] = []
+        if self._message is None:
+            self._message = uuid4().hex
+            begins = [TextMessageStartEvent(message_id=self._message, role="assistant")]
+        return [*begins, TextMessageContentEvent(message_id=self._message, delta=text)]

@@ -1,0 +1,108 @@
+"""The application: chats over HTTP, and what changes over server-sent events (docs/server.md)."""
+
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from polycontext import __version__
+from polycontext.linearity import CallerError, PolycontextError, UnknownNameError, UnknownResourceError
+from polycontext.models.answering import Answering, ScriptedAnswering
+from polycontext.polynomial import IllegalDirectionError
+from polycontext.polynomial.errors import SessionWriteError
+from polycontext.polynomial.stores import SessionStore
+from polycontext.pressure import ConflictError
+from polycontext.window.errors import OrderError
+from polycontext.window.pills import PillError, Resolver
+
+from . import agui, uploads
+from .access import Access
+from .chats import Chats
+from .documented import schemas
+from .page import Page
+from .routes import router
+from .sources import Sources, refusal
+
+MOST_BYTES = 1_000_000
+"""Of the body of a request."""
+
+_CODES: tuple[tuple[type[PolycontextError], int], ...] = (
+    (UnknownNameError, 404),
+    (UnknownResourceError, 404),
+    (OrderError, 409),
+    (SessionWriteError, 409),
+    (ConflictError, 409),
+    (IllegalDirectionError, 409),
+    (CallerError, 422),
+    (PolycontextError, 503),
+)
+
+
+def create_app(
+    store: SessionStore,
+    answering: Callable[[], Answering] = ScriptedAnswering,
+    access: Access | None = None,
+    *,
+    resolvers: Iterable[Resolver] = (),
+    **options: Any,
+) -> FastAPI:
+    """Return the application over `store`, which whoever made it closes; `options` are those of each session.
+
+    What `resolvers` find may be named in messages by every user that is let in; those with `entries` are completed as well.
+
+    Raises:
+        MissingExtraError: the extra ``server`` is not installed.
+    """
+    chats = Chats(store, answering, Sources(resolvers), **options)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        yield
+        await chats.close()
+
+    # The pages of FastAPI load scripts from elsewhere; the document that they show is at /openapi.json.
+    app = FastAPI(title="polycontext", version=__version__, lifespan=lifespan, max_body_size=MOST_BYTES, docs_url=None, redoc_url=None)
+    app.state.chats, app.state.access = chats, access or Access()
+    app.include_router(router)
+    app.include_router(agui.router)
+    app.include_router(uploads.router)
+    app.add_exception_handler(PolycontextError, _refused)
+    app.add_exception_handler(RequestValidationError, _misshapen)
+    app.add_exception_handler(ExceptionGroup, _unattachable)
+    # Last: a path that is none of the routes is a file of the page.
+    app.mount("/", Page(), name="page")
+    document = app.openapi()
+    document.setdefault("components", {}).setdefault("schemas", {}).update(schemas())
+    return app
+
+
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    """Say in words what was wrong: with the request, or, without its words, with the store."""
+    if isinstance(error, PillError):
+        return JSONResponse(refusal([error]), 422)
+    code = next(code for kind, code in _CODES if isinstance(error, kind))
+    return JSONResponse({"detail": _told(error)}, code)
+
+
+def _told(error: Exception) -> str:
+    """Return what a browser may read of an error: calls are none of its business, and stores may name what is nobody's."""
+    if isinstance(error, OrderError):
+        return "calls of the model wait for their results; legal: asking again when they are there"
+    return str(error) if isinstance(error, CallerError) else "the store did not take it; nothing has changed"
+
+
+async def _misshapen(_: Request, error: Exception) -> JSONResponse:
+    """Say what is wrong with the shape of a request, without saying the request again: it may be long, and no text that can be sent."""
+    assert isinstance(error, RequestValidationError)
+    return JSONResponse({"detail": [{name: each[name] for name in ("type", "loc", "msg")} for each in error.errors()]}, 422)
+
+
+async def _unattachable(_: Request, errors: Exception) -> JSONResponse:
+    """Say which pills cannot be attached, and why."""
+    told = [each for each in errors.exceptions if isinstance(each, PillError)] if isinstance(errors, ExceptionGroup) else []
+    if not told:
+        raise errors
+    return JSONResponse(refusal(told), 422)

@@ -1,0 +1,122 @@
+"""Files that a user puts into a chat: text as it is, pictures and PDFs as what a model can see (docs/server.md, "Files")."""
+
+import asyncio
+import unicodedata
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from attrs import evolve
+from fastapi import APIRouter, File, UploadFile
+
+from polycontext.linearity import InvalidDataError, ResourceClass, UnknownResourceError
+from polycontext.polynomial import ContextSession
+from polycontext.window import ContextItem, ItemType, Turn
+from polycontext.window.image_size import image_size
+from polycontext.window.items.attachment import attachment_of, item_turn
+from polycontext.window.pills import CannotAttachError, DuplicatePillError
+from polycontext.window.pills.errors import Reason
+from polycontext.window.pills.file_resolver import decoded_text
+from polycontext.window.pills.pill import check_name, check_path
+from polycontext.window.providers.recognising import format_of
+
+from .chat import Chat
+from .documented import gives
+from .routes import One
+
+MOST_UPLOADED = 5_000_000
+"""Bytes of a request that brings a file, with what is around it."""
+
+MOST_TEXT = 1_000_000
+"""Bytes of a text."""
+
+_PDF = b"%PDF-"
+
+router = APIRouter(prefix="/api/sessions/{session_id}/uploads")
+
+
+@router.post("", status_code=201, responses=gives("Changed", 201), max_body_size=MOST_UPLOADED)
+async def upload(chat: One, file: Annotated[UploadFile, File()]) -> dict[str, Any]:
+    """Attach a file to the conversation: text, a picture or a PDF; the props tell its name and no more."""
+    name, data = checked_name(file.filename), await file.read()
+    if not data:
+        raise InvalidDataError(f"[@{name}]", "is empty", "a file with something in it")
+    return {"contextProps": await chat.change(lambda session: attached(session, name, data))}
+
+
+@router.get("", responses=gives("Uploads"))
+async def uploads(chat: One) -> dict[str, Any]:
+    """List what is attached and stands in the view; what has yielded to a summary may be attached again."""
+    return {"uploads": [{"id": turn.resource_id, "name": name} for turn, name in attachments(chat.session)]}
+
+
+@router.delete("/{message_id}", responses=gives("Changed"))
+async def remove(chat: One, message_id: str) -> dict[str, Any]:
+    """Erase the words of an attachment for ever, wherever they are kept."""
+    _check_attached(chat, message_id)
+    return {"contextProps": await chat.change(lambda session: session.history.aforget(message_id))}
+
+
+def checked_name(name: str | None) -> str:
+    r"""Return the name of a file as a pill can have it, its letters composed.
+
+    Raises:
+        InvalidPillNameError: none, no path from a root, or what cannot stand in a pill.
+
+    >>> checked_name("notes/pear\u0301.md")
+    'notes/peaŕ.md'
+    """
+    return check_path(unicodedata.normalize("NFC", check_name(name or "")))
+
+
+def attachments(session: ContextSession) -> Iterator[tuple[Turn, str]]:
+    """Yield the turns of the view that hold an attachment, and its whole name."""
+    for turn in session.window.all_turns():
+        attachment = attachment_of(turn)
+        if attachment is not None:
+            yield turn, attachment.label or attachment.id
+
+
+async def attached(session: ContextSession, name: str, data: bytes) -> None:
+    """Attach a file.
+
+    Raises:
+        DuplicatePillError: of that name something is attached. CannotAttachError: neither text nor a picture or PDF.
+        ContextOverflowError: the window could not hold it.
+    """
+    if any(known == name for _, known in attachments(session)):
+        raise DuplicatePillError(name, "is attached already", "another name, or removing what is attached")
+    # In a thread, as what follows: a large file takes its time, and others go on meanwhile.
+    block = await asyncio.to_thread(_block, name, data)
+    if block is None:
+        if len(data) > MOST_TEXT:
+            raise CannotAttachError(name, f"has {len(data):,} bytes", f"at most {MOST_TEXT:,} bytes of text", Reason.TOO_LARGE)
+        item = ContextItem(decoded_text(data, name), ItemType.FILE, {"filename": name})
+        await asyncio.to_thread(session.attach, item)
+    else:
+        await asyncio.to_thread(lambda: session.add(_turn(name, *block), ResourceClass.REQUIRED))
+
+
+def _turn(name: str, what: str, part: dict[str, Any]) -> Turn:
+    """Return the turn that carries a picture or PDF."""
+    turn = item_turn(ContextItem(what, ItemType.FILE, {"filename": name}))
+    message = {"role": "user", "content": [{"type": "text", "text": turn.text}, part]}
+    [parsed] = format_of([message], "openai").parse([message]).turns
+    return evolve(turn, parts=parsed.parts)
+
+
+def _block(name: str, data: bytes) -> tuple[str, dict[str, Any]] | None:
+    """Return what a picture or PDF is, and the block that carries it; None for what may be text. What a browser says of a file is not believed."""
+    image = image_size(data)
+    if image is not None:
+        url = f"data:{image.media_type};base64,{b64encode(data).decode()}"
+        return f"{image.media_type}, {image.width} × {image.height} pixels", {"type": "image_url", "image_url": {"url": url}}
+    if data.startswith(_PDF):
+        url = f"data:application/pdf;base64,{b64encode(data).decode()}"
+        return "application/pdf", {"type": "file", "file": {"filename": name, "file_data": url}}
+    return None
+
+
+def _check_attached(chat: Chat, message_id: str) -> None:
+    if message_id not in {turn.resource_id for turn, _ in attachments(chat.session)}:
+        raise UnknownResourceError(message_id)

@@ -1,0 +1,284 @@
+"""What a law quantifies over: for every name that a law's parameter may have, how to draw a value.
+
+Some values make sense beside others only (a position of that store, views over one log),
+so a strategy is made knowing what was drawn before it, and a law's inputs are
+drawn together, in the order of `PARAMETERS`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from polycontext.linearity import constraint_sentences, default_classifier
+from polycontext.linearity.errors import UnknownNameError
+from polycontext.linearity.law import Law
+from polycontext.nodes.props.component_renderer import ComponentRenderer
+from polycontext.polynomial import (
+    CONTEXT_OPERAD,
+    CONTEXT_POLYNOMIAL,
+    ContextMachine,
+    coproduct,
+    parallel,
+    product,
+    project,
+    sequential,
+    through,
+)
+from polycontext.polynomial.laws.machines import TableMachine
+from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
+from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn, calibrate
+from polycontext.window.providers import Provider, get_format
+
+from . import machines, structures, talk
+from .hostile import KINDS, hostile_text
+
+Known = Mapping[str, Any]
+Drawing = Callable[[Known], st.SearchStrategy[Any]]
+Drawings = Mapping[str, Drawing]
+Strategies = Mapping[str, st.SearchStrategy[Any]]
+
+NOTHING: Final[Known] = MappingProxyType({})
+
+
+def _always(strategy: st.SearchStrategy[Any]) -> Drawing:
+    """Draw from `strategy`, whatever was drawn before."""
+    return lambda known: strategy
+
+
+def _one_of(*values: Any) -> Drawing:
+    return _always(st.sampled_from(values))
+
+
+# --- ledgers and texts ----------------------------------------------------
+
+_FACTS = st.dictionaries(st.sampled_from(["gist", "first_user", "has_calls", "has_parts", "answers_question"]), st.booleans())
+_NUMBERS = st.fixed_dictionaries({}, optional={key: st.sampled_from([0, 1, 50, 10_000]) for key in ("constraint_tokens", "tokens")})
+_WORDS = (
+    *("never", "must", "mind", "always", "from now on", "don't", "know", "please", "x", "e.g. "),
+    *("```", "~~~", "\n", ". ", "? ", ":\n", "- ", "1. ", "    ", "’", '"', "`", "\t", "\r", "\u2028"),
+    *("必须", "。", "必ず", "しも"),
+)
+_PIECES = st.lists(st.sampled_from(_WORDS), max_size=25)
+"""What the sentences of a constraint, and what looks like them, are made of."""
+_SAID = st.sampled_from(talk.CONSTRAINTS) | st.sampled_from(talk.ACKNOWLEDGEMENTS)
+_CONTENTS = _SAID | talk.TEXTS | _PIECES.map(" ".join) | _PIECES.map("".join)
+
+
+def _known_ids(known: Known) -> st.SearchStrategy[str]:
+    ids = list(known.get("ledger", ()))
+    return st.sampled_from(ids) | structures.IDS if ids else structures.IDS
+
+
+# --- windows --------------------------------------------------------------
+
+
+def focused_anywhere(window: ContextWindow) -> st.SearchStrategy[ContextWindow]:
+    """Draw the window as it is, or focused elsewhere."""
+    return st.just(window) | st.integers(0, len(window)).map(window.seek)
+
+
+_LIVED = talk.lived_windows().flatmap(focused_anywhere)
+_ANY = talk.windows() | talk.windows(max_atoms=6) | _LIVED  # lived ones are dear to make
+_SMALL = machines.small_windows().flatmap(focused_anywhere)
+# Sizes that a few turns fill, or a machine would hardly ever be PRESSURED.
+_EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(lambda size: ContextWindow(size, counter=talk.FAST))
+
+
+def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
+    """Draw any window; one that has lived where it is compressed, a small one where it is multiplied, an empty one where an engine begins."""
+    if known.keys() & {"policy", "polynomial"}:
+        return _EMPTY
+    if known.keys() & {"operation", "merge"}:
+        return _SMALL
+    return _LIVED if known.keys() & {"projector", "planner"} else _ANY
+
+
+def _positions(known: Known) -> st.SearchStrategy[int]:
+    """Draw a position of the store or window, often the first or the last."""
+    store = known.get("store", known.get("window"))
+    last = 5 if store is None else store.last
+    return st.integers(0, last) | st.sampled_from([0, last])
+
+
+def _any_positions(known: Known) -> st.SearchStrategy[int]:
+    """Draw a position that may lie outside, often just so."""
+    last = known["store"].last if "store" in known else 5
+    return _positions(known) | st.sampled_from([-1, last + 1]) | st.integers(-9, 99)
+
+
+_TURNS = talk.plain_turns() | talk.calling_turns()
+_TASK: Sequence[talk.Move] = [(Turn(Role.USER, "Book a night train to Vienna."), None)]
+_HEADS: st.SearchStrategy[Sequence[talk.Move]] = st.sampled_from([_TASK, [(Turn(Role.SYSTEM, "You are an agent."), None), *_TASK]])
+_HOSTILE = st.lists(st.sampled_from(talk.HOSTILE_TEXTS), min_size=1, max_size=3)
+
+
+def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
+    """Draw a turn that the window accepts next: a result while calls are open, anything else while none is; some bring id and count."""
+    waiting = known["window"].open_calls if "window" in known else ()
+    turns = st.builds(Turn, st.just(Role.TOOL), talk.TEXTS, tool_call_id=st.sampled_from(waiting)) if waiting else _TURNS
+    return turns | turns.map(lambda turn: turn.admitted("", 7)) | turns.map(lambda turn: turn.admitted("an id of its own", 7))
+
+
+def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
+    """Draw a turn that the window may have to refuse."""
+    results = st.builds(Turn, st.just(Role.TOOL), talk.TEXTS, tool_call_id=st.sampled_from(talk.CALL_IDS))
+    return _TURNS | results | _next_turns(known)
+
+
+def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
+    """Draw the turns of a conversation as a window has them, with ids and counts.
+
+    For a message format the user begins; for a summariser there is something to read.
+    """
+    if "wire" in known:
+        begun = st.builds(lambda head, moves: talk.filled([*head, *moves]).all_turns(), _HEADS, talk.conversations(max_atoms=14))
+        return begun | talk.wire_turns(open_tail=True)
+    turns = talk.conversations(max_atoms=6).map(lambda moves: talk.filled(moves).all_turns())
+    if "allowance" in known:
+        return turns.filter(bool) | _HOSTILE.map(lambda texts: talk.filled([(Turn(Role.USER, text), None) for text in texts]).all_turns())
+    return turns
+
+
+# --- plans ----------------------------------------------------------------
+
+
+def _views(known: Known) -> st.SearchStrategy[View]:
+    """Draw a view over the log of the views before it, half of the time one of them or a meet of two."""
+    others = [value for value in known.values() if isinstance(value, View)]
+    if not others:
+        logs = st.integers(0, 4).map(lambda size: [f"t{number + 1}" for number in range(size)])
+        return logs.flatmap(structures.views_over)
+    near = st.sampled_from(others).flatmap(lambda view: st.sampled_from([view, view.meet(others[0])]))
+    return near | structures.views_over(others[0].fidelities)
+
+
+def _of_a_window(make: Callable[[ContextProjector, ContextWindow, float], Any]) -> Drawing:
+    return _always(st.builds(make, structures.projectors(), talk.lived_windows(), talk.TARGETS))
+
+
+# --- machines -------------------------------------------------------------
+
+
+def _agents(known: Known) -> st.SearchStrategy[machines.AnyAgent]:
+    """Draw an agent; where it stands alone, it may be a composite."""
+    return machines.agents() if known.keys() & {"other_agent", "lens"} else machines.composites()
+
+
+def _summarised(text: str) -> object:
+    """Read `text` as a summariser does."""
+    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=talk.FAST)
+
+
+_ENGINES = (ContextMachine, TableMachine)
+_DRAWINGS: Final[Drawings] = {
+    # what is told to do something, before what it is done to
+    "machine": _one_of(*_ENGINES),
+    "other_machine": lambda known: st.sampled_from([each for each in _ENGINES if each is not known.get("machine")]),
+    "polynomial": _one_of(CONTEXT_POLYNOMIAL),
+    "policy": _always(machines.POLICIES),
+    "identity": _one_of(CONTEXT_OPERAD.identity()),
+    "operation": _always(machines.OPERATIONS),
+    "operations": _always(st.lists(machines.OPERATIONS, min_size=1, max_size=5)),
+    "merge": _one_of(CONTEXT_OPERAD.operation("merge")),
+    "project": _one_of(project),
+    "projector planner": _always(structures.projectors()),
+    # linearity
+    "ledger": _always(structures.ledgers()),
+    "resource_id other_id": _known_ids,
+    "resource_class other_class": _always(structures.RESOURCE_CLASSES),
+    "requests": lambda known: st.lists(st.tuples(_known_ids(known), structures.RESOURCE_CLASSES), max_size=6),
+    "classifier": _one_of(default_classifier),
+    "role": _one_of(*(role.value for role in Role), "other"),
+    "content": _always(_CONTENTS),
+    "metadata": _always(st.builds(lambda facts, numbers: facts | numbers, _FACTS, _NUMBERS)),
+    # window
+    "store": _always(structures.stores()),
+    "window": _windows,
+    "other_window third_window": _always(talk.windows(max_atoms=4)),
+    "view other_view": _one_of(*structures.READINGS),
+    "position other_position": _positions,
+    "positions": lambda known: st.lists(_positions(known), max_size=4),
+    "turn other_turn": _next_turns,
+    "counter": lambda _: st.sampled_from([talk.FAST, TiktokenCounter("o200k_base"), calibrate(talk.FAST, 80, 100)]),
+    "text": _always(talk.TEXTS),
+    "wire": _one_of(*(get_format(provider) for provider in Provider)),
+    # pressure
+    "first_view second_view third_view ceiling": _views,
+    "ladder": _of_a_window(lambda projector, window, _: projector.ladder(window)),
+    "plan": _always(structures.plans()),
+    "result": _of_a_window(lambda projector, window, target: projector.compress(window, target)),
+    "target other_target": _always(talk.TARGETS),
+    "targets": _always(st.lists(talk.TARGETS, min_size=1, max_size=6)),
+    "summariser offline_summariser": _one_of(ExtractiveSummariser()),
+    # 1 comes first, so that a counterexample shrinks to it: to be allowed no token at all is a corner of its own.
+    "allowance": _always(st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000)),
+    "turns": _conversations,
+    # polynomial and nodes
+    "combine": _always(machines.COMBINATORS),
+    "parallel": _one_of(parallel),
+    "coproduct": _one_of(coproduct),
+    "product": _one_of(product),
+    "sequential": _one_of(sequential),
+    "through": _one_of(through),
+    "lens other_lens third_lens": _always(machines.lenses()),
+    "third_agent other_agent": _always(machines.agents()),
+    "agent": _agents,
+    "choices": _always(machines.CHOICES),
+    "inputs other_inputs": _always(machines.machine_inputs()),
+    "session": _always(machines.sessions()),
+    "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
+    "renderer": _one_of(ComponentRenderer()),
+    "reader": _one_of(_summarised, constraint_sentences),
+    "hostile": _always(st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind))),
+    "characters": _one_of(1_000),
+}
+PARAMETERS: Final[Drawings] = MappingProxyType({name: drawing for names, drawing in _DRAWINGS.items() for name in names.split()})
+"""How to draw each parameter that a law may have, in the order in which they are drawn."""
+
+WIDER: Final[Mapping[str, Drawings]] = MappingProxyType(
+    {
+        "positions_outside_are_refused": {"position": _any_positions},
+        "calls_are_answered_before_anything_else": {"turn": _any_turns},
+        "a_turn_costs_its_text_and_framing": {"turn": _any_turns},
+    }
+)
+"""Laws that say "any" of what others take within bounds: by the names of law and parameter."""
+
+_PLACES = {name: place for place, name in enumerate(PARAMETERS)}
+
+
+def for_parameter(name: str, known: Known = NOTHING) -> st.SearchStrategy[Any]:
+    """Return the strategy for a law's parameter `name`; `known` are inputs that were drawn before it.
+
+    Raises:
+        UnknownNameError: no law has such a parameter.
+
+    >>> from polycontext.window import Store
+    >>> for_parameter("positions", {"store": Store(str, last=2)})
+    lists(one_of(integers(min_value=0, max_value=2), sampled_from([0, 2])), max_size=4)
+    """
+    if name not in PARAMETERS:
+        raise UnknownNameError("parameter of a law", name, tuple(PARAMETERS), tuple(get_close_matches(name, PARAMETERS)))
+    return PARAMETERS[name](known)
+
+
+@st.composite
+def inputs_of(draw: st.DrawFn, law: Law, bound: Strategies = NOTHING) -> dict[str, Any]:
+    """Draw all that `law` takes, together; the parameters in `bound` from there.
+
+    Raises:
+        UnknownNameError: it takes what is neither bound nor known.
+    """
+    known: dict[str, Any] = {}
+    for name in sorted(law.parameters, key=lambda name: _PLACES.get(name, len(_PLACES))):
+        known[name] = draw(bound[name] if name in bound else _usual(law, name, known))
+    return known
+
+
+def _usual(law: Law, name: str, known: Known) -> st.SearchStrategy[Any]:
+    wider = WIDER.get(law.name, {})
+    return wider[name](known) if name in wider else for_parameter(name, known)

@@ -1,0 +1,155 @@
+"""Run laws: draw inputs until one breaks the law or enough were tried, and shrink what broke it.
+
+    from polycontext.testing import all_laws, run_law
+
+    verdicts = [run_law(law) for law in all_laws(["window"])]
+
+The same law on the same subject gives the same verdict every time, unless a seed is given.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import hypothesis as ht
+from attrs import define, field, frozen
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisException
+
+from polycontext.linearity.law import Law, LawViolation, laws_of
+
+from .law_inputs import NOTHING, Strategies, inputs_of
+from .shown import shown
+
+ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
+"""From the lowest to the highest."""
+
+EXAMPLES = 100
+"""How many inputs a law is tried on, unless said otherwise."""
+
+_ALL_CHECKS: Any = tuple(ht.HealthCheck)
+"""Slow inputs and filtered ones are no fault of a law."""
+
+Progress = Callable[[Law, int], None]
+"""Is called before each example, with the law and the number of examples before it."""
+
+
+@frozen
+class Counterexample:
+    """Show the smallest inputs found that break a law, and both sides; or what was raised instead of an answer."""
+
+    inputs: Mapping[str, str]
+    problem: str
+
+    def __str__(self) -> str:
+        given = "; ".join(f"{name} = {value}" for name, value in self.inputs.items())
+        return f"{self.problem}; given {given}" if given else self.problem
+
+
+@frozen
+class Verdict:
+    """Tell what became of one law: how many examples were tried, and what broke it, None where nothing did.
+
+    `tried` ends with the first example that broke the law; those tried to make it smaller are not in it.
+    """
+
+    law: Law
+    tried: int
+    counterexample: Counterexample | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether the law held for everything that was tried."""
+        return self.counterexample is None
+
+
+def all_laws(rooms: Sequence[str] = ROOMS) -> tuple[Law, ...]:
+    """Return the laws of all rooms, or of some, from the lowest room to the highest.
+
+    >>> [law.name for law in all_laws(["linearity"])][0]
+    'promote_raises_or_refuses'
+    """
+    return tuple(law for room in ROOMS if room in rooms for law in laws_of(import_module(f"polycontext.{room}.laws")))
+
+
+def run_law(
+    law: Law,
+    examples: int = EXAMPLES,
+    *,
+    bound: Strategies = NOTHING,
+    seed: int | None = None,
+    progress: Progress = lambda law, tried: None,
+) -> Verdict:
+    """Try `law` on so many inputs and return the verdict; what the law or its subject raises is part of it.
+
+    `bound` says for some parameters what to draw instead of the usual. Without `seed` the examples are
+    the same in every run.
+    """
+    trial = _Trial(law, progress)
+    try:
+        _test(trial, examples, bound, seed)()
+    except Exception as error:
+        if trial.found is None and not bound:
+            raise
+        return Verdict(law, trial.tried, trial.found or Counterexample({}, f"no inputs could be made: {_raised(error)}"))
+    return Verdict(law, trial.tried)
+
+
+def _test(trial: "_Trial", examples: int, bound: Strategies, seed: int | None) -> Callable[[], None]:
+    settings = ht.settings(
+        max_examples=examples,
+        derandomize=seed is None,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        report_multiple_bugs=False,
+        suppress_health_check=_ALL_CHECKS,
+        phases=[ht.Phase.generate, ht.Phase.shrink],
+    )
+
+    @settings
+    @ht.given(inputs_of(trial.law, bound), st.integers(0, 2**16))
+    def test(drawn: dict[str, Any], luck: int) -> None:
+        random.seed(luck)  # Hypothesis seeds every example alike, and a subject that throws dice would throw the same
+        trial(drawn)
+
+    return test if seed is None else ht.seed(seed)(test)
+
+
+@define
+class _Trial:
+    """Check examples, and remember the last that broke the law: Hypothesis ends on the smallest."""
+
+    law: Law
+    progress: Progress
+    tried: int = 0
+    found: Counterexample | None = field(default=None)
+
+    def __call__(self, drawn: Mapping[str, Any]) -> None:
+        self.progress(self.law, self.tried)
+        if self.found is None:
+            self.tried += 1
+        before = {name: shown(value) for name, value in drawn.items()}
+        try:
+            self.law.check(**drawn)
+        except HypothesisException:
+            raise
+        except Exception as error:
+            # A law shows more than it was given, such as a position it walked to.
+            found = error.inputs if isinstance(error, LawViolation) else {}
+            further = {name: shown(value) for name, value in found.items() if name not in drawn}
+            self.found = Counterexample(before | further, _problem(error))
+            raise
+
+
+def _problem(error: Exception) -> str:
+    return f"{_side(error.left)} is not {_side(error.right)}" if isinstance(error, LawViolation) else f"raises {_raised(error)}"
+
+
+def _side(value: object) -> str:
+    return value if isinstance(value, str) and " " in value else shown(value)
+
+
+def _raised(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,26 @@
+"""Strict fake providers: they refuse what the vendors refuse, in their words, and answer by script, in process and over HTTP."""
+
+from .anthropic import StrictAnthropic, internal_error, overloaded, overloaded_midway, rate_limited
+from .chat import StrictChat
+from .faults import Break, Fault, Faults
+from .provider import Event, StrictProvider
+from .refusal import RequestRefusedError
+from .responses import StrictResponses
+from .server import StrictServer
+
+__all__ = [
+    "Break",
+    "Event",
+    "Fault",
+    "Faults",
+    "RequestRefusedError",
+    "StrictAnthropic",
+    "StrictChat",
+    "StrictProvider",
+    "StrictResponses",
+    "StrictServer",
+    "internal_error",
+    "overloaded",
+    "overloaded_midway",
+    "rate_limited",
+]

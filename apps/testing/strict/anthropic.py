@@ -1,0 +1,379 @@
+"""A strict stand-in for Anthropic's Messages API: it refuses what the vendor refuses, and answers what the caller scripts.
+
+What is valid is decided by the rules of `polycontext.window.providers`; here is what needs a memory: signatures of thinking, summaries,
+the prompt cache, the window.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
+from time import monotonic
+from typing import Any
+
+import orjson
+from attrs import define, field, frozen
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.pressure.cache.prefix_cache import Breakpoint, CacheUse, PrefixCache
+from polycontext.window.errors import InvalidMessagesError
+from polycontext.window.providers.anthropic.order_rules import MOST_MEDIA, refuse_first
+from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, check_head, check_whole
+from polycontext.window.providers.anthropic.versions import NEWEST, check_version
+from polycontext.window.tokens.block_tokens import BlockTokens, text_blocks
+from polycontext.window.tokens.counting import TokenCounter
+from polycontext.window.tokens.tiktoken_counter import default_counter
+
+from .anthropic_editing import Edits, edits_of, iterations
+from .anthropic_events import error_event, message_events
+from .anthropic_prefix import INVALID, MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
+from .binding import Bound, Signer, canonical
+from .faults import Break, Fault, Faults, broken
+from .memory import Memory, digest
+from .provider import Endpoint, Event, Headers, Request
+from .refusal import RequestRefusedError
+
+Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+"""What the model says: a text, blocks, or an object with `content` and perhaps `stop_reason`."""
+
+_SMALL_WINDOW, _MEDIA_OF_SMALL = 200_000, 100
+
+
+@frozen
+class _Head:
+    """Hold what is known of everything but the messages of a request."""
+
+    frame: Frame
+    blocks: tuple[tuple[bytes, int], ...]
+    marks: tuple[tuple[int, float], ...]
+    size: int
+
+
+@frozen
+class _Judged:
+    """Hold a request that was found valid."""
+
+    head: _Head
+    prefixes: list[Prefix]
+    tokens: int
+
+    @property
+    def bound(self) -> Bound:
+        """Return the place behind the last message."""
+        return self.prefixes[-1].bound
+
+
+def _counter(given: TokenCounter | None) -> TokenCounter:
+    return default_counter() if given is None else given
+
+
+def _faults(given: Faults | Mapping[int, Fault] | None) -> Faults:
+    return given if isinstance(given, Faults) else Faults(given or {})
+
+
+def _summary(request: Request) -> str:
+    return f"Summary of {len(request['messages'])} messages."
+
+
+@define(eq=False)
+class StrictAnthropic:
+    """Answer requests as Anthropic's Messages API does, in process or behind a `StrictServer`.
+
+    Args:
+        reply: what the model says to a request. Thinking is signed and calls get ids where they have none.
+        window: tokens that a request may have.
+        counter: counts words; o200k_base unless said.
+        binding: whether thinking is bound to what came before it, as newer models have it; without, a signature
+            only shows that a block is unchanged.
+        drops: what happens to thinking behind a changed prefix where a request does not say: dropped, or a refusal.
+        reads: for a model, the others whose thinking it may read; every model reads its own.
+        user_first: whether the assistant is refused the first word. Today's endpoints take it, older ones do not.
+        prefill: whether the assistant may have the last word; newer models refuse it.
+        summary: what a summary on demand says; None stands for one that failed.
+        faults: what goes wrong, by the number of the request, from 1.
+        clock: seconds, for the time to live of cached prefixes.
+        floor: tokens that a prefix must have to be cached.
+        secret: providers with one secret take each other's thinking back.
+        version: of the API, whose rules hold whatever version a request names; the newest that is known unless said.
+
+    Safe under threads, if `reply` is. Remembers digests of what it judged, no content.
+
+    >>> provider = StrictAnthropic(lambda request: "Hello.")
+    >>> answer = provider.create({"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]})
+    >>> answer["content"], answer["stop_reason"], answer["usage"]["input_tokens"]
+    ([{'type': 'text', 'text': 'Hello.'}], 'end_turn', 4)
+    >>> provider.create({"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": ""}]})
+    Traceback (most recent call last):
+    polycontext.testing.strict.refusal.RequestRefusedError: 400 invalid_request_error: messages.0: all messages must have \
+non-empty content except for the optional final assistant message (rule empty-message; legal: content; only a final assistant message may be empty)
+    """
+
+    reply: Callable[[Request], Reply]
+    window: int = field(default=200_000, kw_only=True)
+    counter: TokenCounter = field(default=None, kw_only=True, converter=_counter)
+    binding: bool = field(default=True, kw_only=True)
+    drops: bool = field(default=False, kw_only=True)
+    reads: Mapping[str, Collection[str]] = field(factory=dict, kw_only=True)
+    user_first: bool = field(default=True, kw_only=True)
+    prefill: bool = field(default=True, kw_only=True)
+    summary: Callable[[Request], str | None] = field(default=_summary, kw_only=True)
+    faults: Faults = field(default=None, kw_only=True, converter=_faults)
+    clock: Callable[[], float] = field(default=monotonic, kw_only=True)
+    floor: int = field(default=1024, kw_only=True)
+    secret: bytes = field(default=b"strict", kw_only=True)
+    version: str = field(default=NEWEST, kw_only=True)
+    _signer: Signer = field(init=False, repr=False)
+    _tokens: BlockTokens = field(init=False, repr=False)
+    _judge: PrefixJudge = field(init=False, repr=False)
+    _cache: PrefixCache = field(init=False, repr=False)
+    _heads: Memory[_Head] = field(init=False, repr=False, factory=lambda: Memory[_Head](256))
+
+    def __attrs_post_init__(self) -> None:
+        if self.window < 1:
+            raise InvalidOptionError("window", self.window, "at least 1 token")
+        check_version(self.version)
+        self._signer, self._tokens = Signer(self.secret), BlockTokens(self.counter)
+        self._judge = PrefixJudge(self._signer, self._tokens, self.version)
+        self._cache = PrefixCache(self.clock)
+
+    @property
+    def path(self) -> str:
+        """Return the path of a request for an answer."""
+        return "/v1/messages"
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Return what answers at further paths: the count of a request's tokens."""
+        return {"/v1/messages/count_tokens": lambda request, headers: self.count_tokens(request, headers=headers)}
+
+    def create(self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()) -> dict[str, Any]:
+        """Return the vendor's answer to `request`; `betas` are those of the header ``anthropic-beta``, said directly.
+
+        Raises:
+            RequestRefusedError: what the vendor would refuse, in its words, or a scripted fault.
+            ConnectionResetError: the script breaks the connection.
+            BaseException: whatever `reply` raises.
+        """
+        if self.faults.next() is not None:
+            raise ConnectionResetError("the script breaks the connection here")
+        return self._answer(request, _betas(headers, betas))
+
+    def stream(self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()) -> Iterator[Event]:
+        """Return the vendor's answer as events; the request is judged at once.
+
+        Raises:
+            RequestRefusedError: as `create`.
+            ConnectionResetError: the script breaks the stream, while the events are read.
+        """
+        fault = self.faults.next()
+        return broken(message_events(self._answer(request, _betas(headers, betas))), fault)
+
+    def count_tokens(self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()) -> dict[str, Any]:
+        """Return the tokens of `request`, which is judged as if it were sent.
+
+        Raises:
+            RequestRefusedError: what the vendor would refuse.
+        """
+        tokens = self._judged(request, _betas(headers, betas), counting=True).tokens
+        if not request.get("context_management"):
+            return {"input_tokens": tokens}
+        saved = edits_of(request, tokens, self._tokens).saved
+        return {"input_tokens": tokens - saved, "context_management": {"original_input_tokens": tokens}}
+
+    def error_body(self, refusal: RequestRefusedError) -> dict[str, Any]:
+        """Return `refusal` as the JSON body that the vendor sends."""
+        details = {"details": {"error_code": refusal.code}} if refusal.code else {}
+        error = {"type": refusal.kind, "message": refusal.message, **details}
+        return {"type": "error", "error": error, "request_id": self._signer.name("req_", refusal.message.encode())}
+
+    def _answer(self, request: Request, betas: frozenset[str]) -> dict[str, Any]:
+        judged = self._judged(request, betas)
+        edits = edits_of(request, judged.tokens, self._tokens)
+        summary: list[dict[str, Any]] = [self._summarised(request)] if edits.compacts else []
+        if request.get("compaction") is not None:
+            content, stop = self._compacted(request, judged), "compaction"
+        elif edits.pauses:
+            content, stop = summary, "compaction"
+        else:
+            content, stop = self._said(self.reply(request), judged, summary)
+        told = BINDING_BETA in betas
+        dropped = (
+            [{"type": "thinking_dropped", "path": p, "reason": r} for prefix in judged.prefixes for p, r in prefix.dropped] if told else []
+        )
+        return {
+            "id": self._signer.name("msg_", judged.bound.chain, orjson.dumps(content)),
+            "type": "message",
+            "role": "assistant",
+            "model": request["model"],
+            "content": content,
+            "stop_reason": stop,
+            "stop_sequence": None,
+            "usage": self._usage(request, judged, content, edits, summary),
+            **(
+                {"context_management": {"applied_edits": [dict(edit) for edit in edits.applied]}}
+                if request.get("context_management")
+                else {}
+            ),
+            **({"input_transformations": dropped} if told else {}),
+        }
+
+    def _judged(self, request: Request, betas: frozenset[str], *, counting: bool = False) -> _Judged:
+        try:
+            head = self._head(request, betas, counting=counting)
+            prefixes = self._judge.prefixes(request["messages"], head.frame)
+            progress = prefixes[-1].progress
+            if self.user_first:
+                refuse_first(progress)
+            if request.get("compaction") is not None:
+                _refuse_unfinished(progress.waiting, progress.role, progress.count)
+            most = _MEDIA_OF_SMALL if self.window <= _SMALL_WINDOW else MOST_MEDIA
+            check_whole(request, progress, prefill=self.prefill, most_media=most)
+        except InvalidMessagesError as error:
+            raise RequestRefusedError(400, INVALID, error.wording or str(error), error.rule, error.index, error.legal) from error
+        if head.size + prefixes[-1].size > MOST_BYTES:
+            raise too_large()
+        begins = max((place for place, prefix in enumerate(prefixes) if prefix.restarts is not None), default=0)
+        blocks = [
+            *prefixes[begins].blocks[prefixes[begins].restarts or 0 :],
+            *(each for prefix in prefixes[begins + 1 :] for each in prefix.blocks),
+        ]
+        tokens = sum(tokens for _, tokens in (*head.blocks, *blocks))
+        if tokens > self.window and not counting:
+            message = f"prompt is too long: {tokens} tokens > {self.window} maximum"
+            raise RequestRefusedError(400, INVALID, message, "overflow", None, f"at most {self.window} tokens")
+        return _Judged(head, prefixes, tokens)
+
+    def _head(self, request: Any, betas: frozenset[str], *, counting: bool) -> _Head:
+        if not isinstance(request, Mapping):
+            check_head(request)
+        rest = {name: value for name, value in request.items() if name != "messages"}
+        try:
+            raw = orjson.dumps([rest, sorted(betas), counting, "messages" in request])
+        except TypeError as error:
+            message = f"the request is no JSON data: {error}"
+            raise RequestRefusedError(400, INVALID, message, "not-json", None, "JSON data with text keys") from None
+        key = digest(raw)
+        head = self._heads.get(key)
+        if head is None:
+            check_head(request, betas=betas, counting=counting, version=self.version)
+            head = self._read_head(request, betas, len(raw))
+            self._heads.keep(key, head)
+        return head
+
+    def _read_head(self, request: Request, betas: frozenset[str], size: int) -> _Head:
+        tools, system, model = request.get("tools") or [], text_blocks(request.get("system")), request["model"]
+        contents = [canonical(block) for block in (*tools, *system)]
+        chain = list(accumulate(contents, digest, initial=digest(model.encode(), len(tools).to_bytes(4))))
+        marks = ((number, block.get("cache_control")) for number, block in enumerate((*tools, *system)))
+        thinking = request.get("thinking")
+        asked = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior") if isinstance(thinking, Mapping) else None
+        drops = self.drops if asked is None else asked == "drop_block"
+        # The binding compares system and tools, whichever model reads them.
+        head = digest(len(tools).to_bytes(4), *contents)
+        frame = Frame(head, chain[-1], model, frozenset({model, *self.reads.get(model, ())}), betas, drops, self.binding)
+        blocks = tuple(zip(chain[1:], self._tokens.head(system, tools), strict=True))
+        return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in marks if isinstance(mark, Mapping)), size)
+
+    def _said(self, reply: Reply, judged: _Judged, summary: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+        whole = reply if isinstance(reply, Mapping) else {"content": reply}
+        content = text_blocks(whole.get("content"))
+        bound, frame, blocks = judged.bound, judged.head.frame, [*summary]
+        for block in summary:
+            bound = Bound().behind("assistant", canonical(block))
+        for number, given in enumerate(content):
+            block = self._finished(dict(given), bound, frame, number)
+            bound = bound.behind("assistant", canonical(block))
+            blocks.append(block)
+        calls = any(block["type"] == "tool_use" for block in blocks)
+        return blocks, str(whole.get("stop_reason") or ("tool_use" if calls else "end_turn"))
+
+    def _finished(self, block: dict[str, Any], bound: Bound, frame: Frame, number: int) -> dict[str, Any]:
+        match block["type"]:
+            case "thinking":
+                block["signature"] = self._signer.thinking(frame.model, frame.head, bound.chain, block["thinking"])
+            case "redacted_thinking":
+                payload = str(block.get("data") or "hidden")
+                block["data"] = f"{self._signer.thinking(frame.model, frame.head, bound.chain, payload)}.{payload}"
+            case "tool_use" if not block.get("id"):
+                block = {"type": "tool_use", "id": self._signer.name("toolu_", bound.chain, bytes([number % 256])), **block}
+            case _:
+                pass
+        return block
+
+    def _compacted(self, request: Request, judged: _Judged) -> list[dict[str, Any]]:
+        content = self.summary(request)
+        role = judged.prefixes[-1].progress.role or "user"
+        signature = None if content is None else self._signer.summary(content, judged.bound, role)
+        return [{"type": "compaction", "content": content, "encrypted_content": None, "signature": signature}]
+
+    def _summarised(self, request: Request) -> dict[str, Any]:
+        """Return the block of a summary at a threshold: what stands before it is not shown to the model any more."""
+        return {"type": "compaction", "content": self.summary(request), "encrypted_content": None}
+
+    def _usage(
+        self, request: Request, judged: _Judged, content: Sequence[Mapping[str, Any]], edits: Edits, summary: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        if summary:
+            told, seen = sum(map(self._tokens.block, summary)), sum(tokens for _, tokens in judged.head.blocks)
+            said = sum(map(self._tokens.block, content)) - told
+            nothing = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+            passes = iterations(judged.tokens, told, seen + told, said)
+            return {"input_tokens": seen + told, "output_tokens": said, **nothing, "service_tier": "standard", "iterations": passes}
+        use = self._cache_use(request, judged)
+        created = {"ephemeral_5m_input_tokens": use.written.get(300.0, 0), "ephemeral_1h_input_tokens": use.written.get(3600.0, 0)}
+        return {
+            "input_tokens": max(0, judged.tokens - use.read - use.all_written - edits.saved),
+            "cache_creation_input_tokens": use.all_written,
+            "cache_read_input_tokens": use.read,
+            "cache_creation": created,
+            "output_tokens": max(1, sum(map(self._tokens.block, content))),
+            "service_tier": "standard",
+        }
+
+    def _cache_use(self, request: Request, judged: _Judged) -> CacheUse:
+        top = request.get("cache_control")
+        if not isinstance(top, Mapping) and not judged.head.marks and not judged.prefixes[-1].progress.marks:
+            return CacheUse(0, {})
+        blocks, marks = list(judged.head.blocks), [Breakpoint(*mark) for mark in judged.head.marks]
+        for prefix in judged.prefixes:
+            marks += (Breakpoint(len(blocks) + number, seconds) for number, seconds in prefix.marks)
+            blocks += prefix.blocks
+        if isinstance(top, Mapping):
+            marks.append(Breakpoint(len(blocks) - 1, mark_seconds(top)))
+        sums = list(accumulate(tokens for _, tokens in blocks))
+        return self._cache.marked([key for key, _ in blocks], sums, marks, floor=self.floor)
+
+
+def rate_limited(retry_after: float = 1) -> Fault:
+    """Return the fault of a request too many: 429 with a header that says when to come again, in seconds."""
+    message = "This request would exceed your account's rate limit. Please try again later."
+    return RequestRefusedError(429, "rate_limit_error", message, "scripted-fault", retry_after=retry_after)
+
+
+def overloaded() -> Fault:
+    """Return the fault of a vendor that is too busy: 529."""
+    return RequestRefusedError(529, "overloaded_error", "Overloaded", "scripted-fault")
+
+
+def internal_error() -> Fault:
+    """Return the fault of a vendor that fails: 500."""
+    return RequestRefusedError(500, "api_error", "Internal server error", "scripted-fault")
+
+
+def overloaded_midway(events: int = 3) -> Fault:
+    """Return the fault of a stream that ends in an error after some events."""
+    return Break(events, error_event("overloaded_error", "Overloaded"))
+
+
+def _betas(headers: Headers | None, betas: Collection[str]) -> frozenset[str]:
+    said = (headers or {}).get("anthropic-beta", "")
+    return frozenset({*betas, *(beta.strip() for beta in said.split(",") if beta.strip())})
+
+
+def _refuse_unfinished(waiting: Sequence[str], role: str | None, count: int) -> None:
+    if waiting:
+        message = "The compaction request ends on an `assistant` turn that is not finished."
+        raise RequestRefusedError(
+            400, INVALID, message, "compaction-unfinished", count - 1, "the results of its calls too", code="compaction_incomplete_turn"
+        )
+    if role in {None, "system"}:
+        message = "`messages` holds no `user` or `assistant` content to summarize."
+        raise RequestRefusedError(400, INVALID, message, "compaction-empty", None, "a message", code="compaction_nothing_to_summarize")

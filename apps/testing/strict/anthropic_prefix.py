@@ -1,0 +1,254 @@
+"""Judge a growing list of Messages once: what holds behind each message is remembered by the digest of all up to it.
+
+A request costs one digest a message that was seen before, whatever was in it; only new messages are read.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from attrs import field, frozen
+
+from polycontext.window.errors import InvalidMessagesError
+from polycontext.window.providers import Provider
+from polycontext.window.providers.anthropic.order_rules import Progress
+from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA, judged_one
+from polycontext.window.providers.blocks import copied_messages
+from polycontext.window.tokens.block_tokens import PER_MESSAGE, BlockTokens, text_blocks
+
+from .binding import Bound, Signer, Verdict, canonical
+from .memory import Memory, digest
+from .refusal import RequestRefusedError
+
+PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"
+"""Why a thinking block was dropped, in the vendor's words."""
+
+MOST_BYTES = 32 * 2**20
+"""Bytes that a request may have."""
+
+_FLAT = 90
+"""Brackets in a message below which it cannot be nested too deep."""
+
+
+@frozen
+class Frame:
+    """Hold what all messages of a request are judged under."""
+
+    head: bytes
+    """Digest of system and tools, which thinking is bound to."""
+    cached: bytes
+    """Digest of model, tools and system, which the prompt cache goes by."""
+    model: str
+    readable: frozenset[str]
+    betas: frozenset[str]
+    drops: bool
+    binding: bool
+
+    @property
+    def key(self) -> bytes:
+        """Return the digest that every prefix begins with."""
+        flags = orjson.dumps([self.model, sorted(self.readable), COMPACTION_BETA in self.betas, self.drops, self.binding])
+        return digest(self.head, self.cached, flags)
+
+
+@frozen
+class Prefix:
+    """Hold what is known of the messages up to one: of the order rules, of the binding, and of its own blocks."""
+
+    progress: Progress = field(factory=Progress)
+    bound: Bound = field(factory=Bound)
+    cached: bytes = b""
+    """The chain of digests that the prompt cache goes by."""
+    blocks: tuple[tuple[bytes, int], ...] = ()
+    """Of the last message: cache digest and tokens of each block."""
+    marks: tuple[tuple[int, float], ...] = ()
+    """Of the last message: block and seconds of each cache breakpoint."""
+    dropped: tuple[tuple[str, str], ...] = ()
+    """Of the last message: path and reason of each thinking block that is dropped."""
+    size: int = 0
+    restarts: int | None = None
+    """Of the last message: the block from which on the model is shown anything, where a summary at a threshold is in it."""
+
+
+@frozen
+class PrefixJudge:
+    """Judge message lists for one provider."""
+
+    signer: Signer
+    tokens: BlockTokens
+    version: str
+    memory: Memory[Prefix] = field(factory=Memory)
+
+    def prefixes(self, messages: object, frame: Frame) -> list[Prefix]:
+        """Return what holds behind each of `messages`.
+
+        Raises:
+            InvalidMessagesError: a message that Anthropic would refuse.
+            RequestRefusedError: one that it refuses for what it remembers: signatures.
+        """
+        if not isinstance(messages, list | tuple) or not messages:
+            copied_messages(Provider.ANTHROPIC, messages)
+        assert isinstance(messages, Sequence)
+        key, found, known = frame.key, list[Prefix](), Prefix()
+        last = len(messages) - 1
+        for index, message in enumerate(messages):
+            raw = _raw(message, index)
+            key = digest(key, raw)
+            seen = self.memory.get(key)
+            if seen is None:
+                seen = self._judged(raw, known, frame, messages, final=index == last)
+                if seen.blocks or index < last:  # an empty message is legal at the end only
+                    self.memory.keep(key, seen)
+            known = seen
+            found.append(seen)
+        return found
+
+    def _judged(self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool) -> Prefix:
+        index = before.progress.count
+        if before.size + len(raw) > MOST_BYTES:
+            raise too_large()
+        message = _read(raw, messages[index], index)
+        progress = judged_one(message, before.progress, final=final, version=self.version)
+        role = message["role"]
+        bound, cached, restarts = before.bound, before.cached, None
+        blocks, marks, dropped = list[tuple[bytes, int]](), list[tuple[int, float]](), list[tuple[str, str]]()
+        for number, block in enumerate(text_blocks(message["content"])):
+            content = canonical(block)
+            match block["type"]:
+                case "thinking" | "redacted_thinking":
+                    reason = self._dropped(block, bound, frame, f"messages.{index}.content.{number}", _is_latest(messages, index))
+                    if reason is not None:
+                        dropped.append((f"messages.{index}.content.{number}", reason))
+                        blocks.append((digest(frame.cached, cached), 0))
+                        continue
+                case "compaction" if block.get("signature"):
+                    bound = self._resumed(block, bound, frame, index)
+                    cached = digest(cached, content)
+                    blocks.append((digest(frame.cached, cached), self.tokens.block(block)))
+                    continue
+                case "compaction" if block.get("content") is not None:
+                    bound, restarts = Bound(), number
+                case _:
+                    pass
+            bound, cached = bound.behind(role, content), digest(cached, role.encode(), content)
+            marks.extend((number, seconds) for seconds in _marked(block))
+            blocks.append((digest(frame.cached, cached), self.tokens.block(block) + (0 if number else PER_MESSAGE)))
+        return Prefix(progress, bound, cached, tuple(blocks), tuple(marks), tuple(dropped), before.size + len(raw), restarts)
+
+    def _dropped(self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, latest: bool) -> str | None:  # noqa: FBT001
+        signature, said = (block["signature"], block["thinking"]) if block["type"] == "thinking" else split_data(block["data"])
+        match self.signer.verdict(signature, frame.readable, frame.head, bound.chain, said, binding=frame.binding):
+            case Verdict.VALID:
+                return None
+            case Verdict.FOREIGN:
+                return MODEL
+            case Verdict.MOVED if frame.drops:
+                return PREFIX
+            case Verdict.MOVED:
+                raise _moved(block["type"], path)
+            case Verdict.FORGED:
+                raise _forged(block["type"], path, latest=latest)
+
+    def _resumed(self, block: Mapping[str, Any], bound: Bound, frame: Frame, index: int) -> Bound:
+        if COMPACTION_BETA not in frame.betas:
+            message = f"messages.{index}.content.0: `compaction` blocks require the `anthropic-beta: {COMPACTION_BETA}` header"
+            raise RequestRefusedError(400, INVALID, message, "compaction-beta", index, f"the header anthropic-beta: {COMPACTION_BETA}")
+        content = block.get("content")
+        if content is None:
+            return bound
+        place = self.signer.resumed(block["signature"], content)
+        if place is False:
+            message = f"messages.{index}.content.0: the `compaction` block's `signature` does not verify"
+            raise RequestRefusedError(400, INVALID, message, "compaction-signature", index, _UNCHANGED, code="compaction_signature_invalid")
+        if place is True:
+            message = f"messages.{index}.content.0: the `compaction` block's `content` differs from the text its `signature` recorded"
+            raise RequestRefusedError(400, INVALID, message, "compaction-content", index, _UNCHANGED, code="compaction_content_mismatch")
+        return place
+
+
+def too_large() -> RequestRefusedError:
+    """Return what the vendor says of a request of too many bytes."""
+    legal = f"at most {MOST_BYTES} bytes"
+    return RequestRefusedError(413, "request_too_large", "Request exceeds the maximum size", "request-size", None, legal)
+
+
+INVALID = "invalid_request_error"
+_UNCHANGED = "the block as it was returned"
+
+
+def split_data(data: str) -> tuple[str, str]:
+    """Return the signature and the payload in the data of a redacted thinking block."""
+    signature, _, payload = data.partition(".")
+    return signature, payload
+
+
+def _moved(kind: str, path: str) -> RequestRefusedError:
+    name = "signature" if kind == "thinking" else "data"
+    message = (
+        f"{path}: Invalid `{name}` in `{kind}` block. The block is bound to a different conversation. "
+        'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+    )
+    legal = "system, tools and everything before the block as they were, or no thinking from here on"
+    return RequestRefusedError(400, INVALID, message, "thinking-moved", int(path.split(".")[1]), legal)
+
+
+def _forged(kind: str, path: str, *, latest: bool) -> RequestRefusedError:
+    name = "signature" if kind == "thinking" else "data"
+    message, rule = f"{path}: Invalid `{name}` in `{kind}` block", "thinking-signature"
+    if latest:
+        rule = "thinking-modified"
+        message = (
+            f"{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+            "These blocks must remain as they were in the original response."
+        )
+    return RequestRefusedError(400, INVALID, message, rule, int(path.split(".")[1]), _UNCHANGED)
+
+
+def _is_latest(messages: Sequence[Any], index: int) -> bool:
+    return all(message.get("role") != "assistant" for message in messages[index + 1 :])
+
+
+def _marked(block: Mapping[str, Any]) -> list[float]:
+    inner = block.get("content") if block["type"] == "tool_result" else None
+    found = [seconds for item in (inner if isinstance(inner, list) else ()) for seconds in _marked(item)]
+    mark = block.get("cache_control")
+    return [*found, mark_seconds(mark)] if isinstance(mark, Mapping) else found
+
+
+def mark_seconds(mark: Mapping[str, Any]) -> float:
+    """Return for how many seconds a breakpoint asks."""
+    return 3600.0 if mark.get("ttl") == "1h" else 300.0
+
+
+def _raw(message: object, index: int) -> bytes:
+    """Return a message as JSON.
+
+    Raises:
+        InvalidMessagesError: it is no JSON data.
+    """
+    try:
+        return orjson.dumps(message, option=_AS_GIVEN)
+    except TypeError:
+        return _checked(message, index)
+
+
+_AS_GIVEN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
+def _read(raw: bytes, message: object, index: int) -> dict[str, Any]:
+    """Return a copy of `message`, which is `raw` as JSON."""
+    # Written as JSON, NaN is null; and what is nested too deep for the vendor is not for the writer.
+    if not isinstance(message, dict) or b"null" in raw or raw.count(b"{") + raw.count(b"[") > _FLAT:
+        _checked(message, index)
+    copy: dict[str, Any] = orjson.loads(raw)
+    return copy
+
+
+def _checked(message: object, index: int) -> bytes:
+    try:
+        (copy,) = copied_messages(Provider.ANTHROPIC, [message])
+        return orjson.dumps(copy)
+    except InvalidMessagesError as error:
+        raise InvalidMessagesError(error.provider, index, error.rule, error.problem, error.legal, error.wording) from None
+    except TypeError as error:
+        raise InvalidMessagesError(str(Provider.ANTHROPIC), index, "not-json", str(error), "integers of at most 64 bits") from None

@@ -1,0 +1,207 @@
+"""A strict OpenAI Chat Completions: refuses what the vendor refuses, in its words, and answers by script."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from polycontext.pressure.cache.prefix_cache import CacheUse
+from polycontext.window.providers.breach import Breach
+from polycontext.window.providers.chat.request_rules import request_breach
+from polycontext.window.providers.chat.rules import ChatJudge
+from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD
+
+from .faults import Break, broken
+from .memory import Memory
+from .openai import OpenAIOptions, pieces, refuse, running, unbroken, without
+from .prefixes import MOST_PREFIXES, chain, json_bytes, longest
+from .provider import Endpoint, Event, Headers, Request
+
+Answer = str | Mapping[str, Any]
+"""What the model says: a text, or an assistant message; its `finish_reason` is taken out where there is one."""
+
+_BODIES = {"function": "arguments", "custom": "input"}
+_UNKNOWN = "The model `{model}` does not exist or you do not have access to it."
+
+
+@frozen
+class _Learned:
+    judge: ChatJudge
+    tokens: list[int]
+
+
+@frozen
+class _Turned:
+    """Hold an answer in the making: the message, why it ends, what it costs."""
+
+    id: str
+    message: dict[str, Any]
+    finish: str
+    usage: dict[str, Any]
+
+
+@define(eq=False)
+class StrictChat(OpenAIOptions):
+    """Answer requests to ``/v1/chat/completions`` as OpenAI does, and refuse what it refuses. Safe under threads.
+
+    Args:
+        reply: what the model says to a request: a text, or an assistant message; calls without an id are given one.
+
+    Source: the vendor's reference of chat completions; the rules are those of `polycontext.window.providers.chat.rules`.
+
+    >>> chat = StrictChat(lambda request: f"{len(request['messages'])} messages")
+    >>> chat.create({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})["choices"][0]["message"]["content"]
+    '1 messages'
+    """
+
+    reply: Callable[[Request], Answer]
+    _prefixes: Memory[_Learned] = field(init=False, repr=False, factory=lambda: Memory[_Learned](MOST_PREFIXES))
+
+    @property
+    def path(self) -> str:
+        """Return the path of a request."""
+        return "/v1/chat/completions"
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Return none: there are no further paths."""
+        return {}
+
+    def create(self, request: Request, *, headers: Headers | None = None) -> dict[str, Any]:
+        """Return the vendor's answer.
+
+        Raises:
+            RequestRefusedError: what OpenAI would refuse, or a scripted fault.
+            ConnectionError: the script breaks the connection here.
+        """
+        unbroken(self.faults.next())
+        turned = self._turn(request)
+        choice = {"index": 0, "message": turned.message, "logprobs": None, "finish_reason": turned.finish}
+        return self._frame(request, turned, "chat.completion") | {"choices": [choice], "usage": turned.usage}
+
+    def stream(self, request: Request, *, headers: Headers | None = None) -> Iterator[Event]:
+        """Return the vendor's answer as events; the request is judged before the first of them.
+
+        Raises:
+            RequestRefusedError: as `create`.
+            ConnectionError: the script breaks the stream, here or between two events.
+        """
+        fault: Break | None = self.faults.next()
+        return broken(self._events(request, self._turn(request)), fault)
+
+    def _turn(self, request: Request) -> _Turned:
+        use, tokens, prefix = self._judge(request)
+        name = self.new_name(prefix)
+        message, finish = _message(self.reply(request), name)
+        said = self._tokens.of(message)
+        own = f"chatcmpl-{name}"
+        return _Turned(own, message, finish, _usage(tokens, said, use))
+
+    def _judge(self, request: Request) -> tuple[CacheUse, int, bytes]:
+        """Refuse `request`, or return what the cache holds of it, its tokens, and the digest of its messages."""
+        breach = request_breach(request)
+        if breach is not None:
+            refuse(breach)
+        self.known_model(request, _UNKNOWN, None)
+        start = json_bytes([request.get("model"), request.get("tools"), request.get("prompt_cache_key")])
+        digests = chain(start, map(json_bytes, request["messages"]))
+        tokens = self._learn(request, digests)
+        if tokens[-1] > self.window:
+            refuse(self._overflow(tokens[-1]))
+        return self._cache.automatic(digests, tokens), tokens[-1], digests[-1]
+
+    def _learn(self, request: Request, digests: Sequence[bytes]) -> list[int]:
+        """Judge and count the messages behind the longest known prefix; return the tokens up to each message."""
+        known, learned = longest(self._prefixes, digests)
+        judge, counted = (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
+        new = request["messages"][known:]
+        for message in new:
+            _heard(judge.add(message))
+        before = counted[-1] if counted else REQUEST_OVERHEAD + self._tokens.tools(request.get("tools"))
+        tokens = counted + running([self._tokens.of(message) + TURN_OVERHEAD for message in new], before)
+        if digests:
+            self._prefixes.keep(digests[-1], _Learned(judge, tokens))
+        _heard(judge.end())
+        return tokens
+
+    def _overflow(self, tokens: int) -> Breach:
+        message = (
+            f"This model's maximum context length is {self.window} tokens. However, your messages resulted in {tokens} tokens. "
+            "Please reduce the length of the messages."
+        )
+        return Breach("overflow", message, f"at most {self.window} tokens", None, "messages", "context_length_exceeded")
+
+    def _frame(self, request: Request, turned: _Turned, kind: str) -> dict[str, Any]:
+        made = int(self.clock())
+        further = {"service_tier": "default", "system_fingerprint": "fp_strict"}
+        return {"id": turned.id, "object": kind, "created": made, "model": request["model"]} | further
+
+    def _events(self, request: Request, turned: _Turned) -> Iterator[Event]:
+        options = request.get("stream_options") or {}
+        with_usage = bool(options.get("include_usage"))
+        frame = self._frame(request, turned, "chat.completion.chunk") | ({"usage": None} if with_usage else {})
+        for delta in _deltas(turned.message):
+            yield Event(None, frame | {"choices": [_choice(delta, None)]})
+        yield Event(None, frame | {"choices": [_choice({}, turned.finish)]})
+        if with_usage:
+            yield Event(None, frame | {"choices": [], "usage": turned.usage})
+        yield Event(None, "[DONE]")
+
+
+def _heard(breach: Breach | None) -> None:
+    if breach is not None:
+        refuse(breach)
+
+
+def _choice(delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
+    return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+
+
+def _message(answer: Answer, name: str) -> tuple[dict[str, Any], str]:
+    """Return `answer` as a message of the vendor's, and why it ends."""
+    given: dict[str, Any] = {"content": answer} if isinstance(answer, str) else dict(answer)
+    calls = [_call(call, name, index) for index, call in enumerate(given.pop("tool_calls", ()))]
+    finish = given.pop("finish_reason", "tool_calls" if calls else "stop")
+    message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None, "annotations": []} | given
+    return (message | {"tool_calls": calls} if calls else message), finish
+
+
+def _call(call: Mapping[str, Any], name: str, index: int) -> dict[str, Any]:
+    return {"id": f"call_{name}{index:03d}", "type": "function"} | dict(call)
+
+
+def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    content, refusal = message["content"], message["refusal"]
+    yield {"role": "assistant", "content": "" if content is not None else None, "refusal": None}
+    for piece in pieces(content or ""):
+        yield {"content": piece}
+    for piece in pieces(refusal or ""):
+        yield {"refusal": piece}
+    for index, call in enumerate(message.get("tool_calls", ())):
+        yield from _call_deltas(index, call)
+    further = without(message, "role", "content", "refusal", "annotations", "tool_calls")
+    if further:
+        yield further
+
+
+def _call_deltas(index: int, call: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    kind = call["type"]
+    argument = _BODIES[kind]
+    yield {"tool_calls": [{"index": index} | dict(call) | {kind: dict(call[kind]) | {argument: ""}}]}
+    for piece in pieces(call[kind][argument]):
+        yield {"tool_calls": [{"index": index, kind: {argument: piece}}]}
+
+
+def _usage(prompt: int, said: int, use: CacheUse) -> dict[str, Any]:
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": said,
+        "total_tokens": prompt + said,
+        "prompt_tokens_details": {"cached_tokens": use.read, "cache_write_tokens": use.all_written, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": 0,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }

@@ -1,0 +1,186 @@
+"""What a response's reasoning is bound to: instructions, tools, and every item before it, since the newest compaction.
+
+An encrypted content holds the digest of the prefix that it was made on, the model, and its tokens, signed with the provider's
+key. Whoever changes what stands before a reasoning item, or leaves an earlier one out, finds it removed and told of in
+``input_transformations``; an encrypted content that is none of the provider's is refused.
+"""
+
+import hmac
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, Self
+
+from attrs import define, evolve, field, frozen
+
+from polycontext.window.providers.breach import Breach
+from polycontext.window.providers.responses.item_rules import type_of
+
+from .prefixes import json_bytes
+
+_HEAD = b"\x80strict"
+_SIZE = 16
+_FAMILY = re.compile(r"gpt-\d+(\.\d+)?|o\d+")
+_UNBOUND = frozenset({"id", "status", "logprobs", "annotations", "prompt_cache_breakpoint", "created_by"})
+"""Fields that a model is not shown: another value there, or none, is no change."""
+
+
+@frozen
+class Secret:
+    """Hold what an encrypted content says: of which sort it is, behind which prefix and by which family of models it was made, its tokens."""
+
+    kind: str
+    prefix: bytes
+    family: str
+    tokens: int
+
+
+@frozen
+class Secrets:
+    """Write and read encrypted contents and the ids of items, signed with `key`.
+
+    >>> secrets = Secrets(b"key")
+    >>> secrets.read(secrets.write(Secret("reasoning", b"0" * 16, "gpt-5.6", 64))).tokens
+    64
+    """
+
+    key: bytes
+
+    def write(self, secret: Secret) -> str:
+        """Return `secret` as text that only this key writes."""
+        plain = b"|".join((secret.kind.encode(), secret.family.encode(), str(secret.tokens).encode(), secret.prefix))
+        return urlsafe_b64encode(_HEAD + self._sign(plain) + plain).decode()
+
+    def read(self, text: str) -> Secret | None:
+        """Return what `text` says, or None if this key did not write it."""
+        try:
+            raw = urlsafe_b64decode(text)
+        except (Error, ValueError):
+            return None
+        start = len(_HEAD) + _SIZE
+        plain = raw[start:]
+        if not raw.startswith(_HEAD) or not hmac.compare_digest(raw[len(_HEAD) : start], self._sign(plain)):
+            return None
+        kind, family, tokens, prefix = plain.split(b"|", 3)
+        return Secret(kind.decode(), prefix, family.decode(), int(tokens))
+
+    def item_id(self, start: str, response: str, place: int, needs: int | None) -> str:
+        """Return the id of output item `place` of the response named `response` (12 hexadecimal digits); it `needs` the reasoning item at that place before it."""
+        body = f"{response}{place:04x}{0 if needs is None else needs + 1:04x}"
+        return f"{start}_{body}{self._sign(body.encode()).hex()[:28]}"
+
+    def required(self, own: str) -> str | None:
+        """Return the id of the reasoning item that the item with the id `own` needs before it, if it needs one."""
+        body = own.rpartition("_")[2]
+        response, place, needs = body[:12], body[12:16], body[16:20]
+        if needs in ("", "0000") or body[20:] != self._sign(body[:20].encode()).hex()[:28]:
+            return None
+        return self.item_id("rs", response, int(needs, 16) - 1, None) if place else None
+
+    def _sign(self, plain: bytes) -> bytes:
+        return blake2b(plain, key=self.key[:64], digest_size=_SIZE).digest()
+
+
+@define
+class Binding:
+    """Follow an input item by item: the digest of what the model sees, and the reasoning that is withheld from it.
+
+    Args:
+        secrets: reads the encrypted contents.
+        family: the family of the model that reads.
+        start: the digest of instructions and tools.
+        checked: whether reasoning is withheld behind another prefix than its own.
+    """
+
+    secrets: Secrets
+    family: str
+    start: bytes
+    checked: bool = True
+    prefix: bytes = b""
+    removed: list[dict[str, str]] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self.prefix = self.prefix or self.start
+
+    def copy(self) -> Self:
+        """Return a binding that goes on from here by itself."""
+        return evolve(self, removed=list(self.removed))
+
+    def add(self, item: Mapping[str, Any], index: int) -> Breach | None:
+        """Follow `item`, coming next at `index`; return what is wrong with its encrypted content."""
+        kind, text = type_of(dict(item)), item.get("encrypted_content")
+        if kind not in ("reasoning", "compaction") or not isinstance(text, str):
+            self._pass(_seen(item, kind))
+            return None
+        secret = self.secrets.read(text)
+        if secret is None or secret.kind != kind:
+            return _unverified(text, index)
+        if kind == "compaction":
+            # What stands before the newest compaction is no longer shown to the model.
+            self.prefix = self.start
+            self.removed.clear()
+        reason = self._mismatch(secret) if kind == "reasoning" else None
+        if reason is None:
+            self._pass(text.encode())
+        else:
+            self.removed.append({"type": "reasoning", "id": str(item.get("id", "")), "action": "removed", "reason": reason})
+        return None
+
+    def tokens_of(self, item: Mapping[str, Any]) -> int:
+        """Return the tokens in the encrypted content of `item`, if it has one."""
+        text = item.get("encrypted_content")
+        secret = self.secrets.read(text) if isinstance(text, str) else None
+        return secret.tokens if secret is not None else 0
+
+    def bound(self, kind: str, tokens: int) -> str:
+        """Return an encrypted content that stands here."""
+        return self.secrets.write(Secret(kind, self.prefix, self.family, tokens))
+
+    def _mismatch(self, secret: Secret) -> str | None:
+        if secret.family != self.family:
+            return "model_mismatch"
+        return None if secret.prefix == self.prefix or not self.checked else "prefix_mismatch"
+
+    def _pass(self, text: bytes) -> None:
+        self.prefix = blake2b(text, key=self.prefix, digest_size=_SIZE).digest()
+
+
+def family_of(model: str) -> str:
+    """Return the family of `model`: members read each other's reasoning.
+
+    >>> family_of("gpt-5.6-mini"), family_of("gpt-5.6-2026-03-01"), family_of("mine")
+    ('gpt-5.6', 'gpt-5.6', 'mine')
+    """
+    found = _FAMILY.match(model)
+    return found[0] if found else model
+
+
+def start_of(instructions: object, tools: object) -> bytes:
+    """Return the digest of what stands before the first item."""
+    return blake2b(json_bytes([instructions, tools or []]), digest_size=_SIZE).digest()
+
+
+def _seen(item: Mapping[str, Any], kind: str) -> bytes:
+    """Return what a model is shown of `item`, so that another form of the same is the same."""
+    fields = _shown(item)
+    if kind == "message":
+        fields["type"] = kind
+        if isinstance(item.get("content"), str):
+            text = "output_text" if item.get("role") == "assistant" else "input_text"
+            fields["content"] = [{"type": text, "text": item["content"]}]
+        elif isinstance(item.get("content"), list):
+            fields["content"] = [_shown(part) for part in item["content"]]
+    return json_bytes(fields)
+
+
+def _shown(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None and key not in _UNBOUND}
+
+
+def _unverified(text: str, index: int) -> Breach:
+    # The vendor shows both ends only.
+    shown = f"{text[:4]}...{text[-4:]}"
+    message = f"The encrypted content {shown} could not be verified. Reason: Encrypted content could not be decrypted or parsed."
+    return Breach("invalid-encrypted-content", message, "what the provider gave, unchanged", index, None, "invalid_encrypted_content")

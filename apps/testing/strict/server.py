@@ -1,0 +1,156 @@
+"""Strict providers over HTTP on the loopback interface, for agents that talk to a vendor through its SDK.
+
+The server stops with its `with` block, or with the process. It answers POST requests with JSON, or with
+server-sent events where the request asks for a stream; a refusal has the vendor's status and body.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from types import TracebackType
+from typing import Any, ClassVar, Self, cast
+
+import orjson
+from attrs import define, field
+
+from polycontext.linearity import InvalidOptionError
+
+from .provider import Endpoint, Event, StrictProvider
+from .refusal import RequestRefusedError
+
+MOST_BYTES = 64 * 2**20
+"""Bytes of a body that are read at all; each provider has its own limit below."""
+
+
+def _all(given: Iterable[StrictProvider]) -> tuple[StrictProvider, ...]:
+    return tuple(given)
+
+
+@define(eq=False)
+class StrictServer:
+    """Serve `providers`, each at its own path, on a free port of 127.0.0.1 while the `with` block runs.
+
+    Args:
+        providers: strict providers with different paths.
+        port: a port of one's own; 0 takes a free one.
+
+    Raises:
+        InvalidOptionError: two providers with one path.
+        OSError: the port is taken.
+    """
+
+    providers: tuple[StrictProvider, ...] = field(converter=_all)
+    port: int = 0
+    _server: "_Http | None" = field(default=None, init=False, repr=False)
+    _thread: Thread | None = field(default=None, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        paths = [path for provider in self.providers for path in (provider.path, *provider.endpoints)]
+        if len(set(paths)) < len(paths):
+            raise InvalidOptionError("providers", ", ".join(paths), "providers with different paths")
+
+    @property
+    def url(self) -> str:
+        """Return the address that an SDK takes as its base URL (OpenAI's wants ``/v1`` behind it)."""
+        if self._server is None:
+            raise InvalidOptionError("url", None, "asked for inside of the with block")
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._server = _Http(("127.0.0.1", self.port), _Handler)
+        self._server.providers = {provider.path: provider for provider in self.providers}
+        self._server.endpoints = {
+            path: (provider, endpoint) for provider in self.providers for path, endpoint in provider.endpoints.items()
+        }
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        server, thread = self._server, self._thread
+        self._server = self._thread = None
+        if server is not None and thread is not None:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False  # a client that keeps its connection open must not hold up the end
+    providers: Mapping[str, StrictProvider]
+    endpoints: Mapping[str, tuple[StrictProvider, Endpoint]]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm: ClassVar[bool] = True
+
+    def do_POST(self) -> None:
+        """Answer one request."""
+        server = cast("_Http", self.server)
+        path = self.path.partition("?")[0]
+        provider, endpoint = server.endpoints.get(path, (server.providers.get(path), None))
+        if provider is None:
+            # What it came with is not read: the next request must not begin in the middle of it.
+            self._send(404, {"error": {"type": "not_found_error", "message": f"no provider at {path}"}}, {"connection": "close"})
+            return
+        try:
+            self._answer(provider, endpoint, self._body())
+        except RequestRefusedError as refusal:
+            self._refuse(provider, refusal)
+        except ConnectionError:
+            self.close_connection = True
+
+    def do_GET(self) -> None:
+        """Refuse: there is nothing to get."""
+        self._send(405, {"error": {"type": "invalid_request_error", "message": "only POST requests are answered here"}})
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002  the parent's name
+        """Keep quiet: what was asked is remembered by the provider."""
+
+    def _body(self) -> dict[str, Any]:
+        length = self.headers.get("content-length", "")
+        if not length.isdigit() or int(length) > MOST_BYTES:
+            self.close_connection = True
+            raise RequestRefusedError(413, "request_too_large", "Request exceeds the maximum size", "request-size")
+        try:
+            body = orjson.loads(self.rfile.read(int(length)))
+        except ValueError as error:
+            message = f"The request body is not valid JSON: {error}"
+            raise RequestRefusedError(400, "invalid_request_error", message, "not-json") from None
+        if not isinstance(body, dict):
+            raise RequestRefusedError(400, "invalid_request_error", "The request body must be a JSON object", "not-an-object")
+        return body
+
+    def _answer(self, provider: StrictProvider, endpoint: Endpoint | None, body: dict[str, Any]) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        if endpoint is not None:
+            self._send(200, endpoint(body, headers))
+        elif body.get("stream") is True:
+            self._send_events(provider.stream(body, headers=headers))
+        else:
+            self._send(200, provider.create(body, headers=headers))
+
+    def _refuse(self, provider: StrictProvider, refusal: RequestRefusedError) -> None:
+        waiting = {} if refusal.retry_after is None else {"retry-after": str(math.ceil(refusal.retry_after))}
+        self._send(refusal.status, provider.error_body(refusal), waiting)
+
+    def _send(self, status: int, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> None:
+        data = orjson.dumps(body)
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _send_events(self, events: Iterator[Event]) -> None:
+        self.send_response(200)
+        for name, value in (("content-type", "text/event-stream; charset=utf-8"), ("transfer-encoding", "chunked")):
+            self.send_header(name, value)
+        self.end_headers()
+        for event in events:
+            data = event.encoded()
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+        self.wfile.write(b"0\r\n\r\n")

@@ -1,0 +1,202 @@
+"""What must hold in every framework: a subclass says how one of its agents is made and spoken to, and inherits the tests.
+
+The model behind it is a fake of the framework's own, that asks a `Judge`. `POLYCONTEXT_EXCHANGES` says how long conversations are,
+and makes room and loops larger; `POLYCONTEXT_ROWS` names a folder for what was seen: a row of the table in docs/adapters.md.
+"""
+
+import asyncio
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polycontext.adapters import Dialect
+from polycontext.linearity import InvalidOptionError
+from polycontext.polynomial.stores.sqlite import SQLiteStore
+from polycontext.window import Role, Turn
+from tests.adapters.frameworks.judge import Judge
+from tests.adapters.models import DEMAND
+from tests.house import ROOT
+from tests.test_examples import check_example
+
+SYSTEM = "You keep a cellar."
+EXCHANGES = int(os.environ.get("POLYCONTEXT_EXCHANGES", "8"))
+ROOM, STEPS = (4_000, 59) if "POLYCONTEXT_EXCHANGES" in os.environ else (3_000, 44)
+
+
+def found(at: str) -> str:
+    """Look something up: what the tool of every agent does."""
+    return f"at {at}: " + "jar " * 40
+
+
+class Agent(ABC):
+    """Drive an agent, with the tool `look` and the system prompt `SYSTEM`, in as many conversations as there are keys."""
+
+    @abstractmethod
+    async def say(self, key: str, text: str) -> str:
+        """Let the user say something, the agent run to its end, and return its answer."""
+
+    @abstractmethod
+    def history(self, key: str) -> Sequence[str]:
+        """Return the texts that the framework itself keeps of a conversation: of users, tools and the model."""
+
+    async def stream(self, key: str, text: str) -> str:
+        """Do what `say` does, with the model's answers streamed."""
+        pytest.skip("its agents do not stream")
+
+    def saved(self) -> Any:
+        """Return what the framework keeps of all conversations as JSON data, to go on from after a restart."""
+        pytest.skip("it keeps nothing that could be gone on from")
+
+
+class FrameworkTests(ABC):
+    """Test one adapter. `distribution` is the framework's name on the package index, `provider` the vendor whose rules hold."""
+
+    distribution: str
+    provider: str = "anthropic"
+    dialect: type[Dialect[Any]]
+    label: str = ""
+    """What the table calls it, where that is not the framework's name."""
+
+    @abstractmethod
+    def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
+        """Return an agent whose requests go to `judge`; `options` are the adapter's own, `saved` is what an earlier agent kept."""
+
+    @pytest.fixture
+    def judge(self) -> Judge:
+        """Judge what is sent."""
+        return Judge(self.dialect(), self.provider)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def row(cls) -> Iterator[dict[str, Any]]:
+        """Take what was seen, for the table."""
+        seen: dict[str, Any] = {"framework": cls.label or cls.distribution, "version": version(cls.distribution)}
+        yield seen
+        if folder := os.environ.get("POLYCONTEXT_ROWS"):
+            Path(folder, f"{cls.label or cls.distribution}.json").write_text(json.dumps(seen))
+
+    def test_two_conversations_side_by_side(self, judge: Judge, row: dict[str, Any]) -> None:
+        """Every request is valid and fits, what the user demanded stands to the end, and the framework's history is whole."""
+        agent = self.agent(judge, model=ROOM)
+        asyncio.run(_talk(agent, range(EXCHANGES)))
+        _whole(agent, judge, EXCHANGES)
+        row |= {
+            "exchanges": EXCHANGES,
+            "requests": len(judge.sent),
+            "largest": judge.largest,
+            "refused": judge.refused,
+            "demand": "stands",
+            "history": "whole",
+        }
+
+    def test_a_long_loop_of_calls_keeps_the_prefix(self, judge: Judge, row: dict[str, Any]) -> None:
+        """Most requests begin with the one before: a compression serves more than two of them, even in so little room."""
+        judge.script.steps = STEPS
+        asyncio.run(self.agent(judge, model=ROOM).say("A", f"Look for plums. {DEMAND}"))
+        lists = [[*map(_said, turns)] for turns in judge.sent]
+        assert len(lists) == STEPS + 1
+        breaks = sum(later[: len(earlier)] != earlier for earlier, later in pairwise(lists))
+        shorter = sum(len(later) < len(earlier) for earlier, later in pairwise(lists))
+        assert 0 < shorter <= breaks < STEPS // 2
+        assert judge.largest <= ROOM
+        assert DEMAND in str(lists[-1])
+        row["breaks"] = breaks
+
+    def test_a_restart_in_the_middle(self, judge: Judge, row: dict[str, Any], tmp_path: Path) -> None:
+        """From the framework's own history and our store: what is sent next is valid, and goes on."""
+        saved: Any = None
+        for start in range(0, EXCHANGES, EXCHANGES // 2):
+            store = SQLiteStore(tmp_path / "s.db")
+            agent = self.agent(judge, saved, model=ROOM, store=store)
+            asyncio.run(_talk(agent, range(start, start + EXCHANGES // 2)))
+            saved = json.loads(json.dumps(agent.saved()))
+            store.close()
+            _whole(agent, judge, start + EXCHANGES // 2)
+        row["restart"] = "goes on"
+
+    def test_a_model_that_fails_is_asked_again(self, judge: Judge, row: dict[str, Any]) -> None:
+        """By the framework or by its user: nothing is there twice that was not said twice."""
+        agent, tries = self.agent(judge, model=ROOM), []
+
+        async def talk() -> None:
+            for number in range(6):
+                judge.faults = number % 2
+                tries.append(number)
+                try:
+                    await agent.say("A", _words("A", number))
+                except Exception:  # noqa: BLE001 - each framework raises its own
+                    tries.append(number)
+                    await agent.say("A", _words("A", number))
+
+        asyncio.run(talk())
+        texts = [turn.text.partition(":")[0] for turn in judge.sent[-1] if turn.role is Role.USER]
+        # Where the framework keeps what was said before the failure, its user has said it twice.
+        allowed = ([f"A{number}" for number in range(6)], [f"A{number}" for number in tries])
+        assert texts in allowed
+        row["retries"] = "as told"
+
+    def test_streaming(self, judge: Judge, row: dict[str, Any]) -> None:
+        """What is streamed is taken in as what is not."""
+        agent = self.agent(judge, model=ROOM)
+
+        async def talk() -> None:
+            for number in range(EXCHANGES):
+                assert "Answer" in await agent.stream("A", _words("A", number))
+
+        row["streaming"] = "none"
+        asyncio.run(talk())
+        assert judge.largest <= ROOM
+        assert DEMAND in str(judge.sent[-1])
+        row["streaming"] = "yes"
+
+    def test_its_example_prints_what_it_says(self) -> None:
+        """As those of the core do; that of a page is the page."""
+        name = self.dialect.__module__.rpartition(".")[2].removesuffix("_messages")
+        if self.dialect.__module__.startswith("polycontext."):
+            check_example(ROOT / "examples" / "adapters" / f"with_{name}.py")
+
+    def test_mistakes_are_told_when_it_is_made(self, judge: Judge) -> None:
+        """Not at the first call of a model."""
+        with pytest.raises(InvalidOptionError, match=r"^max_tokens = "):
+            self.agent(judge, model=-1)
+
+
+async def _talk(agent: Agent, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        for key in "AB":
+            assert "Answer" in await agent.say(key, _words(key, number))
+
+
+def _words(key: str, number: int) -> str:
+    demand = f" {DEMAND}" if number == 0 else ""
+    return f"{key}{number}: look for plums.{demand} " + "please " * 20
+
+
+def _whole(agent: Agent, judge: Judge, exchanges: int) -> None:
+    """Check the last request of each of two conversations, and what the framework has kept of them."""
+    assert (len(judge.sent), judge.refused) == (exchanges * 4, 0)
+    assert judge.largest <= ROOM
+    # Thoughts are sent while they stand behind what they were thought on; the judge refuses them anywhere else.
+    assert judge.provider == "openai" or any(turn.parts for turns in judge.sent[len(judge.sent) // 2 :] for turn in turns)
+    for key, other in ("AB", "BA"):
+        last = [turns for turns in judge.sent if f"{key}{exchanges - 1}: " in str(turns)]
+        assert len(last) == 2
+        for turns in last:
+            assert DEMAND in str(turns)
+            assert f"{other}0: " not in str(turns)
+            assert f"{other}{exchanges - 1}: " not in str(turns)
+        history = "\n".join(agent.history(key))
+        assert all(f"{key}{number}: " in history for number in range(exchanges))
+        assert history.count("jar jar") >= 2 * exchanges
+
+
+def _said(turn: Turn) -> object:
+    """Return what a turn says; ids of calls are the framework's own."""
+    return turn.role, turn.text, [(call.name, call.arguments) for call in turn.tool_calls], turn.parts

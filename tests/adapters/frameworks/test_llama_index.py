@@ -1,0 +1,300 @@
+"""Agents of llama-index."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.polynomial import ContextOverflowError
+from polycontext.window import Role, ToolCall, Turn
+from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
+from tests.adapters.frameworks.judge import Judge
+
+pytest.importorskip("llama_index.core")
+
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.base.llms import types as own
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.tools import FunctionTool
+
+from polycontext.adapters.llama_index import ContextMemory, wrap
+from polycontext.adapters.llama_index_messages import LlamaIndexDialect
+
+# Its agents look at every attribute that they have, also at those that pydantic would rather have forgotten.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:inspect")
+
+
+def _answer(turn: Turn) -> own.ChatMessage:
+    """Return an answer as an integration of llama-index makes it."""
+    thoughts = [json.loads(part.data) for part in turn.parts]
+    blocks: list[Any] = [own.ThinkingBlock(content=t["thinking"], additional_information={"signature": t["signature"]}) for t in thoughts]
+    blocks += [own.TextBlock(text=turn.text)] if turn.text else []
+    blocks += [own.ToolCallBlock(tool_call_id=c.id, tool_name=c.name, tool_kwargs=json.loads(c.arguments)) for c in turn.tool_calls]
+    return own.ChatMessage(role="assistant", blocks=blocks)
+
+
+class LlamaIndexAgent(Agent):
+    """Keep a memory for each conversation, as users of llama-index do."""
+
+    def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
+        def reply(messages: list[own.ChatMessage], **_: Any) -> own.ChatMessage:
+            return _answer(judge.asked(messages))
+
+        async def pieces(messages: list[own.ChatMessage]) -> AsyncIterator[own.ChatMessage]:
+            answer = _answer(judge.asked(messages))
+            for stop in range(1, len(answer.blocks) + 1):
+                yield own.ChatMessage(role="assistant", blocks=answer.blocks[:stop])
+
+        look = FunctionTool.from_defaults(found, name="look", description="Look something up.")
+        self._agents = {
+            streaming: FunctionAgent(
+                llm=wrap(MockFunctionCallingLLM(response_generator=generator), **options),
+                tools=[look],
+                system_prompt=SYSTEM,
+                streaming=streaming,
+            )
+            for streaming, generator in ((False, reply), (True, lambda messages, **_: pieces(messages)))
+        }
+        before = {key: [own.ChatMessage.model_validate(each) for each in messages] for key, messages in (saved or {}).items()}
+        self._memories = {key: ContextMemory.from_defaults(before.get(key)) for key in "AB"}
+
+    async def say(self, key: str, text: str) -> str:
+        """Run once."""
+        return await self._run(key, text, streaming=False)
+
+    async def stream(self, key: str, text: str) -> str:
+        """Run once, streamed."""
+        return await self._run(key, text, streaming=True)
+
+    async def _run(self, key: str, text: str, *, streaming: bool) -> str:
+        output = await self._agents[streaming].run(text, memory=self._memories[key], max_iterations=1000)
+        return str(output.response.content)
+
+    def history(self, key: str) -> Sequence[str]:
+        """Return what its memory says."""
+        return [message.content or "" for message in self._memories[key].get_all()]
+
+    def saved(self) -> Any:
+        """Return the messages as JSON data."""
+        return {key: [message.model_dump(mode="json") for message in memory.get_all()] for key, memory in self._memories.items()}
+
+
+class TestLlamaIndex(FrameworkTests):
+    """Test the LLM that is wrapped, and the memory beside it."""
+
+    distribution = "llama-index-core"
+    dialect = LlamaIndexDialect
+
+    def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
+        """Return an agent that has both."""
+        return LlamaIndexAgent(judge, saved, **options)
+
+
+def _llm(asked: list[Any], *answers: Any, **fields: Any) -> Any:
+    """Return a fake LLM that remembers what it is asked, and gives `answers`: texts, or what to raise."""
+    left = [*answers]
+
+    def reply(messages: Sequence[own.ChatMessage], **_: Any) -> own.ChatMessage:
+        asked.append(messages)
+        answer = left.pop(0) if left else "Yes."
+        if isinstance(answer, BaseException):
+            raise answer
+        return own.ChatMessage(role="assistant", content=answer)
+
+    return MockFunctionCallingLLM(response_generator=reply, **fields)
+
+
+def _long(number: int, words: str = "please ") -> list[own.ChatMessage]:
+    """Return a conversation."""
+    roles = ("user", "assistant")
+    return [own.ChatMessage(role=roles[place % 2], content=f"{place}: " + words * 20) for place in range(number)]
+
+
+@pytest.mark.parametrize("form", ["chat", "stream_chat", "achat", "astream_chat"])
+def test_every_way_to_chat_fits(form: str) -> None:
+    """Synchronous or not, streamed or not; the system prompt stays in front, as it is."""
+    asked: list[Any] = []
+    llm = wrap(_llm(asked), 1000)
+    system = own.ChatMessage(role="system", content="You keep a cellar.")
+    messages = [system, *_long(4001 if form == "chat" else 201)]
+    if form == "chat":
+        said = llm.chat(messages).message
+    elif form == "stream_chat":
+        said = [*llm.stream_chat(messages)][-1].message
+    elif form == "achat":
+        said = asyncio.run(llm.achat(messages)).message
+    else:
+
+        async def streamed() -> Any:
+            return [each async for each in await llm.astream_chat(messages)][-1].message
+
+        said = asyncio.run(streamed())
+    assert said.content == "Yes."
+    (sent,) = asked
+    assert sent[0] is system
+    assert sent[-1] is messages[-1]
+    assert len(sent) < 40
+
+
+def test_the_type_and_the_settings_are_those_of_the_llm() -> None:
+    """Also those that are changed later; wrapped twice, it fits once, and the last window counts."""
+    asked: list[Any] = []
+    own_llm = _llm(asked)
+    wrapped = wrap(own_llm, 100_000)
+    again = wrap(wrapped, 1000)
+    assert isinstance(again, MockFunctionCallingLLM)
+    assert again.class_name() == own_llm.class_name()
+    again.is_chat_model = True
+    assert own_llm.metadata.is_chat_model
+    again.chat(_long(401))
+    assert len(asked[0]) < 40
+
+
+def test_what_is_no_llm_is_refused() -> None:
+    """In words, when it is wrapped."""
+    with pytest.raises(InvalidOptionError, match=r"^llm = 'gpt-5'"):
+        wrap("gpt-5")
+
+
+def test_what_a_request_needs_besides_is_taken_off() -> None:
+    """Its tools, of llama-index or of a vendor, and the longest reply."""
+    asked: list[Any] = []
+    plain, messages = FunctionTool.from_defaults(found, name="look", description="Look something up. " * 300), _long(201)
+    theirs = {"name": "look", "input_schema": {"description": "Look. " * 600}}
+    wrap(_llm(asked), 3000).chat(messages)
+    wrap(_llm(asked), 3000).chat_with_tools([plain], chat_history=messages)
+    wrap(_llm(asked), 3000).chat(messages, tools=[theirs, object()], max_tokens=800)
+    free, tooled, both = (len(sent) for sent in asked)
+    assert both < tooled < free
+    with pytest.raises(ContextOverflowError, match="reserve"):
+        wrap(_llm(asked), 3000).chat(messages, max_tokens=3000)
+
+
+def test_pictures_count_and_other_blocks_stay() -> None:
+    """Whatever nobody here knows goes out with its message, as the very object."""
+    asked: list[Any] = []
+    llm = wrap(_llm(asked), 20_000)
+    png = b"\x89PNG\r\n\x1a\n" + bytes(64)
+    blocks = [
+        own.TextBlock(text="What are these?"),
+        own.ImageBlock(url="https://example.org/plum.png"),
+        own.ImageBlock(image=png, image_mimetype="image/png"),
+        own.ImageBlock(image=BytesIO(png), image_mimetype="image/png"),
+        own.DocumentBlock(data=b"plums", document_mimetype="text/plain"),
+        own.CachePoint(cache_control=own.CacheControl(type="ephemeral")),
+    ]
+    asks = own.ChatMessage(role="user", blocks=blocks)
+    nothing = own.ChatMessage(role="assistant", content=None)
+    llm.chat([asks, nothing, own.ChatMessage(role="user", content="")])
+    assert asked[0][0] is asks
+    assert asked[0][1] is nothing
+    (piece,) = LlamaIndexDialect().split([asks])
+    assert [part.type for part in piece.turn.parts] == ["image_url"] * 3
+    (anew,) = LlamaIndexDialect().write([piece.turn])
+    assert [block.block_type for block in anew.blocks] == ["text", "image", "image", "image"]
+    assert [each.turn.parts for each in LlamaIndexDialect().split([anew])] == [piece.turn.parts]
+
+
+def test_calls_that_are_known_by_their_tool_alone_keep_their_results() -> None:
+    """As of models that give no ids: two calls of one tool at once are told apart by their order."""
+    calls = [own.ToolCallBlock(tool_name="look", tool_kwargs={"at": at}) for at in "ab"]
+    results = [own.ChatMessage(role="tool", content=f"found {at}", additional_kwargs={"tool_call_id": "look"}) for at in "ab"]
+    messages = [_long(1)[0], own.ChatMessage(role="assistant", blocks=calls), *results]
+    asked: list[Any] = []
+    wrap(_llm(asked), 3000).chat(messages)
+    assert [*asked[0]] == messages
+    turns = [piece.turn for piece in LlamaIndexDialect().split(messages)]
+    assert [call.id for call in turns[1].tool_calls] == [turn.tool_call_id for turn in turns[2:]] == ["look", "look~2"]
+    (anew,) = LlamaIndexDialect().write([turns[3]])
+    assert anew == results[1]
+
+
+def test_calls_are_written_as_they_came() -> None:
+    """With arguments that are an object, and with those that are none."""
+    turn = Turn(Role.ASSISTANT, "So.", tool_calls=[ToolCall("1", "look", '{"at": "a"}'), ToolCall("2", "look", "Paris")])
+    (message,) = LlamaIndexDialect().write([turn])
+    assert [block.tool_kwargs for block in message.blocks[1:]] == [{"at": "a"}, "Paris"]
+    assert [piece.turn for piece in LlamaIndexDialect().split([message])] == [turn]
+
+
+def test_thoughts_of_openai_are_reasoning_items() -> None:
+    """As the integration of Responses keeps them."""
+    block = own.ThinkingBlock(content=None, additional_information={"type": "reasoning", "encrypted_content": "ZW5j"})
+    ((part,),) = [piece.turn.parts for piece in LlamaIndexDialect().split([own.ChatMessage(role="assistant", blocks=[block])])]
+    assert part.provider == "openai-responses"
+    assert part.is_bound
+    assert "ZW5j" in part.data
+
+
+@pytest.mark.parametrize(
+    ("raw", "learns"),
+    [({"usage": {"prompt_tokens": 6000}}, True), (own.ChatResponse(message=own.ChatMessage()), False), (None, False)],
+)
+def test_what_the_provider_counts_is_learned(raw: Any, learns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the answer tells of it: one that counts more gets less."""
+    asked: list[Any] = []
+    plain = _llm(asked)
+    answers = type(plain).chat
+    monkeypatch.setattr(type(plain), "chat", lambda *given, **named: answers(*given, **named).model_copy(update={"raw": raw}))
+    llm, messages = wrap(plain, 4000), _long(91)
+    llm.chat(messages)
+    llm.chat(messages)
+    assert (len(asked[1]) < len(asked[0])) is learns
+
+
+def test_an_edited_message_and_an_llm_that_fails() -> None:
+    """What was edited is seen, the rest stays; the same list again is the same request."""
+    asked: list[Any] = []
+    llm, messages = wrap(_llm(asked, ConnectionError("gone")), 1000), _long(201)
+    with pytest.raises(ConnectionError):
+        llm.chat(messages)
+    llm.chat(messages)
+    assert [*asked[0]] == [*asked[1]]
+    edited = [*messages]
+    edited[199] = own.ChatMessage(role="assistant", content="Pears.")
+    llm.chat(edited)
+    assert asked[2][-2:] == edited[-2:]
+
+
+def test_one_llm_serves_many_conversations_at_once() -> None:
+    """None sees what another one says, also where one is cancelled in the middle."""
+    asked: list[Any] = []
+    llm = wrap(_llm(asked), 1000)
+
+    async def talk(name: str) -> None:
+        messages: list[own.ChatMessage] = []
+        for place in range(30):
+            messages.append(own.ChatMessage(role="user", content=f"{name}{place}: " + "please " * 20))
+            messages.append((await llm.achat(messages)).message)
+
+    async def all_of_them() -> None:
+        lost = asyncio.create_task(talk("Z"))
+        asyncio.get_running_loop().call_later(0.01, lost.cancel)
+        await asyncio.gather(*map(talk, "ABCD"), lost, return_exceptions=True)
+        await talk("Z")
+
+    asyncio.run(all_of_them())
+    for sent in asked:
+        assert len({(message.content or "")[0] for message in sent if message.role == "user"} - {"["}) == 1
+    assert len([sent for sent in asked if "A29: " in str(sent)]) == 1
+
+
+def test_the_memory_hands_out_copies() -> None:
+    """An agent with a state writes it into the last message: what is kept stays as it was said."""
+    asked: list[Any] = []
+    memory = ContextMemory.from_defaults(_long(2))
+    agent = FunctionAgent(llm=wrap(_llm(asked), 4000), initial_state={"jars": 7}, streaming=False)
+
+    async def run() -> None:
+        await agent.run("How many?", memory=memory)
+
+    asyncio.run(run())
+    assert "'jars': 7" in str(asked[0][-1])
+    assert "jars" not in str(memory.get_all())
+    assert memory.get(input="How many?", initial_token_count=5) == memory.get_all()
+    memory.reset()
+    assert memory.get() == []

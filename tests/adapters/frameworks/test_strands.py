@@ -1,0 +1,260 @@
+"""Agents of strands-agents."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from polycontext.adapters import Bridge
+from polycontext.window import Role
+from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
+from tests.adapters.frameworks.judge import Judge
+
+pytest.importorskip("strands")
+
+import strands
+from strands.models.model import Model
+
+from polycontext.adapters.strands import ContextConversationManager, StrandsDialect
+
+
+class Scripted(Model):
+    """Say what a function of the messages and the system prompt says, as the events of Converse."""
+
+    def __init__(self, reply: Any, **config: Any) -> None:
+        self._reply, self._config = reply, config
+
+    def update_config(self, **model_config: Any) -> None:
+        """Take nothing else."""
+
+    def get_config(self) -> Any:
+        """Return what it was made with."""
+        return self._config
+
+    def structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        """Have none."""
+        raise NotImplementedError
+
+    async def stream(self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
+        """Answer block by block, and tell what was counted where the function tells it."""
+        blocks, usage = self._reply(messages, system_prompt)
+        yield {"messageStart": {"role": "assistant"}}
+        for block in blocks:
+            use: Any = block.get("toolUse")
+            start: Any = {"toolUse": {"name": use["name"], "toolUseId": use["toolUseId"]}} if use else {}
+            yield {"contentBlockStart": {"start": start}}
+            if use:
+                yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(use["input"])}}}}
+            elif "reasoningContent" in block:
+                for name, said in block["reasoningContent"]["reasoningText"].items():
+                    yield {"contentBlockDelta": {"delta": {"reasoningContent": {name: said}}}}
+            else:
+                yield {"contentBlockDelta": {"delta": block}}
+            yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "tool_use" if any("toolUse" in block for block in blocks) else "end_turn"}}
+        yield {
+            "metadata": {
+                "usage": {"inputTokens": usage, "outputTokens": 9, "totalTokens": usage + 9 if usage else 0},
+                "metrics": {"latencyMs": 1},
+            }
+        }
+
+
+def _judged(judge: Judge) -> Any:
+    def reply(messages: Any, system: Any) -> Any:
+        said = judge.asked(messages, system)
+        thoughts = [json.loads(part.data) for part in said.parts]
+        blocks: list[Any] = [
+            {"reasoningContent": {"reasoningText": {"text": each["thinking"], "signature": each["signature"]}}} for each in thoughts
+        ]
+        blocks += [{"text": said.text}] if said.text else []
+        uses = [{"toolUseId": call.id, "name": call.name, "input": json.loads(call.arguments)} for call in said.tool_calls]
+        return [*blocks, *({"toolUse": use} for use in uses)], 0
+
+    return reply
+
+
+@strands.tool  # type: ignore[untyped-decorator, unused-ignore]
+def look(at: str) -> str:
+    """Look something up."""
+    return found(at)
+
+
+class StrandsAgent(Agent):
+    """Have an agent for each conversation, and one manager for all."""
+
+    def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
+        self._judge, self._manager = judge, ContextConversationManager(**options)
+        self._saved = saved or {}
+        self._agents: dict[str, strands.Agent] = {}
+
+    async def say(self, key: str, text: str) -> str:
+        """Ask the agent of this key."""
+        return str(await self._agent(key).invoke_async(text))
+
+    async def stream(self, key: str, text: str) -> str:
+        """Ask it, streamed."""
+        return "".join([event.get("data", "") async for event in self._agent(key).stream_async(text)])
+
+    def _agent(self, key: str) -> strands.Agent:
+        if key not in self._agents:
+            messages = self._saved.get(key, [])
+            self._agents[key] = strands.Agent(
+                Scripted(_judged(self._judge)),
+                messages=messages,
+                tools=[look],
+                system_prompt=SYSTEM,
+                conversation_manager=self._manager,
+                callback_handler=None,
+            )
+        return self._agents[key]
+
+    def history(self, key: str) -> Sequence[str]:
+        """Return what its messages say."""
+        return [str(block) for message in self._agents[key].messages for block in message["content"]]
+
+    def saved(self) -> Any:
+        """Return the messages, which are JSON data."""
+        return {key: agent.messages for key, agent in self._agents.items()}
+
+
+class TestStrands(FrameworkTests):
+    """Test the conversation manager."""
+
+    distribution = "strands-agents"
+    dialect = StrandsDialect
+
+    def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
+        """Return agents that have it."""
+        return StrandsAgent(judge, saved, **options)
+
+
+USED = {"role": "assistant", "content": [{"toolUse": {"toolUseId": f"t{side}", "name": "look", "input": {"at": side}}} for side in "ab"]}
+
+
+def _result(side: str, *content: Any) -> dict[str, Any]:
+    return {"toolResult": {"toolUseId": f"t{side}", "status": "success", "content": [*content]}}
+
+
+def test_results_of_a_step_stay_in_one_message() -> None:
+    """What stands goes out as it is; where some of a result falls, both are in one message still, and media stand beside words."""
+    image = {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
+    messages: list[Any] = [
+        {"role": "user", "content": [{"text": "Look."}]},
+        USED,
+        {"role": "user", "content": [_result("a", {"text": "jar " * 9_000}), _result("b", {"text": "two"}, image)]},
+    ]
+    sent = Bridge(StrandsDialect(), model=50_000).fit(messages)
+    assert all(one is other for one, other in zip(sent, messages, strict=True))
+    turns = [piece.turn for piece in StrandsDialect().split(messages)]
+    assert StrandsDialect().write(turns[2:]) == messages[2:]
+    sent = Bridge(StrandsDialect(), model=8_000).fit(messages)
+    assert [message["role"] for message in sent] == ["user", "assistant", "user"]
+    cut, two = (block["toolResult"] for block in sent[2]["content"])
+    assert (cut["toolUseId"], two["toolUseId"]) == ("ta", "tb")
+    assert cut["content"][0]["text"].startswith("[Cut; ")
+
+
+def test_what_the_model_counts_is_learned() -> None:
+    """A model that counts twice as much gets half as much."""
+
+    def reply(messages: Any, system: Any) -> Any:
+        return [{"text": "Yes."}], len(str(messages)) // 2
+
+    manager = ContextConversationManager(20_000)
+    agent = strands.Agent(Scripted(reply, max_tokens=100), conversation_manager=manager, callback_handler=None)
+    agent("plums, " * 900)
+    assert manager._bridge.sessions.get(f"{agent.session_id}/{agent.agent_id}").window.max_tokens < 18_000
+
+
+def _said(messages: Any) -> list[str]:
+    return [message["content"][0]["text"] for message in messages if message["role"] == "user"]
+
+
+def _logged(manager: ContextConversationManager, agent: strands.Agent) -> list[str]:
+    """Return what the user has said in an agent's session, in which nothing was ever taken back."""
+    session = manager._bridge.sessions.get(f"{agent.session_id}/{agent.agent_id}")
+    assert not any("Rewind" in type(event).__name__ for event in session.history.events())
+    return [turn.text for turn in session.log() if turn.role is Role.USER]
+
+
+def test_one_manager_serves_many_agents_at_once() -> None:
+    """Each is sent its own words, and none rewinds what another was sent."""
+    sent: list[list[str]] = []
+
+    def reply(messages: Any, system: Any) -> Any:
+        sent.append(_said(messages))
+        return [{"text": "Yes."}], 0
+
+    manager = ContextConversationManager(4_000)
+    agents = [strands.Agent(Scripted(reply), conversation_manager=manager, callback_handler=None) for _ in range(6)]
+
+    async def talk() -> None:
+        for number in range(4):
+            await asyncio.gather(*(agent.invoke_async(f"{key}{number}") for key, agent in enumerate(agents)))
+
+    asyncio.run(talk())
+    assert sorted(sent) == sorted([f"{key}{number}" for number in range(last + 1)] for key in range(6) for last in range(4))
+    assert [_logged(manager, agent) for agent in agents] == [[f"{key}{number}" for number in range(4)] for key in range(6)]
+
+
+def test_a_run_that_is_cancelled_is_gone_on_from() -> None:
+    """While the model is waited for: what comes next is sent with all that was said before."""
+    sent: list[list[str]] = []
+
+    class Slow(Scripted):
+        async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            sent.append(_said(messages))
+            if len(sent) == 2:
+                asked.set()
+                await asyncio.Event().wait()
+            async for event in super().stream(messages, *args, **kwargs):
+                yield event
+
+    asked = asyncio.Event()
+    model = Slow(lambda messages, system: ([{"text": "Yes."}], 0))
+    manager = ContextConversationManager(4_000)
+    agent = strands.Agent(model, conversation_manager=manager, callback_handler=None)
+
+    async def talk() -> None:
+        await agent.invoke_async("one")
+        run = asyncio.create_task(agent.invoke_async("two"))
+        await asked.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert str(await agent.invoke_async("three")).strip() == "Yes."
+
+    asyncio.run(talk())
+    assert sent == [["one"], ["one", "two"], ["one", "two", "three"]]
+    assert _said(agent.messages) == _logged(manager, agent) == sent[-1]
+
+
+def test_system_prompt_tools_and_reply_are_taken_off_the_room() -> None:
+    """In blocks or as text; a model whose settings are no mapping reserves nothing."""
+
+    def sent(config: Any = None, **settings: Any) -> int:
+        counts: list[int] = []
+
+        def reply(messages: Any, system: Any) -> Any:
+            counts.append(len(messages))
+            return [{"text": "Yes. " * 40}], 0
+
+        model = Scripted(reply)
+        model._config = config
+        agent = strands.Agent(model, conversation_manager=ContextConversationManager(1_600), callback_handler=None, **settings)
+        for number in range(14):
+            agent(f"{number}: " + "plums, " * 40)
+        return sum(counts)
+
+    @strands.tool(description="Look closely. " * 250)  # type: ignore[untyped-decorator, unused-ignore]
+    def described(at: str) -> str:
+        return at
+
+    plain = sent()
+    assert sent(system_prompt="Be brief. " * 250) < plain
+    assert sent(system_prompt=[{"text": "Be brief. " * 250}, {"cachePoint": {"type": "default"}}]) < plain
+    assert sent(tools=[described]) < plain
+    assert sent({"max_tokens": 800}) < plain

@@ -1,0 +1,92 @@
+"""Messages of Bedrock's Converse."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from polycontext.adapters.converse import read_message, read_usage, write_message
+from polycontext.window import Role
+
+PNG = {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
+S3 = {"document": {"format": "pdf", "name": "plums", "source": {"location": {"type": "s3", "uri": "s3://a/b"}}}}
+
+
+def _result(side: str, *content: Mapping[str, Any], status: str = "success") -> dict[str, Any]:
+    return {"toolResult": {"toolUseId": f"t{side}", "status": status, "content": [*content]}}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"guardContent": {"text": {"text": "so", "qualifiers": ["query"]}}},
+        {"guardContent": {"image": {"format": "png", "source": {"bytes": b"\xff\x00"}}}},
+        {"citationsContent": {"content": [{"text": "Plums."}], "citations": [{"source": "a", "digest": b"\xfe"}]}},
+        {"cachePoint": {"type": "default"}},
+        {"later": "what nobody knows yet"},
+        {"document": {"format": "pdf", "name": "plums", "source": {"bytes": b"%PDF"}, "citations": {"enabled": True}}},
+        S3,
+    ],
+    ids=["guarded", "guarded-picture", "citations", "cache", "unknown", "document", "location"],
+)
+def test_whatever_a_message_holds_is_written_again(block: Mapping[str, Any]) -> None:
+    """What nobody here knows is kept as it is, bytes too."""
+    message = {
+        "role": "assistant",
+        "content": [{"text": "So."}, block, {"toolUse": {"toolUseId": "t1", "name": "look", "input": {"at": "ü"}}}],
+    }
+    (turn,) = read_message(message)
+    assert write_message([turn]) == message
+
+
+def test_results_are_turns_and_are_written_as_one_message() -> None:
+    """With their media, and what went wrong; words beside results come after them."""
+    message = {
+        "role": "user",
+        "content": [_result("a", {"text": "jar"}, PNG, S3), _result("b", {"text": "none"}, status="error"), {"text": "And?"}],
+    }
+    turns = [*read_message(message)]
+    assert [(turn.role, turn.text, turn.tool_call_id) for turn in turns] == [
+        (Role.TOOL, "jar", "ta"),
+        (Role.TOOL, "none", "tb"),
+        (Role.USER, "And?", None),
+    ]
+    assert write_message(turns) == message
+
+
+def test_results_without_words() -> None:
+    """JSON is text, and nothing is nothing."""
+    message = {
+        "role": "user",
+        "content": [_result("a", {"json": {"a": "ü"}}, {"text": "b"}), _result("b"), {"toolResult": {"toolUseId": "tc"}}],
+    }
+    assert [turn.text for turn in read_message(message)] == ['{"a": "ü"}\nb', "", ""]
+
+
+def test_reasoning_is_bound() -> None:
+    """Signed or redacted: it holds only behind what it was thought on, and what is written anew goes without."""
+    signed = {"reasoningContent": {"reasoningText": {"text": "Plums.", "signature": "c2ln"}}}
+    (turn,) = read_message({"role": "assistant", "content": [signed, {"reasoningContent": {"redactedContent": b"\xff"}}, {"text": "Yes."}]})
+    assert [part.is_bound for part in turn.parts] == [True, True]
+    assert '"c2ln"' in turn.parts[0].data
+    assert "xff" in turn.parts[1].data
+    assert write_message([turn]) == {"role": "assistant", "content": [{"text": "Yes."}]}
+
+
+def test_media_count_as_what_they_are() -> None:
+    """A picture, a recording or a film, and a document."""
+    kinds = {"image": "png", "audio": "wav", "video": "mp4", "document": "pdf"}
+    content = [{kind: {"format": name, "source": {"bytes": b"\x00"}}} for kind, name in kinds.items()]
+    (turn,) = read_message({"role": "user", "content": content})
+    assert [part.type for part in turn.parts] == ["image", "audio", "audio", "document"]
+    assert write_message([turn])["content"] == content
+
+
+def test_messages_that_say_nothing_are_turns() -> None:
+    """They go out as they came."""
+    assert [(turn.role, turn.text) for turn in read_message({"role": "user", "content": []})] == [(Role.USER, "")]
+
+
+def test_a_cache_is_part_of_what_was_counted() -> None:
+    """Whether the vendor has it in its input or not."""
+    assert read_usage({"inputTokens": 1, "outputTokens": 2, "totalTokens": 9}) == {"input_tokens": 7, "output_tokens": 2}

@@ -1,0 +1,346 @@
+"""Conversations without a key, side by side: each has a session of its own as soon as it differs, among threads, tasks, bridges and restarts."""
+
+import asyncio
+import contextvars
+import re
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from random import Random
+from threading import Barrier, Event, Thread
+from time import sleep
+from typing import Any
+
+import pytest
+
+from polycontext.adapters import Bridge, Sessions
+from polycontext.adapters import sessions as module
+from polycontext.polynomial import ContextOverflowError, ContextSession, SessionWriteError
+from polycontext.polynomial.journal.events import RewindEvent
+from polycontext.polynomial.stores.in_memory import InMemoryStore
+from polycontext.polynomial.stores.sqlite import SQLiteStore
+from polycontext.pressure import ContextProjector
+from polycontext.testing import FAST
+from polycontext.window import Turn
+from tests.adapters.test_bridge import Made, Native
+
+CONVERSATIONS, EXCHANGES, ROOM = 8, 12, 800
+FIRST = 10
+"""Up to so many messages all of them come at the same moment."""
+OPENING = [Native("user", "Look after the cellar, all of it."), Native("assistant", "Gladly, and where to begin?")]
+
+
+def conversation(name: str, exchanges: int = EXCHANGES) -> list[Native]:
+    """Return a conversation that begins as all others do; every message but the first two has a word of its own."""
+    says = [Native("user" if n % 2 == 0 else "assistant", f"mark-{name}-{n} " + "plums and pears " * 12) for n in range(2 * exchanges - 1)]
+    # Objects of its own: a view must not have those of another conversation that says the same.
+    return [*(Native(each.who, each.words) for each in OPENING), *says]
+
+
+def marks(natives: Sequence[Native]) -> set[str]:
+    """Return the words of their own."""
+    return {mark for native in natives for mark in re.findall(r"mark-\w+-\d+", native.words)}
+
+
+def naming(turns: Sequence[Turn], max_tokens: int) -> str:
+    """Summarise by naming what is summed up, slowly: others come in between."""
+    sleep(0.002)
+    return " ".join(re.findall(r"mark-\w+-\d+", " ".join(turn.text for turn in turns))) or "A cellar."
+
+
+def bridge_of(store: Any = None, most: int = 256) -> Bridge[Native]:
+    """Return a bridge of little room."""
+    kept = {} if store is None else {"store": store}
+    return Bridge(Made(), model=ROOM, counter=FAST, projector=ContextProjector(naming), most=most, **kept)
+
+
+def ends(natives: Sequence[Native]) -> range:
+    """Return how long a list is whenever a model is asked."""
+    return range(1, len(natives) + 1, 2)
+
+
+# --- side by side ------------------------------------------------------------------
+
+
+def turn_of(native: Native) -> Turn:
+    """Return the turn that a message is."""
+    return Turn(native.who, native.words)
+
+
+def in_threads(bridge: Bridge[Native], lists: Sequence[list[Native]]) -> dict[str, str]:
+    """Fit all of them in threads, and return what was wrong with any view."""
+    wrong: dict[str, str] = {}
+    together = Barrier(len(lists))
+
+    def follow(number: int) -> None:
+        natives, random = lists[number], Random(number)  # noqa: S311 - nothing here is a secret
+        for end in ends(natives):
+            if end < FIRST:
+                together.wait()
+            else:
+                sleep(random.random() / 500)
+            check(bridge.fit(natives[:end]), natives[:end], wrong)
+
+    threads = [Thread(target=follow, args=(number,)) for number in range(len(lists))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return wrong
+
+
+def in_tasks(bridge: Bridge[Native], lists: Sequence[list[Native]]) -> dict[str, str]:
+    """Fit all of them in tasks of one loop, and return what was wrong with any view."""
+    wrong: dict[str, str] = {}
+
+    async def follow(number: int) -> None:
+        natives, random = lists[number], Random(number)  # noqa: S311 - as above
+        for end in ends(natives):
+            await asyncio.sleep(0 if end < FIRST else random.random() / 500)
+            check(await bridge.afit(natives[:end]), natives[:end], wrong)
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*map(follow, range(len(lists))))
+
+    asyncio.run(all_of_them())
+    return wrong
+
+
+def check(view: Sequence[Native], natives: Sequence[Native], wrong: dict[str, str]) -> None:
+    """Note where a view is not of all these messages, and of no others."""
+    strangers = [
+        native for native in view if not any(native is each for each in natives) and any(native.words == each.words for each in natives)
+    ]
+    if marks(view) != marks(natives) or strangers or view[-1] is not natives[-1]:
+        wrong[natives[-1].words[:12]] = f"{sorted(marks(view) ^ marks(natives))} {strangers}"
+
+
+@pytest.mark.parametrize("run", [in_threads, in_tasks])
+@pytest.mark.parametrize("kept", [False, True])
+def test_each_view_is_of_its_own_conversation(run: Callable[..., dict[str, str]], kept: bool, tmp_path: Path) -> None:
+    """All of it and nothing else, though they begin alike and come at once; and the journals were never rewound."""
+    store = SQLiteStore(tmp_path / "s.db") if kept else None
+    bridge, lists = bridge_of(store), [conversation(f"c{number}") for number in range(CONVERSATIONS)]
+    assert run(bridge, lists) == {}
+    assert len(bridge.fit(lists[0])) < len(lists[0])
+    for natives in lists:
+        session = bridge.fitted(natives).session
+        assert [turn.text for turn in session.log()] == [native.words for native in natives]
+        assert not any(isinstance(event, RewindEvent) for event in session.history.events())
+    assert len(bridge.sessions) == CONVERSATIONS
+    if store is not None:
+        store.close()
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_whoever_has_waited_for_a_session_looks_again_whether_it_is_still_its_own(awaited: bool) -> None:
+    """Nobody has it at the same time; and where it has gone on otherwise meanwhile, another one is taken."""
+    sessions, one, other = bridge_of().sessions, [*map(turn_of, conversation("one"))], [*map(turn_of, conversation("other"))]
+    first = sessions.longest(one)
+    first.sync(one[:2])
+    taken: list[ContextSession] = []
+
+    async def take_awaited() -> None:
+        async with sessions.aalone(other) as session:
+            taken.append(session)
+
+    def take() -> None:
+        if awaited:
+            asyncio.run(take_awaited())
+        else:
+            with sessions.alone(other) as session:
+                taken.append(session)
+
+    with sessions.alone(one) as session:
+        assert session is first
+        waiting = Thread(target=take)
+        waiting.start()
+        waiting.join(0.1)
+        assert not taken
+        session.sync(one)
+    waiting.join()
+    assert taken != [first]
+    assert not taken[0].log()
+
+
+def test_what_is_alike_shares_a_session_until_it_differs() -> None:
+    """The same list is the same conversation: whoever goes on first has it."""
+    bridge, one, other = bridge_of(), conversation("one"), conversation("other")
+    first = bridge.fitted(OPENING[:1]).session
+    assert bridge.fitted(OPENING).session is first
+    assert bridge.fitted([*OPENING]).session is first
+    assert bridge.fitted(one).session is first
+    assert bridge.fitted(other).session is not first
+    assert bridge.fitted(one).session is first
+    assert len(bridge.sessions) == 2
+
+
+def test_a_key_keeps_a_conversation_to_itself() -> None:
+    """One without a key is another one, though it begins alike."""
+    bridge, natives = bridge_of(), conversation("c")
+    keyed = bridge.fitted(natives, key="k").session
+    assert bridge.fitted(natives).session is not keyed
+    assert bridge.sessions.get("k") is keyed
+
+
+# --- in stores ---------------------------------------------------------------------
+
+
+def test_conversations_are_found_again_after_a_restart(tmp_path: Path) -> None:
+    """Each its own, with its gists, though they begin alike; a new one takes nobody's place."""
+    one, other = conversation("one"), conversation("other")
+    views = {}
+    for natives in (one, other):
+        store = SQLiteStore(tmp_path / "s.db")
+        bridge = bridge_of(store)
+        bridge.fit(OPENING[:1])
+        for end in ends(natives):
+            views[natives[-1].words] = bridge.fitted(natives[:end])
+        store.close()
+    store = SQLiteStore(tmp_path / "s.db")
+    bridge = bridge_of(store)
+    bridge.fit(conversation("third", 2))
+    for natives in (other, one):
+        before = views[natives[-1].words]
+        again = bridge.fitted(natives)
+        assert again.session.history.revision == before.session.history.revision
+        assert [native.words for native in again.natives] == [native.words for native in before.natives]
+    assert len(store.list_sessions()) == 3
+    store.close()
+
+
+def test_bridges_on_one_store_do_not_rewind_each_other(tmp_path: Path) -> None:
+    """Not even where both hold the session of what begins alike, and one of them knows it as it was."""
+    store = SQLiteStore(tmp_path / "s.db")
+    one, other = bridge_of(store), bridge_of(store)
+    lists = {one: conversation("one"), other: conversation("other")}
+    for natives, more in zip_longest(ends(lists[one]), ends(lists[other])):
+        for bridge, end in ((one, natives), (other, more)):
+            view = bridge.fit(lists[bridge][:end])
+            assert marks(view) == marks(lists[bridge][:end])
+    logs = [ContextSession.open(store, name, ROOM, counter=FAST) for name in store.list_sessions()]
+    assert sorted(len(marks([Native("", turn.text) for turn in session.log()])) for session in logs) == [23, 23]
+    assert not any(isinstance(event, RewindEvent) for session in logs for event in session.history.events())
+    store.close()
+
+
+def test_processes_may_take_turns_with_one_conversation(tmp_path: Path) -> None:
+    """By its beginning or by a key: what the other one has stored meanwhile is seen, and stored once."""
+    store, natives = SQLiteStore(tmp_path / "s.db"), conversation("c")
+    bridges = [bridge_of(store), bridge_of(store)]
+    for place, end in enumerate(ends(natives)):
+        for key in (None, "k"):
+            view = bridges[place % 2].fit(natives[:end], key=key)
+            assert marks(view) == marks(natives[:end])
+    assert len(store.list_sessions()) == 2
+    for name in store.list_sessions():
+        session = ContextSession.open(store, name, ROOM, counter=FAST)
+        assert [turn.text for turn in session.log()] == [native.words for native in natives]
+        assert not any(isinstance(event, RewindEvent) for event in session.history.events())
+    store.close()
+
+
+def test_a_view_of_what_another_process_has_led_on_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It came between taking in and handing out: this conversation gets a session of its own."""
+    store, natives, other = InMemoryStore(), conversation("c"), [*OPENING, Native("user", "mark-other-0 " + "jars " * 1000)]
+    bridge, elsewhere = bridge_of(store), bridge_of(store)
+    view, done = ContextSession.view, Event()
+
+    def interrupted(self: ContextSession, **besides: Any) -> Any:
+        if not done.is_set():
+            done.set()
+            elsewhere.fit(other)
+            self.history.refresh()
+        return view(self, **besides)
+
+    monkeypatch.setattr(ContextSession, "view", interrupted)
+    assert bridge.fit(OPENING) == OPENING
+    assert len(store.list_sessions()) == 2
+    assert marks(bridge.fit(natives)) == marks(natives)
+
+
+def test_more_that_begin_alike_than_are_looked_for_get_sessions_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not found again after a restart, and nobody else's is taken for them."""
+    monkeypatch.setattr(module, "MOST_ALIKE", 2)
+    store = InMemoryStore()
+    for _ in range(2):
+        bridge = bridge_of(store)
+        for name in ("one", "two", "three"):
+            assert marks(bridge.fit(conversation(name))) == marks(conversation(name))
+    assert len(store.list_sessions()) == 4
+
+
+# --- who waits for whom ------------------------------------------------------------
+
+
+def test_a_fit_from_within_a_fit_is_refused() -> None:
+    """A summariser that asks through the same bridge about the same conversation would wait for itself."""
+    raised: list[SessionWriteError] = []
+
+    def asking(turns: Sequence[Turn], max_tokens: int) -> str:
+        try:
+            bridge.fit(natives, key="k")
+        except SessionWriteError as error:
+            raised.append(error)
+        return naming(turns, max_tokens)
+
+    natives = conversation("c")
+    bridge: Bridge[Native] = Bridge(Made(), model=ROOM, counter=FAST, projector=ContextProjector(asking))
+    assert marks(bridge.fit(natives, key="k")) == marks(natives)
+    assert "a summariser or listener" in str(raised[0])
+    seen = len(raised)
+    assert marks(bridge.fit(natives, key="k")) == marks(natives)
+    assert len(raised) == seen
+
+
+def test_what_a_fit_has_begun_may_fit_once_it_has_ended() -> None:
+    """A task that was made within is not within for ever."""
+
+    async def work() -> None:
+        bridge, natives = bridge_of(), conversation("c")[:3]
+        async with bridge.sessions.aalone([], "k"):
+            later = contextvars.copy_context()
+        assert await asyncio.create_task(bridge.afit(natives, key="k"), context=later) == natives
+
+    asyncio.run(work())
+
+
+def test_waiting_tasks_leave_the_loop_free_and_may_be_cancelled() -> None:
+    """A call that cannot wait is refused in words; who was cancelled holds nothing."""
+
+    async def work() -> None:
+        bridge, natives = bridge_of(), conversation("c")[:3]
+        async with bridge.sessions.aalone([], "k"):
+            waiting = asyncio.create_task(bridge.afit(natives, key="k"), context=contextvars.Context())
+            cancelled = asyncio.create_task(bridge.afit(natives, key="k"), context=contextvars.Context())
+            await asyncio.sleep(0.02)
+            assert not waiting.done()
+            cancelled.cancel()
+            with pytest.raises(SessionWriteError, match="a task of this thread"):
+                contextvars.Context().run(bridge.fit, natives, key="k")
+        assert await waiting == natives
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        assert await bridge.afit(natives, key="k") == natives
+
+    asyncio.run(work())
+
+
+def test_what_failed_leaves_no_session_behind() -> None:
+    """A system prompt that fits nowhere, again and again: the next one goes on with what was begun."""
+    bridge = bridge_of()
+    for _ in range(3):
+        with pytest.raises(ContextOverflowError):
+            bridge.fit([Native("system", "plums " * 10 * ROOM), *OPENING])
+    assert len(bridge.sessions) == 1
+
+
+def test_a_session_that_is_worked_on_is_not_let_go() -> None:
+    """There are more than may be held only as long as they are needed."""
+    sessions = Sessions(ROOM, most=1, counter=FAST)
+    with sessions.alone([], "a") as first:
+        sessions.get("b")
+        assert sessions.get("a") is first
+        assert len(sessions) == 2
+    sessions.get("c")
+    assert len(sessions) == 1

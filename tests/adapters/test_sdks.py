@@ -1,0 +1,311 @@
+"""The clients of both SDKs: long conversations side by side on one of them, over HTTP, against providers that refuse what the vendors refuse."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+from httpx2 import RemoteProtocolError
+
+from polycontext.adapters import anthropic as anthropic_adapter
+from polycontext.adapters import openai as openai_adapter
+from polycontext.linearity import InvalidOptionError
+from polycontext.testing.strict import Break, StrictAnthropic, StrictChat, StrictResponses, StrictServer
+from polycontext.testing.strict.anthropic import overloaded
+from polycontext.window import default_counter
+from tests.adapters.asking import (
+    ANTHROPIC,
+    Ask,
+    Message,
+    anthropic_turns,
+    chat,
+    chat_stream,
+    closed,
+    exchange,
+    messages_,
+    messages_stream,
+    responses,
+)
+from tests.adapters.models import DEMAND, Looking
+
+ROOM = 2_000
+EXCHANGES = 8
+"""Of each conversation."""
+
+
+def clients(url: str, room: int = ROOM, **options: Any) -> dict[str, tuple[Callable[[], Any], Ask]]:
+    """Return what makes each client, and how it is asked."""
+
+    def of(wrap: Callable[..., Any], cls: Any, base: str) -> Callable[[], Any]:
+        return lambda: wrap(cls(base_url=base, api_key="none"), room, **options)
+
+    return {
+        "chat": (of(openai_adapter.wrap, openai.OpenAI, f"{url}/v1"), chat),
+        "chat, async": (of(openai_adapter.wrap, openai.AsyncOpenAI, f"{url}/v1"), chat),
+        "chat, streamed": (of(openai_adapter.wrap, openai.OpenAI, f"{url}/v1"), chat_stream),
+        "responses": (of(openai_adapter.wrap, openai.OpenAI, f"{url}/v1"), responses),
+        "responses, async": (of(openai_adapter.wrap, openai.AsyncOpenAI, f"{url}/v1"), responses),
+        "messages": (of(anthropic_adapter.wrap, anthropic.Anthropic, url), messages_),
+        "messages, async": (of(anthropic_adapter.wrap, anthropic.AsyncAnthropic, url), messages_),
+        "messages, streamed": (of(anthropic_adapter.wrap, anthropic.Anthropic, url), messages_stream),
+    }
+
+
+FORMS = list(clients(""))
+
+
+class Served:
+    """Hold a server of all three vendors, and the model behind it."""
+
+    def __init__(self, server: StrictServer, model: Looking) -> None:
+        self.url, self.model = server.url, model
+
+
+class Deployed(StrictChat):
+    """Answer where Azure has a deployment."""
+
+    @property
+    def path(self) -> str:
+        """Return the path of it."""
+        return "/v1/deployments/gpt-5/chat/completions"
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    """Serve all three, with a model that looks things up once before it answers."""
+    model = Looking()
+    providers = (StrictChat(model.chat), Deployed(model.chat), StrictResponses(model.responses), StrictAnthropic(model.anthropic))
+    with StrictServer(providers) as server:
+        yield Served(server, model)
+
+
+def sent(request: Mapping[str, Any]) -> list[Message]:
+    """Return the list of a request."""
+    return list(request.get("messages", request.get("input", [])))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_two_conversations_side_by_side(form: str, served: Served) -> None:
+    """Every request is valid and fits, what the user demanded stands to the end, and the caller's lists are whole."""
+    make, ask = clients(served.url)[form]
+
+    async def talk() -> list[list[Message]]:
+        client, lists = make(), [list[Message](), list[Message]()]
+        for number in range(EXCHANGES):
+            for name, messages in zip("AB", lists, strict=True):
+                demand = f" {DEMAND}" if number == 0 else ""
+                await exchange(client, ask, messages, f"{name}{number}: look for plums.{demand} " + "please " * 20)
+        await closed(client)
+        return lists
+
+    for name, messages in zip("AB", asyncio.run(talk()), strict=True):
+        said = [entry["content"] for entry in messages if entry.get("role") == "user" and isinstance(entry["content"], str)]
+        assert [text.partition(":")[0] for text in said] == [f"{name}{number}" for number in range(EXCHANGES)]
+    own = {name: [request for request in served.model.requests if f"{name}{EXCHANGES - 1}: " in json.dumps(sent(request))] for name in "AB"}
+    for name, other in ("AB", "BA"):
+        assert len(own[name]) == 2
+        for request in own[name]:
+            text = json.dumps(sent(request))
+            assert DEMAND in text
+            assert f"{other}{EXCHANGES - 1}: " not in text
+            assert f"{other}0: " not in text
+    assert max(len(json.dumps(sent(request))) for request in served.model.requests) < ROOM * 6
+
+
+def test_retries_send_the_same() -> None:
+    """The SDK asks again by itself: the conversation has it once."""
+    model = Looking(steps=0)
+    with StrictServer((StrictAnthropic(model.anthropic, faults={2: overloaded(), 3: overloaded()}),)) as server:
+        make, ask = clients(server.url)["messages"]
+        client, messages = make().with_options(max_retries=4), list[Message]()
+        for number in range(3):
+            asyncio.run(exchange(client, ask, messages, f"{number}"))
+    assert [len(sent(request)) for request in model.requests] == [1, 3, 5]
+
+
+def test_thoughts_that_are_not_wanted_stay_away(served: Served) -> None:
+    """Whatever has fallen: the caller has switched them off."""
+    make, ask = clients(served.url)["messages"]
+    client, messages = make(), list[Message]()
+    for number in range(EXCHANGES):
+        asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 20))
+    assert served.model.requests[-1]["thinking"] != ANTHROPIC["thinking"]
+    messages.append({"role": "user", "content": "And now?"})
+    client.messages.create(model="claude-opus-4-7", messages=messages, **{**ANTHROPIC, "thinking": {"type": "disabled"}})
+    assert len(sent(served.model.requests[-1])) < len(messages)
+    assert served.model.requests[-1]["thinking"] == {"type": "disabled"}
+    client.close()
+
+
+@pytest.mark.parametrize("thinking", [{"type": "enabled", "budget_tokens": 1024}, {"type": "adaptive", "display": "omitted"}])
+def test_the_callers_thinking_is_kept_behind_a_compression(thinking: dict[str, Any], served: Served) -> None:
+    """What the provider needs once thoughts have fallen stands beside it; every request is accepted."""
+    with anthropic_adapter.wrap(anthropic.Anthropic(base_url=served.url, api_key="none"), 2 * ROOM) as client:
+        options: dict[str, Any] = {**ANTHROPIC, "max_tokens": 1_500, "thinking": thinking}
+        messages = list[Message]()
+
+        async def ask(client: Any, messages: list[Message]) -> list[Message]:
+            return anthropic_turns(client.messages.create(messages=messages, model="claude-opus-4-7", **options))
+
+        for number in range(14):
+            asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 20))
+    sent_thinking = [request["thinking"] for request in served.model.requests]
+    binding = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    assert sent_thinking[0] == thinking
+    assert {**thinking, **binding} in sent_thinking
+    # Enabled thinking is refused in a tool loop that has lost its own.
+    off = [{"type": "disabled"}] if thinking["type"] == "enabled" else []
+    assert all(each in [thinking, {**thinking, **binding}, *off] for each in sent_thinking)
+
+
+class Double:
+    """Count two tokens for each of o200k_base's."""
+
+    exact = True
+
+    def count(self, text: str) -> int:
+        """Return them."""
+        return 2 * default_counter().count(text)
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if "streamed" not in form])
+def test_what_the_provider_counts_is_learned(form: str) -> None:
+    """It counts twice as many tokens and refuses what is too long for it: nothing ever is."""
+    model = Looking(steps=0)
+    counts: dict[str, Any] = {"counter": Double(), "window": 2 * ROOM}
+    providers = (StrictChat(model.chat, **counts), StrictResponses(model.responses, **counts), StrictAnthropic(model.anthropic, **counts))
+
+    async def talk(url: str) -> None:
+        make, ask = clients(url, room=2 * ROOM)[form]
+        client, messages = make(), list[Message]()
+        for number in range(30):
+            await exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 100)
+        await closed(client)
+
+    with StrictServer(providers) as server:
+        asyncio.run(talk(server.url))
+    assert len(model.requests) == 30
+
+
+@pytest.mark.parametrize("form", ["chat, streamed", "messages, streamed"])
+def test_a_stream_that_breaks_leaves_nothing_behind(form: str) -> None:
+    """The next request is as the one before."""
+    model = Looking(steps=0)
+    breaks: dict[str, Any] = {"faults": {8: Break(2)}}
+    with StrictServer((StrictChat(model.chat, **breaks), StrictAnthropic(model.anthropic, **breaks))) as server:
+        make, ask = clients(server.url)[form]
+        client, messages = make().with_options(max_retries=0), list[Message]()
+        for number in range(7):
+            asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 200))
+        messages.append({"role": "user", "content": "And now?"})
+
+        async def asked() -> None:
+            await ask(client, messages)
+
+        with pytest.raises((openai.APIError, anthropic.APIError, RemoteProtocolError)):
+            asyncio.run(asked())
+        asyncio.run(asked())
+        client.close()
+    assert len(model.requests) == 9
+    assert sent(model.requests[-1]) == sent(model.requests[-2])
+
+
+LONG: Any = [{"role": "user", "content": f"{number}: " + "plums " * 60} for number in range(40)]
+
+
+class Mine(openai.OpenAI):
+    """A client of somebody's own."""
+
+
+USES: dict[str, Callable[[Any], Any]] = {
+    "plain": lambda client: client.chat.completions.create(model="gpt-5", messages=LONG),
+    "raw": lambda client: client.chat.completions.with_raw_response.create(model="gpt-5", messages=LONG).parse(),
+    "streamed raw": lambda client: _entered(client.chat.completions.with_streaming_response.create(model="gpt-5", messages=LONG)),
+    "parsed": lambda client: client.chat.completions.parse(model="gpt-5", messages=LONG),
+    "stream": lambda client: _entered(client.chat.completions.stream(model="gpt-5", messages=LONG)),
+    "responses": lambda client: client.responses.create(model="gpt-5.6", input=LONG),
+    "responses, raw": lambda client: client.with_raw_response.responses.create(model="gpt-5.6", input=LONG).parse(),
+    "responses, parsed": lambda client: client.responses.parse(model="gpt-5.6", input=LONG),
+    "responses, stream": lambda client: _entered(client.responses.stream(model="gpt-5.6", input=LONG)),
+}
+
+
+def _entered(manager: Any) -> None:
+    with manager as response:
+        for _ in response.iter_lines() if hasattr(response, "iter_lines") else response:
+            pass
+
+
+KINDS = [*product([openai.OpenAI, Mine], USES), *((openai.AzureOpenAI, form) for form in USES if not form.startswith("responses"))]
+"""Azure has one path for all responses, and one of chat for each deployment."""
+
+
+@pytest.mark.parametrize(("kind", "form"), KINDS)
+def test_a_client_that_was_used_before_fits_in_every_form(served: Served, kind: Any, form: str) -> None:
+    """What it handed out before it was wrapped stays as it was, and so does its connection."""
+    options: dict[str, Any] = {"api_version": "2026-01-01"} if kind is openai.AzureOpenAI else {}
+    client = kind(base_url=f"{served.url}/v1", api_key="none", **options)
+    completions, responses_ = client.chat.completions, client.responses
+    wrapped = openai_adapter.wrap(client, ROOM)
+    USES[form](wrapped)
+    assert len(sent(served.model.requests[-1])) < 40
+    assert isinstance(wrapped, kind)
+    assert (client.chat.completions, client.responses) == (completions, responses_)
+    USES[form](client)
+    assert len(sent(served.model.requests[-1])) == 40
+    assert wrapped._client is client._client
+    client.close()
+
+
+def test_whatever_asks_no_model_is_left_alone(served: Served) -> None:
+    """Counting has the same list, and embeddings have one of the same name."""
+    client = openai_adapter.wrap(openai.OpenAI(base_url=f"{served.url}/v1", api_key="none"), ROOM)
+    assert client.responses.input_tokens.count(model="gpt-5.6", input=LONG).input_tokens > 40 * 60
+    with pytest.raises(openai.NotFoundError):
+        client.embeddings.create(model="e", input=["plums", "pears"])
+    client.close()
+
+
+@pytest.mark.parametrize("form", ["chat", "chat, async", "messages", "messages, async"])
+def test_of_a_client_that_is_wrapped_twice_the_last_counts(served: Served, form: str) -> None:
+    """It does not fit twice."""
+    make, ask = clients(served.url)[form]
+    wrap = anthropic_adapter.wrap if form.startswith("messages") else openai_adapter.wrap
+
+    def asked(client: Any) -> int:
+        async def ask_once() -> None:
+            await ask(client, [dict(message) for message in LONG])
+            await closed(client)
+
+        asyncio.run(ask_once())
+        return len(sent(served.model.requests[-1]))
+
+    assert asked(make()) < 15
+    assert asked(wrap(make(), 20 * ROOM)) == 40
+    assert asked(wrap(wrap(make(), 20 * ROOM), ROOM)) < 15
+
+
+def test_what_is_no_client_is_refused() -> None:
+    """In words, and so are options that cannot be."""
+    for wrap in (openai_adapter.wrap, anthropic_adapter.wrap):
+        with pytest.raises(InvalidOptionError, match=r"legal: an (OpenAI|Anthropic)"):
+            wrap("client")
+    with pytest.raises(InvalidOptionError):
+        openai_adapter.wrap(openai.OpenAI(api_key="none"), -1)
+
+
+def test_the_client_stays_what_it_is(served: Served) -> None:
+    """Of its own type, and the one that was wrapped is left alone."""
+    client = openai.OpenAI(base_url=f"{served.url}/v1", api_key="none")
+    wrapped = openai_adapter.wrap(client, ROOM)
+    assert isinstance(wrapped, openai.OpenAI)
+    assert type(client) is openai.OpenAI
+    assert isinstance(wrapped.with_options(timeout=5), type(wrapped))
+    long: Any = [{"role": "user", "content": "plums " * 60} for _ in range(40)]
+    wrapped.with_options(timeout=5).chat.completions.create(model="gpt-5", messages=long)
+    assert len(served.model.requests[-1]["messages"]) < 40
+    assert len(long) == 40

@@ -1,0 +1,287 @@
+"""`polycontext laws` runs every law, or those about an object of the user's own, and says what it found."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from polycontext.linearity import extras
+from polycontext.testing.law_runner import all_laws
+from tests.nodes.command import Command, Ran, spawn
+
+SUBJECTS = "tests.testing.law_subjects"
+ROOM = ("--room", "linearity")
+
+
+@pytest.fixture
+def check(polycontext: Command) -> "Check":
+    """Return the command over a subject of this folder."""
+    return Check(polycontext)
+
+
+class Check:
+    """Run the laws about a subject."""
+
+    def __init__(self, polycontext: Command) -> None:
+        self.polycontext = polycontext
+
+    def __call__(self, name: str, *arguments: object, examples: int = 20) -> Ran:
+        """Return what the command says of the subject."""
+        return self.polycontext("laws", "--subject", f"{SUBJECTS}:{name}", "--examples", examples, *arguments)
+
+
+# --- all laws ---------------------------------------------------------------------
+
+
+def test_a_room_whose_laws_hold(polycontext: Command) -> None:
+    """The table has a row a law with its examples and verdict, and a line for all; progress goes to standard error."""
+    ran = polycontext("laws", *ROOM, "--examples", 7)
+    laws = all_laws(["linearity"])
+    rows = [line.split() for line in ran.out.splitlines()]
+    assert ran.code == 0
+    assert rows[0] == ["room", "law", "examples", "verdict"]
+    assert rows[1 : len(laws) + 1] == [["linearity", law.name, "7", "holds"] for law in laws]
+    assert ran.out.endswith(f"\n{len(laws)} laws, {7 * len(laws)} examples: all hold\n")
+    assert ran.err.splitlines()[-1] == f"{len(laws)}/{len(laws)} linearity.{laws[-1].name}: holds"
+
+
+def test_rooms_and_laws_are_chosen_by_name(polycontext: Command) -> None:
+    """Both options may be given again; a law may be given with its room, where two rooms have one of that name."""
+    chosen = ("--room", "window", "--room", "pressure", "--law", "order_is_kept", "--law", "window.atoms_are_never_split")
+    ran = polycontext("laws", *chosen, "--examples", 3, "--json")
+    assert [(each["room"], each["law"]) for each in ran.json()["laws"]] == [
+        ("window", "atoms_are_never_split"),
+        ("pressure", "order_is_kept"),
+    ]
+
+
+def test_json_tells_all_that_the_table_tells(polycontext: Command) -> None:
+    """One object: the options, and for each law its statement, source, examples, verdict and counterexample."""
+    ran = polycontext("laws", *ROOM, "--law", "classification_repeats", "--examples", 5, "--seed", 3, "--json")
+    (law,) = all_laws(["linearity"])[-2:-1]
+    assert ran.code == 0
+    assert ran.json() == {
+        "ok": True,
+        "examples": 5,
+        "seed": 3,
+        "subject": None,
+        "laws": [
+            {
+                "room": "linearity",
+                "law": "classification_repeats",
+                "statement": law.statement,
+                "source": law.source,
+                "tried": 5,
+                "ok": True,
+                "counterexample": None,
+            }
+        ],
+    }
+
+
+def test_the_same_run_says_the_same_again(check: Check) -> None:
+    """Without a seed the examples, and with them the counterexamples, are the same every time."""
+    assert check("Chatty") == check("Chatty")
+
+
+def test_a_run_leaves_nothing_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Hypothesis writes goes elsewhere, and a terminal is not needed."""
+    monkeypatch.chdir(tmp_path)
+    root = str(Path(__file__).resolve().parents[3])
+    ran = spawn("laws", "--law", "counting_repeats", "--examples", 5, PYTHONPATH=root, PYTHONDONTWRITEBYTECODE="1")
+    assert (ran.code, list(tmp_path.iterdir())) == (0, [])
+    assert ran.err == "1/1 window.counting_repeats: holds\n"
+
+
+def test_a_terminal_shows_a_bar(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal a bar names the law at work, and is gone at the end."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    ran = polycontext("laws", *ROOM, "--law", "classification_repeats", "--examples", 30)
+    assert "linearity.classification_repeats" in ran.err
+    assert "1/1" not in ran.err
+
+
+def test_where_hypothesis_keeps_its_files_is_for_the_environment_to_say(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A directory that was named stays named."""
+    monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(tmp_path))
+    assert polycontext("laws", *ROOM, "--law", "all_lookups_agree", "--examples", 2).code == 0
+    assert os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] == str(tmp_path)
+
+
+# --- a user's own object ----------------------------------------------------------
+
+
+def test_a_summariser_that_ignores_its_budget_is_found_out(check: Check) -> None:
+    """The law of the allowance is broken, with the smallest turns that are too many; the others are run as well."""
+    ran = check("Chatty")
+    assert ran.code == 1
+    assert ran.out.startswith(f"{SUBJECTS}:Chatty is a summariser (summarise(turns, max_tokens, *, counter, query))\n")
+    assert "\npressure.summaries_keep_to_their_allowance\n" in ran.out
+    allowed = re.search(r"  summariser = a tests\.nodes\.testing\.law_subjects\.Chatty\n  allowance = (\d+)\n", ran.out)
+    assert allowed is not None
+    assert f" is not at most {allowed[1]} tokens\n" in ran.out
+    assert re.search(r"summaries_are_storable_text +20  holds\b", ran.out)
+    assert ran.out.endswith(": 1 broken\n")
+
+
+def test_a_summariser_that_keeps_its_budget_passes(check: Check) -> None:
+    """Laws that only the offline summariser owes are not asked of others."""
+    ran = check("Silent", "--json")
+    assert ran.code == 0
+    assert ran.json()["subject"]["name"] == f"{SUBJECTS}:Silent"
+    assert {law["law"] for law in ran.json()["laws"]} == {"summaries_keep_to_their_allowance", "summaries_are_storable_text"}
+
+
+def test_a_summariser_that_raises_is_found_out(check: Check) -> None:
+    """What it raises stands in the place of what was found."""
+    ran = check("Away", "--json")
+    assert ran.code == 1
+    assert {law["counterexample"]["problem"] for law in ran.json()["laws"]} == {"raises TimeoutError: the model is away"}
+
+
+def test_a_moody_classifier_is_found_out(check: Check) -> None:
+    """Two classes for one turn break the law, however the dice fall."""
+    ran = check("moody")
+    assert ran.code == 1
+    assert "linearity.classification_repeats\n" in ran.out
+    assert "  classifier = tests.testing.law_subjects.moody\n" in ran.out
+    assert check("strict").code == 0
+
+
+def test_a_classifier_may_be_a_class(check: Check) -> None:
+    """One that is called for its instance; this one spoils what it is given."""
+    ran = check("Forgetful", "--json")
+    assert ran.code == 1
+    assert [law["law"] for law in ran.json()["laws"] if not law["ok"]] == ["classification_repeats"]
+
+
+def test_a_store_whose_seek_is_off_by_one_is_found_out(check: Check) -> None:
+    """The laws of seeking are broken, and those of the comonad that rest on it; others hold."""
+    ran = check("OffByOne", "--json")
+    broken = {law["law"]: law["counterexample"] for law in ran.json()["laws"] if not law["ok"]}
+    assert ran.code == 1
+    assert {"seek_reaches_every_position", "seek_to_the_focus_changes_nothing", "duplicate_then_extract_is_identity"} <= broken.keys()
+    assert "map_keeps_composition" not in broken
+    assert broken["seek_reaches_every_position"]["inputs"] == {"store": "a store at 2 of [0, 1, 4, 9, 16]", "position": "1"}
+
+
+def test_a_store_that_cannot_be_moved_is_found_out(check: Check) -> None:
+    """What it raises is a verdict, not the end of the command."""
+    ran = check("Stuck", "--json")
+    broken = {law["counterexample"]["problem"] for law in ran.json()["laws"] if not law["ok"]}
+    assert ran.code == 1
+    assert "raises NotImplementedError: later" in broken
+
+
+@pytest.mark.parametrize("name", ["SmallWindow", "waiting", "a_window"])
+def test_a_window_is_filled_with_conversations(check: Check, name: str) -> None:
+    """A class, an instance or a factory: all laws of windows and stores are run on it, with generated turns behind its own."""
+    ran = check(name, "--room", "window", "--json", examples=5)
+    assert ran.code == 0
+    assert {"sums_equal_recounting", "extend_is_associative"} <= {law["law"] for law in ran.json()["laws"]}
+
+
+def test_a_window_that_loses_a_turn_is_found_out(check: Check) -> None:
+    """The counterexample shows a window with turns in it, though it began empty."""
+    ran = check("LosesTheFirst", "--law", "sums_equal_recounting", "--json")
+    (law,) = ran.json()["laws"]
+    assert ran.code == 1
+    assert law["counterexample"]["inputs"]["window"].startswith("a window of 500 tokens at ")
+
+
+def test_a_window_that_takes_no_turn_is_found_out(check: Check) -> None:
+    """Inputs that cannot be made are the subject's fault."""
+    ran = check("Refusing", "--law", "sums_equal_recounting", "--json")
+    assert ran.code == 1
+    assert ran.json()["laws"][0]["counterexample"]["problem"] == "no inputs could be made: RuntimeError: full"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "broken"),
+    [
+        ("MinusOne", "a counter (count(text))", "counting_repeats"),
+        ("Demoting", "a ledger (LinearityMap)", "raising_is_commutative"),
+        ("Losing", "a projector (compress(window, target))", "ledger_survives_compression"),
+        ("lax", "an agent (PolyAgent)", "directions_are_exactly_what_is_accepted"),
+    ],
+)
+def test_other_kinds_are_told_by_their_shape(check: Check, name: str, kind: str, broken: str) -> None:
+    """Whatever laws are about can be brought, and is found out by the law it breaks."""
+    ran = check(name, "--law", broken, "--json", examples=60)
+    assert ran.code == 1
+    assert ran.json()["subject"]["kinds"] == [kind]
+    assert [(law["law"], law["ok"]) for law in ran.json()["laws"]] == [(broken, False)]
+
+
+def test_an_agent_that_keeps_its_word_passes(check: Check) -> None:
+    """A sound agent holds beside generated ones."""
+    assert check("door", examples=8).code == 0
+
+
+def test_a_module_of_the_working_directory_is_found(polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's script beside the prompt can be named without installing it."""
+    code = "from polycontext.linearity import ResourceClass\n\ndef mine(role, content, metadata):\n    return ResourceClass.REQUIRED\n"
+    (tmp_path / "subject_beside_the_prompt.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    ran = polycontext("laws", "--subject", "subject_beside_the_prompt:mine", "--examples", 3)
+    assert (ran.code, "all hold" in ran.out) == (0, True)
+
+
+def test_narrow_paper_has_room_for_the_names(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no column is left for counterexamples they stand below the table alone."""
+    monkeypatch.setenv("COLUMNS", "60")
+    ran = check("Chatty")
+    assert "counterexample" not in ran.out
+    assert "  found: " in ran.out
+
+
+# --- bad use ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaints"),
+    [
+        (["--room", "attic"], ["--room attic: no such room", "linearity, window, pressure, polynomial, nodes"]),
+        (["--law", "sums_equal"], ["--law sums_equal: no such law", "sums_equal_recounting"]),
+        ([*ROOM, "--law", "sums_equal_recounting"], ["no such law in linearity", "legal: "]),
+        (["--subject", SUBJECTS], [f"subject '{SUBJECTS}': no module and object", "module:object"]),
+        (["--subject", "no.such.module:thing"], ["cannot be imported: ModuleNotFoundError", "a module that imports"]),
+        (["--subject", f"{SUBJECTS}:Chaty"], ["no 'Chaty' there", "Chatty"]),
+        (["--subject", f"{SUBJECTS}:zzzzzz"], ["no 'zzzzzz' there", "Away, Chatty"]),
+        (["--subject", f"{SUBJECTS}:Demanding"], ["cannot be made: TypeError", "without parameters, or an instance"]),
+        (["--subject", f"{SUBJECTS}:number"], ["int is nothing that laws are about", "a store (StoreComonad); a window"]),
+        (["--subject", f"{SUBJECTS}:session"], ["ContextSession is nothing that laws are about"]),
+        ([*ROOM, "--subject", f"{SUBJECTS}:Silent"], ["is a summariser", "laws about summariser"]),
+        (["--examples", "0"], ["--examples"]),
+    ],
+)  # fmt: skip
+def test_bad_use_is_refused_with_what_is_legal(polycontext: Command, arguments: list[str], complaints: list[str]) -> None:
+    """One line says what is wrong and what would be legal, before any law is run."""
+    ran = polycontext("laws", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert [each for each in complaints if each not in ran.complaint] == []
+
+
+def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Hypothesis the command says what to install."""
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    ran = polycontext("laws")
+    assert ran.code == 2
+    assert (
+        ran.complaint
+        == 'no hypothesis for polycontext laws; legal: pip install ".[laws]" in a clone of polycontext; see polycontext laws --help'
+    )
+
+
+def test_strategies_without_hypothesis_name_the_extra() -> None:
+    """Importing them, as importing any module that is not there, raises `ModuleNotFoundError`; this one helps."""
+    with pytest.raises(ModuleNotFoundError, match=r"pip install .\.\[laws\].") as caught:
+        extras.require("no_such_module_anywhere", extra="laws", purpose="generated conversations")
+    assert caught.value.name == "no_such_module_anywhere"

@@ -1,0 +1,351 @@
+"""What a provider does by itself to what it is sent, taken into the session: through strict providers, in process and by the SDKs."""
+
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from polycontext import ContextSession, ResourceClass
+from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.models.provider_editing import editing_options, take_in
+from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, StrictServer
+from polycontext.testing.strict.responses import StrictResponses
+from polycontext.window.part import native_providers
+from tests.polynomial.conversations import text_of
+
+TOOLS = [{"name": "look", "input_schema": {"type": "object"}}, {"name": "count", "input_schema": {"type": "object"}}]
+FUNCTIONS = [{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}]
+JARS = "three jars of plums, two of quinces, "
+CLEAR = {"type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", "value": 1000}, "keep": {"type": "tool_uses", "value": 2}}
+COMPACT = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 50_000}}
+LONG = 12
+
+
+def thinks(request: Any) -> Any:
+    """Call a tool behind a thought, and answer where the user asks to sum up."""
+    thought = {"type": "thinking", "thinking": f"After {len(request['messages'])} messages."}
+    if "sum up" in str(request["messages"][-1]["content"])[-200:]:
+        return [thought, {"type": "text", "text": "Sixty jars."}]
+    return [thought, {"type": "tool_use", "name": "look", "input": {"at": len(request["messages"])}}]
+
+
+def asked(provider: StrictAnthropic, session: ContextSession, *edits: Any, **taking: Any) -> Any:
+    """Ask Anthropic with `edits`, take the answer in, and answer its calls."""
+    rendered = session.request("anthropic")
+    options = editing_options("anthropic", *edits, options=rendered.options) if edits else dict(rendered.options)
+    betas = options.pop("betas", ())
+    request = {
+        "model": "claude",
+        "max_tokens": 500,
+        "messages": rendered.messages,
+        "system": list(rendered.system),
+        "tools": TOOLS,
+        **options,
+    }
+    answer = provider.create(request, betas=betas)
+    take_in(session, answer, "anthropic", **taking)
+    for call in session.window.open_calls:
+        session.add_tool_turn(JARS * 20, tool_call_id=call)
+    return answer
+
+
+def begun(**options: Any) -> ContextSession:
+    """Return a session with a rule and a task."""
+    session = ContextSession(max_tokens=400_000, auto=False, **options)
+    session.add_system("You keep a cellar.")
+    session.add_user_turn("How many jars are there? Never open one.")
+    return session
+
+
+def thoughts(session: ContextSession) -> int:
+    """Return how many bound parts stand."""
+    return sum(part.is_bound for turn in session.window.all_turns() for part in turn.parts)
+
+
+def test_results_that_were_cleared_become_digests() -> None:
+    """The oldest, but for those that are kept; the count is what the provider counts, and the log has all of them."""
+    provider, session = StrictAnthropic(thinks), begun()
+    for _ in range(6):
+        asked(provider, session)
+    before = session.window.total_tokens
+    answer = asked(provider, session, CLEAR)
+    (applied,) = answer["context_management"]["applied_edits"]
+    assert applied["cleared_tool_uses"] == 4
+    results = [turn for turn in session.window.all_turns() if turn.role == "tool"]
+    assert [turn.is_gist for turn in results] == [True] * 4 + [False] * 3
+    assert results[0].text.startswith("[Cut; the whole is t4 in the log]")
+    assert session.window.total_tokens < before
+    assert all("[Cut" not in turn.text for turn in session.log())
+    assert thoughts(session) == 1
+    again = asked(provider, session, CLEAR)
+    assert not again.get("input_transformations")
+    assert ContextSession.history.load(text_of(session)).window == session.window
+
+
+def test_results_that_are_preserved_or_of_excluded_tools_stay() -> None:
+    """What the provider cleared of them it clears from what it is sent again."""
+    provider, session = StrictAnthropic(thinks), begun()
+    for _ in range(5):
+        asked(provider, session)
+    session.promote("t4", ResourceClass.PRESERVED)
+    asked(provider, session, {**CLEAR, "exclude_tools": ["count"]}, exclude_tools=["count"])
+    results = [turn for turn in session.window.all_turns() if turn.role == "tool"]
+    assert [turn.is_gist for turn in results[:3]] == [False, True, True]
+    asked(provider, session, {**CLEAR, "exclude_tools": ["look"]}, exclude_tools=["look"])
+    assert not session.window.all_turns()[-1].is_gist
+
+
+@pytest.mark.parametrize("value", [49_999, -1, "many", True, None])
+def test_a_summary_at_too_few_tokens_is_refused(value: object) -> None:
+    """The vendor names its least."""
+    with pytest.raises(RequestRefusedError, match=r"trigger\.value.*50000"):
+        asked(StrictAnthropic(thinks), begun(), {**COMPACT, "trigger": {"type": "input_tokens", "value": value}})
+
+
+def test_nothing_happens_below_the_trigger_or_for_too_little() -> None:
+    """The answer tells of no edit."""
+    provider, session = StrictAnthropic(thinks), begun()
+    for edit in (
+        CLEAR,
+        {**CLEAR, "trigger": {"type": "tool_uses", "value": 9}},
+        {**CLEAR, "clear_at_least": {"type": "input_tokens", "value": 9_000}},
+    ):
+        for _ in range(3):
+            assert asked(provider, session, edit if edit is not CLEAR else COMPACT)["context_management"]["applied_edits"] == []
+    assert not any(turn.is_gist for turn in session.window.all_turns())
+    assert session.window.epoch.number == 1
+
+
+def test_thinking_that_was_cleared_is_told_and_stays_in_the_view() -> None:
+    """What is sent stays valid only as a whole."""
+    provider, session = StrictAnthropic(thinks), begun()
+    for _ in range(4):
+        asked(provider, session)
+    edit = {"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 1}}
+    answer = asked(provider, session, edit)
+    assert answer["context_management"]["applied_edits"][0]["cleared_thinking_turns"] == 3
+    assert thoughts(session) == 5
+    assert asked(provider, session, {**edit, "keep": "all"})["context_management"]["applied_edits"] == []
+
+
+def test_a_count_tells_what_would_be_cleared() -> None:
+    """And how much it was before."""
+    provider, session = StrictAnthropic(thinks), begun()
+    for _ in range(6):
+        asked(provider, session)
+    rendered = session.request("anthropic")
+    options = editing_options("anthropic", CLEAR)
+    betas = options.pop("betas")
+    request = {"model": "claude", "messages": rendered.messages, "system": list(rendered.system), "tools": TOOLS, **options}
+    told = provider.count_tokens(request, betas=betas)
+    assert told["input_tokens"] < told["context_management"]["original_input_tokens"]
+
+
+@pytest.mark.parametrize("question", ["And then?", "Please sum up."])
+def test_a_summary_at_a_threshold_stands_for_all_before_the_answer(question: str) -> None:
+    """The thinking of an answer behind it stays; that of an open call falls, since the task is said again before it."""
+    provider, session = StrictAnthropic(thinks, summary=lambda _: "Many shelves were seen, all full."), begun()
+    for number in range(LONG):
+        session.add_assistant_turn("I look.")
+        session.add_user_turn(f"Shelf {number}: {JARS * 600}")
+    session.add_assistant_turn("I see.")
+    session.add_user_turn(question)
+    answer = asked(provider, session, COMPACT)
+    assert answer["content"][0]["type"] == "compaction"
+    assert [each["type"] for each in answer["usage"]["iterations"]] == ["compaction", "message"]
+    gist = session.window.all_turns()[1]
+    assert native_providers(gist.parts) == {"anthropic"}
+    texts = [turn.text for turn in session.window.all_turns()]
+    assert texts.count("How many jars are there? Never open one.") == 1
+    assert (question in texts) == (question == "And then?")
+    assert session.window.total_tokens < 6_000
+    assert thoughts(session) == (1 if question == "Please sum up." else 0)
+    if not session.window.open_calls and texts[-1] != question:
+        session.add_user_turn("Thank you.")
+    follow = asked(provider, session, COMPACT)
+    assert follow["content"][0]["type"] == "thinking"
+    assert not follow.get("input_transformations")
+    assert follow["usage"]["input_tokens"] <= session.window.total_tokens
+    assert ContextSession.history.load(text_of(session)).window == session.window
+
+
+def test_a_pause_leaves_the_question_standing() -> None:
+    """The summary comes alone, and the question is asked again."""
+    provider, session = StrictAnthropic(thinks), begun()
+    session.add_assistant_turn("I look.")
+    session.add_user_turn(JARS * 7_000)
+    session.add_assistant_turn("I see.")
+    session.add_user_turn("Please sum up.")
+    answer = asked(provider, session, {**COMPACT, "pause_after_compaction": True})
+    assert (answer["stop_reason"], len(answer["content"])) == ("compaction", 1)
+    assert [turn.text for turn in session.window.all_turns()[2:]] == ["How many jars are there? Never open one.", "Please sum up."]
+    assert asked(provider, session)["content"][-1]["text"] == "Sixty jars."
+
+
+def test_a_summary_that_failed_leaves_the_view_as_it_is() -> None:
+    """Its block holds no content, and the provider takes it for nothing."""
+    provider, session = StrictAnthropic(thinks, summary=lambda _: None), begun()
+    session.add_assistant_turn("I look.")
+    session.add_user_turn(JARS * 7_000)
+    asked(provider, session, COMPACT)
+    assert not any(turn.sources for turn in session.window.all_turns())
+
+
+def test_thinking_that_the_provider_dropped_falls_in_the_view() -> None:
+    """It was made behind another prefix; what comes from then on is valid."""
+    provider, session = StrictAnthropic(thinks), begun()
+    for _ in range(3):
+        asked(provider, session)
+    binding = {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}}
+    rendered = session.request("anthropic")
+    request = {"model": "claude", "max_tokens": 500, "messages": rendered.messages, "system": "Another rule.", "tools": TOOLS, **binding}
+    answer = provider.create(request, betas=["thinking-binding-controls-2026-08-01"])
+    assert len(answer["input_transformations"]) == 3
+    take_in(session, answer, "anthropic")
+    assert thoughts(session) == 1
+    assert session.window.epoch.unbound == ("anthropic",)
+
+
+def test_thinking_that_another_model_may_read_again_stays() -> None:
+    """It is dropped for this request alone."""
+    provider, session = StrictAnthropic(thinks), begun()
+    for _ in range(2):
+        asked(provider, session)
+    rendered = session.request("anthropic")
+    request = {"model": "other", "max_tokens": 500, "messages": rendered.messages, "system": list(rendered.system), "tools": TOOLS}
+    answer = provider.create(request, betas=["thinking-binding-controls-2026-08-01"])
+    assert {each["reason"] for each in answer["input_transformations"]} == {"model_binding_mismatch"}
+    take_in(session, answer, "anthropic")
+    assert thoughts(session) == 3
+
+
+def test_openai_compacts_at_a_threshold_and_the_session_follows() -> None:
+    """Through the SDK: before the answer, or behind it; what it removed of the reasoning falls."""
+
+    def says(request: Any) -> Any:
+        calls = sum(item.get("type") == "function_call_output" for item in request["input"])
+        reasoning = {"type": "reasoning", "summary": []}
+        return (
+            [reasoning, {"type": "function_call", "name": "look", "arguments": "{}"}]
+            if calls % 5 < 4
+            else [reasoning, {"content": "Ten jars."}]
+        )
+
+    edit = {"type": "compaction", "compact_threshold": 1000}
+    session = begun()
+    with (
+        StrictServer((StrictResponses(says),)) as server,
+        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0) as client,
+    ):
+        seen = 0
+        for number in range(24):
+            rendered = session.request("openai-responses")
+            options = editing_options("openai-responses", edit, options=rendered.options)
+            create: Any = client.responses.create
+            answer = create(model="gpt-5.6", input=rendered.messages, tools=FUNCTIONS, store=False, **options)
+            assert not getattr(answer, "input_transformations", None)
+            take_in(session, answer, "openai-responses")
+            seen += any(item.type == "compaction" for item in answer.output)
+            for call in session.window.open_calls:
+                session.add_tool_turn(JARS * 10, tool_call_id=call)
+            if not session.window.open_calls and session.window.all_turns()[-1].role == "assistant":
+                session.add_user_turn(f"Once more, {number}.")
+            assert [turn.text for turn in session.window.all_turns()].count("How many jars are there? Never open one.") == 1
+    assert seen > 2
+    assert session.window.total_tokens < 2_000
+    assert ContextSession.history.load(text_of(session)).window == session.window
+
+
+def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_taken() -> None:
+    """The view stays as it is; what was thought behind the summary is bound to nothing that stands there."""
+    session = begun()
+    session.add_assistant_turn(JARS)
+    session.add_user_turn("And now?")
+    before = session.window.all_turns()
+    thought = {"type": "thinking", "thinking": "so", "signature": "c2ln"}
+    blocks = [{"type": "compaction", "content": "They talked."}, thought, {"type": "text", "text": "Ten."}]
+    usage = {"iterations": [{"type": "compaction", "output_tokens": 10_000}]}
+    take_in(session, {"content": blocks, "usage": usage}, "anthropic")
+    assert session.window.all_turns()[:-1] == before
+    assert (session.window.all_turns()[-1].text, thoughts(session)) == ("Ten.", 0)
+
+
+def test_where_room_was_made_meanwhile_the_answers_own_summary_is_left_out() -> None:
+    """What it stands for is not what stands there any more."""
+    session = ContextSession(max_tokens=700)
+    session.add_user_turn("How many jars are there?")
+    for number in range(3):
+        session.add_assistant_turn(f"{number}: {JARS * 4}")
+        session.add_user_turn("And now?")
+    blocks = [{"type": "compaction", "content": "They talked."}, {"type": "text", "text": JARS * 50}]
+    take_in(session, {"content": blocks}, "anthropic")
+    assert session.window.epoch.number > 1
+    assert not any(native_providers(turn.parts) for turn in session.window.all_turns())
+
+
+def test_an_open_call_stands_whole_though_a_summary_comes_behind_it() -> None:
+    """Its result must find it."""
+    session = begun()
+    session.add_assistant_turn(JARS * 40)
+    session.add_user_turn("And now?")
+    call = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
+    take_in(session, {"output": [call, {"id": "cmp_1", "type": "compaction", "encrypted_content": "x" * 40}]}, "openai-responses")
+    turns = session.window.all_turns()
+    assert (turns[1].is_gist, turns[-1].tool_calls[0].id, turns[-2].text) == (True, "call_1", "And now?")
+    session.add_tool_turn("ten", tool_call_id="call_1")
+    assert session.messages("openai-responses")[0]["type"] == "compaction"
+
+
+def test_a_result_whose_call_is_preserved_is_not_cut() -> None:
+    """A class holds for a call together with its results."""
+    provider, session = StrictAnthropic(thinks), begun()
+    for _ in range(5):
+        asked(provider, session)
+    session.promote("t3", ResourceClass.PRESERVED)
+    asked(provider, session, CLEAR)
+    assert [turn.is_gist for turn in session.window.all_turns() if turn.role == "tool"][:3] == [False, True, True]
+
+
+def test_openais_removed_reasoning_falls_in_the_view() -> None:
+    """Named by its id."""
+    session = begun()
+    item = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "x"}
+    said = {"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Ten."}]}
+    take_in(session, {"output": [item, said]}, "openai-responses")
+    session.add_user_turn("And now?")
+    removed = [{"type": "reasoning", "id": "rs_1", "action": "removed", "reason": "prefix_mismatch"}, {"type": "reasoning", "id": ""}]
+    take_in(session, {"output": [{**said, "id": "msg_2"}], "input_transformations": removed}, "openai-responses")
+    assert thoughts(session) == 0
+
+
+def test_the_sdk_takes_the_options() -> None:
+    """As they are."""
+    session = begun()
+    with StrictServer((StrictAnthropic(thinks),)) as server, anthropic.Anthropic(api_key="none", base_url=server.url) as client:
+        create: Any = client.beta.messages.create
+        rendered = session.request("anthropic")
+        options = editing_options("anthropic", CLEAR, COMPACT, options=rendered.options)
+        answer = create(
+            model="claude",
+            max_tokens=500,
+            messages=rendered.messages,
+            system=list(rendered.system),
+            tools=TOOLS,
+            **options,
+        )
+        take_in(session, answer, "anthropic")
+    assert session.window.open_calls
+
+
+def test_what_a_provider_cannot_do_is_refused_in_words() -> None:
+    """An unknown edit, a provider that edits nothing, no answer."""
+    with pytest.raises(InvalidOptionError, match="clear_tool_uses_20250919"):
+        editing_options("anthropic", {"type": "compaction"})
+    with pytest.raises(InvalidOptionError, match="edits nothing"):
+        editing_options("openai", {"type": "compaction"})
+    with pytest.raises(UnknownNameError):
+        editing_options("nobody")
+    for provider in ("openai", "anthropic", "openai-responses"):
+        with pytest.raises(InvalidOptionError, match="answer"):
+            take_in(begun(), {"choices": []}, provider)

@@ -1,0 +1,125 @@
+"""The providers' own counting endpoints, through their SDKs, against strict providers over HTTP."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from polycontext import ContextSession
+from polycontext.linearity import InvalidOptionError
+from polycontext.models.token_counters import AnthropicTokens, OpenAITokens
+from polycontext.testing import FAST
+from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
+from polycontext.window import PluginError, TiktokenCounter
+
+TEXTS = ("hello", "How are you today?", "def f(x):\n    return x + 1\n", "早上好", "   \n ", " ", "<|endoftext|>", "x" * 5_000)
+VOCABULARY = TiktokenCounter("o200k_base")
+
+
+def scripted(_: object) -> str:
+    """Answer anything."""
+    return "Yes."
+
+
+@pytest.fixture
+def counters() -> Iterator[tuple[AnthropicTokens, OpenAITokens]]:
+    """Yield a counter of each provider."""
+    with (
+        StrictServer((StrictAnthropic(scripted), StrictResponses(scripted))) as server,
+        anthropic.Anthropic(api_key="none", base_url=server.url, max_retries=0) as one,
+        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0) as two,
+    ):
+        yield AnthropicTokens(one, "claude-sonnet-5"), OpenAITokens(two, "gpt-5.6")
+
+
+def test_a_text_counts_what_the_provider_counts_without_the_frame(counters: tuple[AnthropicTokens, OpenAITokens]) -> None:
+    """The same number as by the provider's own vocabulary; nothing for nothing; white space, which alone would be refused, to within a token."""
+    for counter in counters:
+        assert counter.exact
+        assert counter.count("") == 0
+        for text in TEXTS:
+            assert abs(counter.count(text) - VOCABULARY.count(text)) <= (0 if text.strip() else 1), text
+
+
+def test_each_text_is_asked_for_once_and_few_are_remembered() -> None:
+    """Answers are remembered by digests, the newest so many; short texts are counted here where that is wanted."""
+    asked: list[Any] = []
+
+    class Counting:
+        def __init__(self) -> None:
+            self.messages = self
+
+        def count_tokens(self, **fields: Any) -> Any:
+            asked.append(fields["messages"][0]["content"])
+            return type("Answer", (), {"input_tokens": 7 + len(asked[-1])})
+
+    counter = AnthropicTokens(Counting(), "m", most_known=2)
+    assert [counter.count("abc") for _ in range(5)] == [3 + 7 - 7] * 5
+    assert sorted(asked) == [".", "abc"]
+    for text in ("abcd", "abcde", "abc"):
+        counter.count(text)
+    assert asked.count("abc") == 2
+    assert asked.count(".") == 1
+    short = AnthropicTokens(Counting(), "m", local=FAST, from_characters=10)
+    asked.clear()
+    assert short.count("abc") == FAST.count("abc")
+    assert asked == []
+    mistakes: list[dict[str, Any]] = [{"most_known": 0}, {"from_characters": -1}, {"from_characters": True}]
+    for wrong in mistakes:
+        with pytest.raises(InvalidOptionError):
+            AnthropicTokens(Counting(), "m", **wrong)
+
+
+def test_a_counter_that_lacks_its_endpoint_is_refused_when_it_is_made() -> None:
+    """Not at the first text that it counts."""
+
+    class Half(AnthropicTokens):
+        _endpoint = abstractmethod(AnthropicTokens._endpoint)
+
+    with pytest.raises(TypeError, match="_endpoint"):
+        Half(None, "m")
+
+
+def test_an_endpoint_that_fails_is_an_error_of_its_own() -> None:
+    """No connection, a refusal, an answer that is no number: typed, with what the SDK said, and a session takes nothing in by it."""
+    with (
+        StrictServer((StrictChat(scripted),)) as server,
+        anthropic.Anthropic(api_key="none", base_url=server.url, max_retries=0) as one,
+        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0) as two,
+    ):
+        for counter in (AnthropicTokens(one, "claude-sonnet-5"), OpenAITokens(two, "gpt-5.6")):
+            with pytest.raises(PluginError, match="NotFoundError") as raised:
+                counter.count("hello")
+            assert raised.value.__cause__ is not None
+            with pytest.raises(InvalidOptionError, match="NotFoundError"):
+                ContextSession(max_tokens=1_000, counter=counter)
+
+    class Wrong:
+        def __init__(self) -> None:
+            self.messages = self
+
+        def count_tokens(self, **_: Any) -> Any:
+            return type("Answer", (), {"input_tokens": None})
+
+    with pytest.raises(PluginError, match="it answered None"):
+        AnthropicTokens(Wrong(), "m").count("hello")
+
+
+def test_a_session_counts_by_an_endpoint(counters: tuple[AnthropicTokens, OpenAITokens]) -> None:
+    """Its turns, and its whole request, from which the room is learned before anything was sent."""
+    for counter, provider in zip(counters, ("anthropic", "openai-responses"), strict=True):
+        session = ContextSession(max_tokens=8_000, counter=counter, provider=provider)
+        session.add_system("Be brief.")
+        session.add_user_turn("Is it raining in Vienna today? " * 20)
+        session.add_assistant_turn("No.")
+        session.add_user_turn("And tomorrow?")
+        tools = session.tools()
+        tokens = counter.count_request(session.request(), tools=tools)
+        assert tokens > counter.count_request(session.request()) > 140
+        measured = session.usage.reported({"input_tokens": tokens}, model=counter.model)
+        assert measured is not None
+        assert measured.besides > 100
+        assert session.window.max_tokens < 8_000

@@ -1,0 +1,515 @@
+"""The page in a real browser, before a real server: what a user sees and does."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from polycontext.polynomial import ContextSession
+from polycontext.server.chats import owned
+from polycontext.window import ToolCall
+from tests.server.browser.chromium import Tab, chromium
+from tests.server.browser.serving import Served, served
+
+pytestmark = pytest.mark.no_cover  # the server is in another process
+
+LONG = "Tell me of the shelves and what stands on them: " + "plums, pears, quinces, cider and honey, " * 8
+
+Open = Callable[..., Tab]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return a browser for all tests of this file."""
+    with chromium() as running:
+        yield running
+
+
+ANN, BOB = "the-token-for-ann", "the-token-for-bob"
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Open]:
+    """Return what opens a page, each time as a user of its own unless a tab of that user is given; nothing may go wrong inside of any of them."""
+    tabs: list[Tab] = []
+
+    def open_page(url: str, beside: Tab | None = None, **options: Any) -> Tab:
+        tabs.append(Tab(beside.page.context if beside else browser.new_context(**options), url))
+        return tabs[-1]
+
+    yield open_page
+    faults = [fault for tab in tabs for fault in tab.faults]
+    for tab in tabs:
+        tab.page.context.close()
+    assert faults == []
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Return a server with a small window that makes room by itself; chats of one test are there in the next."""
+    with served(tmp_path_factory.mktemp("server") / "chats.db", "--max-tokens", "900") as running:
+        yield running
+
+
+def fill(tab: Tab, percent: int) -> None:
+    """Say long things until the context is at least so full."""
+    for number in range(12):
+        if int(tab.meter.get_attribute("aria-valuenow")) >= percent:
+            return
+        tab.send(f"{number}: {LONG}", f"So you say: {number}")
+    raise AssertionError("the context does not fill")
+
+
+def press(tab: Tab) -> None:
+    """Let an answer take the context over the threshold: a message that does has no answer where nobody makes room."""
+    fill(tab, 50)
+    tab.send("Tell it at length.", "and then")
+    tab.page.locator('.gauge[data-status="pressured"]').wait_for()
+
+
+def test_a_chat_is_answered_word_by_word(server: Served, opened: Open) -> None:
+    """The first message begins a chat that the address names; what is said is shown, and stands after the page is opened anew."""
+    tab = opened(server.url)
+    tab.send("What is in the cellar?", "three shelves")
+    tab.wait_for(".message", 2)
+    assert tab.says("three shelves").locator("table td").first.inner_text() == "top"
+    assert tab.says("three shelves").locator("pre code").count() == 1
+    assert tab.session in httpx.get(f"{server.url}/api/sessions").json()["sessions"]
+    tab.page.reload()
+    tab.says("three shelves")
+    tab.wait_for(".message", 2)
+
+
+def test_words_are_shown_while_they_are_written(server: Served, opened: Open) -> None:
+    """An answer that has no end yet is seen; meanwhile nothing can be sent, and the page says why."""
+    tab = opened(server.url)
+    tab.send("Count for ever")
+    tab.says("plum plum plum")
+    assert "writing" in tab.page.locator(".reason").inner_text()
+    assert tab.button("Compress").is_disabled()
+    tab.button("Stop").click()
+    tab.button("Answer again").wait_for()
+
+
+def test_what_a_model_says_is_data(server: Served, opened: Open) -> None:
+    """HTML is shown as it was written, nothing is loaded from elsewhere, and no script runs."""
+    tab = opened(server.url)
+    asked: list[str] = []
+    tab.page.on("request", lambda request: asked.append(request.url))
+    tab.send("Say something hostile", "bold")
+    assert tab.page.locator("#bold").count() == 0
+    assert "<b id=" in tab.says("bold").inner_text()
+    assert tab.page.locator(".conversation img").count() == 0
+    tab.says("bold").get_by_text("click", exact=True).click()
+    assert tab.page.evaluate("window.hurt") is None
+    assert all(url.startswith(server.url) for url in asked)
+
+
+def test_compressing_sums_up_and_shows_what_was_said(server: Served, opened: Open) -> None:
+    """A summary stands as a line; what it stands for is still there, marked, and can be hidden or brought back whole."""
+    tab = opened(server.url)
+    fill(tab, 60)
+    before = int(tab.meter.get_attribute("aria-valuenow"))
+    tab.button("Compress").click()
+    tab.page.get_by_text("Summed up for the model:").last.wait_for()
+    assert int(tab.meter.get_attribute("aria-valuenow")) < before
+    assert "Compressed" in tab.meter.get_attribute("aria-valuetext")
+    gone = tab.page.locator('.message[data-sent="false"]')
+    gone.first.wait_for()
+    tab.page.get_by_role("button", name="Show what the model is sent").first.click()
+    gone.first.wait_for(state="detached")
+    tab.page.get_by_role("button", name="Show all that was said").first.click()
+    gone.last.scroll_into_view_if_needed()
+    text = gone.last.locator(".markdown").inner_text()
+    gone.last.hover()
+    gone.last.get_by_role("button", name="Bring back").click()
+    tab.page.locator('.message[data-sent="true"]').filter(has_text=text).first.wait_for()
+
+
+def test_pressured_says_why_sending_waits(tmp_path: Path, opened: Open) -> None:
+    """Where nobody makes room but the user, a full context takes no message, says why, and takes one after a compression."""
+    with served(tmp_path / "chats.db", "--max-tokens", "900", "--by-hand") as server:
+        tab = opened(server.url)
+        press(tab)
+        tab.page.get_by_text("there is no room for another message").wait_for()
+        assert tab.page.locator(".gauge").get_attribute("data-status") == "pressured"
+        tab.input.fill("one more")
+        tab.page.keyboard.press("Enter")
+        assert tab.button("Send").get_attribute("aria-disabled") == "true"
+        tab.button("Compress").click()
+        tab.page.locator('.gauge[data-status="compressed"]').wait_for()
+        tab.input.press("Enter")
+        tab.says("So you say: one more")
+
+
+def test_a_session_that_makes_room_by_itself_says_so(tmp_path: Path, opened: Open) -> None:
+    """There a full context takes a message, and the page says that earlier ones are summed up for it."""
+    with served(tmp_path / "chats.db", "--max-tokens", "900") as server:
+        tab = opened(server.url)
+        press(tab)
+        tab.page.get_by_text("earlier messages are summed up before your next one").wait_for()
+        tab.send("one more", "So you say: one more")
+
+
+def test_clearing_begins_anew_and_keeps_what_was_said(server: Served, opened: Open) -> None:
+    """The model knows nothing any more; the reader is shown what was said when it is asked for."""
+    tab = opened(server.url)
+    tab.send("plums", "So you say: plums")
+    tab.button("Clear").click()
+    tab.page.get_by_text("The conversation was cleared").wait_for()
+    tab.wait_for(".message", 0)
+    tab.button("Show it").click()
+    tab.says("So you say: plums")
+    tab.send("pears", "So you say: pears")
+    assert tab.meter.get_attribute("aria-valuenow") != "0"
+
+
+def test_a_cancelled_answer_stands_as_far_as_it_came(server: Served, opened: Open) -> None:
+    """Words that were written are kept, and another answer can be asked for."""
+    tab = opened(server.url)
+    tab.send("Count for ever")
+    tab.says("plum plum plum")
+    tab.button("Stop").click()
+    tab.page.locator('.message[data-role="assistant"]:not([aria-busy])').wait_for()
+    tab.send("And now?", "So you say: And now?")
+
+
+def test_an_edit_takes_back_what_came_behind_it(server: Served, opened: Open) -> None:
+    """One's own message is said otherwise; Escape leaves it as it was."""
+    tab = opened(server.url)
+    tab.send("plums", "So you say: plums")
+    tab.send("pears", "So you say: pears")
+    for key in ("Escape", "Control+Enter"):
+        own = tab.page.locator('.message[data-role="user"]').first
+        own.hover()
+        own.get_by_role("button", name="Edit").click()
+        field = tab.page.get_by_label("Your message, edited")
+        assert field.input_value() == "plums"
+        field.fill("quinces")
+        field.press(key)
+        field.wait_for(state="detached")
+    tab.says("So you say: quinces")
+    tab.page.get_by_text("So you say: pears").wait_for(state="detached")
+    tab.wait_for(".message", 2)
+
+
+def test_an_answer_is_asked_for_again(server: Served, opened: Open) -> None:
+    """The new answer stands in the place of the old one, and a model that fails leaves a notice which can be dismissed."""
+    tab = opened(server.url)
+    tab.send("plums", "So you say: plums")
+    tab.button("Answer again").click()
+    tab.button("Answer again").wait_for()
+    tab.says("So you say: plums")
+    tab.messages.nth(2).wait_for(state="detached")
+    tab.wait_for(".message", 2)
+    tab.send("Do it badly")
+    alert = tab.page.get_by_role("alert")
+    alert.get_by_text("The model did not answer.").wait_for()
+    assert "sk-secret" not in tab.page.content()
+    tab.button("Dismiss").click()
+    alert.wait_for(state="detached")
+
+
+def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -> None:
+    """Nothing goes on as if an answer were coming, after a reload either: the cause is there, and a button that asks again."""
+    tab = opened(server.url)
+    tab.send("Do it badly")
+    alert = tab.page.get_by_role("alert")
+    for _ in range(2):
+        alert.get_by_text("The model did not answer. Its service cannot be reached.").wait_for()
+        assert not tab.page.get_by_role("button", name="Stop").is_visible()
+        tab.page.locator('.gauge[data-status="ready"]').wait_for()
+        tab.page.reload()
+    alert.get_by_role("button", name="Try again").click()
+    alert.get_by_text("Its service cannot be reached.").wait_for()
+    tab.send("plums", "So you say: plums")
+    tab.page.reload()
+    tab.says("So you say: plums")
+    assert not alert.is_visible()
+
+
+def test_no_message_takes_the_page_with_it(tmp_path: Path, opened: Open) -> None:
+    """What cannot be laid out is shown as it is, also after a reload, and the conversation goes on."""
+    table, item = "|a" * 300 + "|\n" + "|-" * 300 + "|\n" + "a\n" * 1_000, "- x\n  ```\n- " + "> " * 4_000
+    texts = [">" * 4_000, "[" * 20_000, "*a" * 12_000, "- " * 3_000, table, item, "> - " * 2_000]
+    with served(tmp_path / "chats.db", "--max-tokens", "1000000") as server:
+        tab = opened(server.url)
+        for number, text in enumerate(texts):
+            tab.send(text)
+            tab.button("Answer again").wait_for()
+            tab.send(f"plums {number}", f"So you say: plums {number}")
+        tab.page.reload()
+        tab.says("So you say: plums 6")
+        shown = tab.messages.filter(has_text="> - > - ").first.text_content()
+        assert texts[-1].strip() in (shown or "")
+
+
+def test_a_message_is_kept_word_for_word(server: Served, opened: Open) -> None:
+    """What the user keeps is marked, and a compression leaves it."""
+    tab = opened(server.url)
+    fill(tab, 60)
+    answer = tab.messages.filter(has_text="So you say: 1")
+    answer.scroll_into_view_if_needed()
+    answer.hover()
+    answer.get_by_role("button", name="Keep").click()
+    answer.get_by_text("Kept").wait_for()
+    tab.button("Compress").click()
+    tab.page.get_by_text("Summed up for the model:").last.wait_for()
+    tab.page.get_by_role("button", name="Show what the model is sent").first.click()
+    tab.page.locator('.message[data-sent="true"]').filter(has_text="So you say: 1").wait_for()
+
+
+def test_a_killed_server_is_found_again(tmp_path: Path, opened: Open) -> None:
+    """The page says that the connection is lost, keeps what is sent meanwhile, and has it taken once when the server is back on its store."""
+    with served(tmp_path / "chats.db") as server:
+        tab = opened(server.url)
+        tab.send("plums", "So you say: plums")
+        server.kill()
+        tab.page.get_by_text("The connection is lost").wait_for()
+        tab.send("pears")
+        tab.page.get_by_text("on its way…", exact=True).wait_for()
+        server.restart()
+        tab.page.get_by_text("The connection is lost").wait_for(state="detached")
+        tab.says("So you say: pears")
+        page = httpx.get(f"{server.url}/api/sessions/{tab.session}/history").json()
+        assert [message["content"].strip() for message in page["messages"] if message["role"] == "user"] == ["plums", "pears"]
+
+
+def test_two_tabs_show_one_chat(server: Served, opened: Open) -> None:
+    """What is said in one is seen in the other while it is said, and what one cancels is over in both."""
+    one = opened(server.url)
+    one.send("plums", "So you say: plums")
+    other = opened(f"{server.url}/#/s/{one.session}", beside=one)
+    other.says("So you say: plums")
+    other.send("Count for ever")
+    one.says("plum plum plum")
+    one.button("Stop").click()
+    for tab in (one, other):
+        tab.page.locator('.message[data-role="assistant"]:not([aria-busy])').filter(has_text="plum plum").wait_for()
+    one.send("pears", "So you say: pears")
+    other.says("So you say: pears")
+    one.wait_for(".message", 6)
+    other.wait_for(".message", 6)
+
+
+def test_two_users_see_nothing_of_each_other(tmp_path: Path, opened: Open) -> None:
+    """A page asks for a token where the server does; another user's chat is not listed, and its address leads nowhere."""
+    with served(tmp_path / "chats.db", "--token", ANN, "--token", BOB) as server:
+
+        def come_in(tab: Tab, token: str) -> None:
+            tab.page.get_by_label("Token").fill(token)
+            tab.button("Come in").click()
+
+        ann, bob = opened(server.url), opened(server.url)
+        come_in(ann, "for-nobody")
+        ann.page.get_by_text("does not let this token in").wait_for()
+        come_in(ann, ANN)
+        ann.send("plums", "So you say: plums")
+        come_in(bob, BOB)
+        bob.input.wait_for()
+        assert bob.page.locator("nav li").count() == 0
+        bob.page.goto(f"{server.url}/#/s/{ann.session}")
+        bob.page.get_by_text("There is no such chat").wait_for()
+        assert "plums" not in bob.page.content()
+        ann.page.reload()
+        ann.says("So you say: plums")  # a tab keeps its token
+
+
+def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> None:
+    """Each is called by its first words; a branch goes on from a message, and what is deleted is gone."""
+    with served(tmp_path / "chats.db") as server:
+        tab = opened(server.url)
+        tab.send("plums", "So you say: plums")
+        tab.send("pears", "So you say: pears")
+        first = tab.session
+        answer = tab.messages.filter(has_text="So you say: plums")
+        answer.hover()
+        answer.get_by_role("button", name="Branch").click()
+        tab.page.wait_for_url(lambda url: first not in url)
+        tab.says("So you say: plums")
+        tab.page.get_by_text("So you say: pears").wait_for(state="detached")
+        tab.wait_for("nav li", 2)
+        tab.page.locator("nav li").get_by_text("plums").first.wait_for()
+        tab.page.on("dialog", lambda dialog: dialog.accept())
+        tab.page.locator('nav li[data-current="true"]').get_by_role("button").click()
+        tab.page.get_by_role("heading", name="Say something").wait_for()
+        assert httpx.get(f"{server.url}/api/sessions").json() == {"sessions": [first]}
+
+
+def test_the_keyboard_is_enough(server: Served, opened: Open) -> None:
+    """Shift+Enter begins a line and Enter sends; every control is reached by Tab, and shows that it is."""
+    tab = opened(server.url)
+    tab.input.wait_for()
+    tab.page.keyboard.press("Tab")
+    assert tab.page.evaluate("document.activeElement.textContent") == "Go to the message"
+    tab.page.keyboard.press("Enter")
+    tab.page.keyboard.type("plums")
+    tab.page.keyboard.press("Shift+Enter")
+    tab.page.keyboard.type("pears")
+    tab.page.keyboard.press("Enter")
+    tab.says("So you say: plums pears")
+    reached: list[str] = []
+    tab.page.evaluate("document.activeElement.blur(); document.body.focus()")
+    for _ in range(40):
+        tab.page.keyboard.press("Tab")
+        said = tab.page.evaluate(
+            "(() => { const at = document.activeElement; const style = getComputedStyle(at);"
+            " return [at.getAttribute('aria-label') || at.textContent, style.outlineStyle !== 'none' || style.boxShadow !== 'none'] })()"
+        )
+        reached.append(said[0].strip())
+        assert said[1] or at_body(tab), f"no visible focus on {said[0]!r}"
+    for name in ("New chat", "Compress", "Clear", "Conversation", "Edit", "Branch", "Answer again", "Message"):
+        assert name in reached, reached
+
+
+def at_body(tab: Tab) -> bool:
+    """Tell whether nothing of the page has the keyboard."""
+    return bool(tab.page.evaluate("document.activeElement === document.body"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(tmp_path: Path, opened: Open, scheme: str) -> None:
+    """In light and dark, wide and narrow: empty, in a conversation with code, summed up, pressured, with its list of chats, and at the token."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+
+    def clean(tab: Tab, what: str) -> None:
+        found = axe.run(tab.page).response["violations"]
+        told = [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found]
+        assert told == [], what
+
+    look = {"color_scheme": scheme, "reduced_motion": "reduce"}
+    with served(tmp_path / "chats.db", "--max-tokens", "900", "--by-hand", "--token", ANN) as server:
+        tab = opened(server.url, **look)
+        tab.page.get_by_label("Token").wait_for()
+        clean(tab, "token")
+        tab.page.get_by_label("Token").fill(ANN)
+        tab.button("Come in").click()
+        tab.input.wait_for()
+        clean(tab, "empty")
+        tab.send("What is in the cellar?", "three shelves")
+        tab.messages.last.hover()
+        clean(tab, "conversation")
+        press(tab)
+        clean(tab, "pressured")
+        tab.button("Compress").click()
+        tab.page.get_by_text("Summed up for the model:").last.wait_for()
+        clean(tab, "compressed")
+        tab.page.set_viewport_size({"width": 320, "height": 640})
+        clean(tab, "narrow")
+        tab.button("Chats").click()
+        tab.page.get_by_role("button", name="New chat").wait_for()
+        clean(tab, "chats")
+
+
+def test_a_narrow_screen_scrolls_one_way(server: Served, opened: Open) -> None:
+    """At 320 pixels nothing stands out at the side, and everything can be reached."""
+    tab = opened(server.url, viewport={"width": 320, "height": 568})
+    tab.send("What is in the cellar? " + "x" * 200, "three shelves")
+    assert tab.page.evaluate("document.documentElement.scrollWidth") == 320
+    outside = "[...document.querySelectorAll('main button, main textarea')].filter(each => each.getBoundingClientRect().right > 320).length"
+    assert tab.page.evaluate(outside) == 0
+    tab.button("Chats").click()
+    tab.page.get_by_role("button", name="New chat").click()
+    tab.page.get_by_role("heading", name="Say something").wait_for()
+
+
+def long_session(path: Path, turns: int, name: str = "long", **options: Any) -> None:
+    """Write a session of many turns into a store, as whoever reaches the server without a token has it."""
+    messages: list[dict[str, Any]] = [
+        {"role": "user" if number % 2 == 0 else "assistant", "content": f"line {number}"} for number in range(turns)
+    ]
+    with ContextSession.open(path, owned("local", name), **options) as session:
+        session.extend(messages)
+
+
+def test_a_long_history_comes_page_by_page(tmp_path: Path, opened: Open) -> None:
+    """Only what can be seen is in the page; scrolling up brings what is before, back to the first word, and nothing jumps."""
+    long_session(tmp_path / "chats.db", 400, max_tokens=900)
+    with served(tmp_path / "chats.db", "--max-tokens", "900") as server:
+        tab = opened(f"{server.url}/#/s/long")
+        tab.says("line 399")
+        place = tab.page.locator(".conversation")
+        place.hover()
+        seen: set[int] = set()
+        numbers = "[...document.querySelectorAll('.message .markdown')].map(each => Number(each.textContent.trim().split(' ')[1]))"
+        for _ in range(400):
+            shown = tab.page.evaluate(numbers)
+            assert len(shown) < 60
+            assert shown == sorted(shown)
+            seen |= set(shown)
+            if 0 in seen:
+                break
+            tab.page.mouse.wheel(0, -700)
+            # Until it is drawn: the next frame, and the one behind it.
+            tab.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))")
+        assert seen == set(range(400))
+
+
+class Recorder:
+    """Stand between a browser and a server, and keep every byte that the browser receives."""
+
+    def __init__(self, port: int) -> None:
+        self.received = bytearray()
+        self._server = port
+        self._place = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._place.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                browser, _ = self._place.accept()
+            except OSError:
+                return
+            there = socket.create_connection(("127.0.0.1", self._server))
+            for source, target, kept in ((browser, there, None), (there, browser, self.received)):
+                threading.Thread(target=self._pass_on, args=(source, target, kept), daemon=True).start()
+
+    @staticmethod
+    def _pass_on(source: socket.socket, target: socket.socket, kept: bytearray | None) -> None:
+        with source, target:
+            try:
+                while data := source.recv(65536):
+                    if kept is not None:
+                        kept.extend(data)
+                    target.sendall(data)
+            except OSError:
+                return
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._place.close()
+
+
+def test_no_byte_that_a_browser_receives_is_private(tmp_path: Path, opened: Open) -> None:
+    """A marker in the system prompt, in calls, their results and their names is in no answer and no event, whatever the user does."""
+    marker = "zq7-private-marker"
+    with ContextSession.open(tmp_path / "chats.db", owned("local", "kept"), max_tokens=900) as session:
+        session.add_system(f"Never say {marker}.")
+        session.add_user_turn("Look it up: plums.")
+        session.add_assistant_turn("", tool_calls=[ToolCall("c1", f"look_{marker}", json.dumps({"for": marker}))])
+        session.add_tool_turn(f"found {marker}", tool_call_id="c1")
+        session.add_assistant_turn("I looked it up.")
+    with served(tmp_path / "chats.db", "--max-tokens", "900", "--system", f"Hide {marker}.") as server:
+        recorder = Recorder(server.port)
+        tab = opened(f"{recorder.url}/#/s/kept")
+        tab.says("I looked it up.")
+        fill(tab, 60)
+        tab.button("Compress").click()
+        tab.page.get_by_text("Summed up for the model:").last.wait_for()
+        tab.send("Do it badly")
+        tab.button("Dismiss").click()
+        tab.button("Answer again").click()
+        tab.button("Dismiss").click()
+        tab.button("Clear").click()
+        tab.button("New chat").click()
+        tab.send("pears", "So you say: pears")
+        recorder.close()
+    assert b"I looked it up." in recorder.received
+    assert b"pears" in recorder.received
+    assert marker.encode() not in recorder.received

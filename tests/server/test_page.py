@@ -1,0 +1,60 @@
+"""The page as the server hands it out."""
+
+import asyncio
+import re
+
+import httpx
+import pytest
+
+from polycontext.polynomial.stores import InMemoryStore
+from polycontext.server.app import create_app
+from polycontext.server.page import FOLDER
+
+
+async def _got(*asked: tuple[str, dict[str, str]]) -> list[httpx.Response]:
+    app = create_app(InMemoryStore())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as browser:
+        return [await browser.get(path, headers=headers) for path, headers in asked]
+
+
+def _run(*asked: tuple[str, dict[str, str]]) -> list[httpx.Response]:
+    return asyncio.run(_got(*asked))
+
+
+def test_the_page_is_handed_out_with_its_policy() -> None:
+    """Whoever opens the address is given the page, which may load its own server's files alone and stand in no frame."""
+    page, script, style = _run(("/", {}), ("/page.js", {}), ("/page.css", {}))
+    assert page.headers["content-type"].startswith("text/html")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert style.headers["content-type"].startswith("text/css")
+    for each in (page, script, style):
+        policy = dict(rule.split(" ", 1) for rule in each.headers["content-security-policy"].split("; "))
+        assert (policy["default-src"], policy["script-src"], policy["connect-src"]) == ("'none'", "'self'", "'self'")
+        assert policy["frame-ancestors"] == "'none'"
+        assert each.headers["x-content-type-options"] == "nosniff"
+        assert each.headers["cache-control"] == "no-cache"
+
+
+def test_a_browser_that_has_the_page_is_told_so() -> None:
+    """What has not changed is not sent again, and still carries the policy."""
+    [first] = _run(("/page.js", {}))
+    [again] = _run(("/page.js", {"If-None-Match": first.headers["etag"]}))
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("path", ["/%2e%2e/app.py", "/..%2fapp.py", "/nothing.js", "/page.js/x", "/api/nothing"])
+def test_no_other_file_is_handed_out(path: str) -> None:
+    """What is not of the page is not there, and the routes stay where they are."""
+    [answer] = _run((path, {}))
+    assert answer.status_code == 404
+    assert b"import" not in answer.content
+
+
+def test_the_page_asks_nobody_else() -> None:
+    """No file of the page lets a browser load anything from another address, and none holds a script in the page itself."""
+    page = (FOLDER / "index.html").read_text(encoding="utf-8")
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {"data:,", "./page.js", "./page.css"}
+    assert not re.findall(r"<script(?![^>]*src=)", page)
+    assert "@import" not in (FOLDER / "page.css").read_text(encoding="utf-8")
+    assert "http" not in (FOLDER / "page.css").read_text(encoding="utf-8")

@@ -1,0 +1,458 @@
+"""Requests that OpenAI's Responses refuses, each for one reason: the rule, the vendor's status, wording, `param` and `code`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.testing.strict.bad_openai import MODEL, BadRequest, tool, user
+
+
+def function_call(own: str = "call_1", **further: Any) -> dict[str, Any]:
+    """Return a call of a function, as an item."""
+    return {"type": "function_call", "call_id": own, "name": "read", "arguments": "{}"} | further
+
+
+def output(own: str = "call_1", **further: Any) -> dict[str, Any]:
+    """Return the output of a function, as an item."""
+    return {"type": "function_call_output", "call_id": own, "output": "done"} | further
+
+
+def reasoning(**further: Any) -> dict[str, Any]:
+    """Return a reasoning item that is the platform's own by its id."""
+    return {"type": "reasoning", "id": "rs_1", "summary": []} | further
+
+
+def _responses(name: str, items: Any, rule: str, wording: str, *said: str | None, **more: Any) -> BadRequest:
+    index, status, (param, code) = more.pop("index", None), more.pop("status", 400), (*said, None, None)[:2]
+    return BadRequest(name, {"model": MODEL, "input": items} | more, rule, wording, param, code, status=status, index=index)
+
+
+def responses_requests() -> Iterator[BadRequest]:
+    """Yield the bad requests of Responses."""
+    yield from _input_items()
+    yield from _input_pairs()
+    yield from _input_reasoning()
+    yield from _input_options()
+
+
+def _input_items() -> Iterator[BadRequest]:
+    yield _responses("no item", [], "empty-list", "Invalid 'input': empty array.", "input", "empty_array")
+    yield _responses(
+        "an object for the input",
+        {"role": "user"},
+        "not-a-list",
+        "expected one of a string or array of input items, but got an object",
+        "input",
+        "invalid_type",
+    )
+    yield _responses(
+        "an item of text",
+        ["hi"],
+        "not-an-object",
+        "Invalid type for 'input[0]': expected an object, but got a string",
+        "input[0]",
+        "invalid_type",
+        index=0,
+    )
+    yield _responses(
+        "a tool's message",
+        [user(), {"role": "tool", "content": "a"}],
+        "unknown-role",
+        "Invalid value: 'tool'. Supported values are: 'user', 'assistant', 'system', and 'developer'.",
+        "input[1].role",
+        "invalid_value",
+        index=1,
+    )
+    yield _responses(
+        "a message without content",
+        [{"role": "user"}],
+        "missing-content",
+        "Missing required parameter: 'input[0].content'.",
+        "input[0].content",
+        "missing_required_parameter",
+        index=0,
+    )
+    yield _responses(
+        "a number for content",
+        [user(7)],
+        "bad-content",
+        "expected one of a string or array of objects, but got an integer instead.",
+        "input[0].content",
+        "invalid_type",
+        index=0,
+    )
+    yield _responses(
+        "no parts", [user([])], "empty-content", "Invalid 'input[0].content': empty array.", "input[0].content", "empty_array", index=0
+    )
+    asked = {"role": "assistant", "content": [{"type": "input_text", "text": "a"}]}
+    yield _responses(
+        "what was asked as what was said",
+        [user(), asked],
+        "misplaced-part",
+        "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.",
+        "input[1].content[0]",
+        "invalid_value",
+        index=1,
+    )
+    yield _responses(
+        "a part of chat",
+        [user([{"type": "text", "text": "a"}])],
+        "misplaced-part",
+        "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', 'input_file', and 'input_audio'.",
+        "input[0].content[0]",
+        "invalid_value",
+        index=0,
+    )
+    picture = {"type": "input_image", "image_url": "cat.png"}
+    yield _responses(
+        "a picture by its file name",
+        [user([picture])],
+        "bad-image",
+        "Expected a base64-encoded data URL with an image MIME type",
+        "input[0].content[0].image_url",
+        "invalid_value",
+        index=0,
+    )
+    yield _responses(
+        "a picture of nothing",
+        [user([{"type": "input_image"}])],
+        "bad-image",
+        "Missing required parameter: 'input[0].content[0].image_url'.",
+        "input[0].content[0].image_url",
+        "missing_required_parameter",
+        index=0,
+    )
+    yield _responses(
+        "a file of nothing",
+        [user([{"type": "input_file", "filename": "a.pdf"}])],
+        "bad-file",
+        "Missing required parameter: 'input[0].content[0].file_id'.",
+        "input[0].content[0].file_id",
+        "missing_required_parameter",
+        index=0,
+    )
+    yield _responses(
+        "a chat's id for an item",
+        [user(), function_call(id="call_1"), output()],
+        "bad-item-id",
+        "Invalid 'input[1].id': 'call_1'. Expected an ID that begins with 'fc'.",
+        "input[1].id",
+        "invalid_value",
+        index=1,
+    )
+    yield _responses(
+        "a long item id",
+        [user(), {"type": "web_search_call", "id": "ws_" + "a" * 62}],
+        "too-long",
+        "Expected a string with maximum length 64, but got a string with length 65",
+        "input[1].id",
+        "string_above_max_length",
+        index=1,
+    )
+    twice = {"type": "message", "role": "assistant", "id": "msg_1", "content": [{"type": "output_text", "text": "a"}]}
+    yield _responses(
+        "one item twice",
+        [user(), twice, user(), twice],
+        "duplicate-item",
+        "Duplicate item found with id msg_1. Remove duplicate items from your input and try again.",
+        "input",
+        None,
+        index=3,
+    )
+    yield _responses(
+        "a compaction of nothing",
+        [{"type": "compaction"}, user()],
+        "bad-compaction",
+        "Missing required parameter: 'input[0].encrypted_content'.",
+        "input[0].encrypted_content",
+        "missing_required_parameter",
+        index=0,
+    )
+    yield _responses(
+        "a type that is no text",
+        [{"type": 7}],
+        "bad-item",
+        "Invalid type for 'input[0].type': expected a string, but got an integer instead.",
+        "input[0].type",
+        "invalid_type",
+        index=0,
+    )
+
+
+def _input_pairs() -> Iterator[BadRequest]:
+    none = "No tool call found for function call output with call_id {}."
+    yield _responses("an output without its call", [user(), output()], "orphan-result", none.format("call_1"), "input", None, index=1)
+    yield _responses(
+        "an output before its call", [user(), output(), function_call()], "orphan-result", none.format("call_1"), "input", None, index=1
+    )
+    yield _responses(
+        "two outputs of one call",
+        [user(), function_call(), output(), output()],
+        "duplicate-result",
+        none.format("call_1"),
+        "input",
+        None,
+        index=3,
+    )
+    yield _responses(
+        "an output of no call",
+        [user(), {"type": "function_call_output", "output": "a"}],
+        "orphan-result",
+        "Missing required parameter: 'input[1].call_id'.",
+        "input[1].call_id",
+        "missing_required_parameter",
+        index=1,
+    )
+    yield _responses(
+        "a call without its output",
+        [user(), function_call(), user()],
+        "unanswered-call",
+        "No tool output found for function call call_1.",
+        "input",
+        None,
+        index=1,
+    )
+    custom = {"type": "custom_tool_call", "call_id": "call_1", "name": "patch", "input": "a"}
+    yield _responses(
+        "a custom call without its output",
+        [user(), custom],
+        "unanswered-call",
+        "No tool output found for custom tool call call_1.",
+        "input",
+        None,
+        index=1,
+    )
+    yield _responses(
+        "a function's output for a custom call", [user(), custom, output()], "orphan-result", none.format("call_1"), "input", None, index=2
+    )
+    yield _responses(
+        "two open calls of one id",
+        [user(), function_call(), function_call(), output()],
+        "duplicate-call-id",
+        "Duplicate tool call found with call_id call_1.",
+        "input",
+        None,
+        index=2,
+    )
+    yield _responses(
+        "a long call id",
+        [user(), function_call("c" * 65), output("c" * 65)],
+        "too-long",
+        "Expected a string with maximum length 64, but got a string with length 65",
+        "input[1].call_id",
+        "string_above_max_length",
+        index=1,
+    )
+    yield _responses(
+        "a space in a tool's name",
+        [user(), function_call(name="read file"), output()],
+        "bad-tool-name",
+        "Invalid 'input[1].name': string does not match pattern.",
+        "input[1].name",
+        "invalid_value",
+        index=1,
+    )
+    yield _responses(
+        "arguments that are no text",
+        [user(), function_call(arguments={}), output()],
+        "bad-tool-call",
+        "Invalid type for 'input[1].arguments': expected a string, but got an object",
+        "input[1].arguments",
+        "invalid_type",
+        index=1,
+    )
+    yield _responses(
+        "an object for an output",
+        [user(), function_call(), output(output={"a": 1})],
+        "bad-content",
+        "Invalid type for 'input[2].output': expected one of a string or array of objects, but got an object instead.",
+        "input[2].output",
+        "invalid_type",
+        index=2,
+    )
+    yield _responses(
+        "an approval of nothing said",
+        [user(), {"type": "mcp_approval_response", "approval_request_id": "mcpr_1"}],
+        "bad-item",
+        "Missing required parameter: 'input[1].approve'.",
+        "input[1].approve",
+        "missing_required_parameter",
+        index=1,
+    )
+    shell = {"type": "local_shell_call", "id": "lsh_1", "call_id": "call_1", "status": "completed"}
+    yield _responses(
+        "a shell told nothing",
+        [user(), shell],
+        "bad-tool-call",
+        "Missing required parameter: 'input[1].action'.",
+        "input[1].action",
+        "missing_required_parameter",
+        index=1,
+    )
+
+
+def _input_reasoning() -> Iterator[BadRequest]:
+    alone = "Item 'rs_1' of type 'reasoning' was provided without its required following item."
+    yield _responses(
+        "reasoning at the end", [user(), reasoning(encrypted_content="gAAA")], "reasoning-alone", alone, "input", None, index=1
+    )
+    yield _responses(
+        "reasoning before the user", [user(), reasoning(encrypted_content="gAAA"), user()], "reasoning-alone", alone, "input", None, index=1
+    )
+    said = {"role": "assistant", "content": "42"}
+    yield _responses(
+        "reasoning before an answer that lost its id",
+        [user(), reasoning(encrypted_content="gAAA"), said, user()],
+        "reasoning-alone",
+        alone,
+        "input",
+        None,
+        index=1,
+    )
+    yield _responses(
+        "reasoning without a summary",
+        [user(), {"type": "reasoning", "id": "rs_1"}, function_call(id="fc_1"), output()],
+        "bad-reasoning",
+        "Missing required parameter: 'input[1].summary'.",
+        "input[1].summary",
+        "missing_required_parameter",
+        index=1,
+    )
+    plain = reasoning(content=[{"type": "reasoning_text", "text": "so"}])
+    yield _responses(
+        "reasoning in plain text",
+        [user(), plain, function_call(id="fc_1"), output()],
+        "too-long",
+        "Expected an array with maximum length 0, but got an array with length 1 instead.",
+        "input[1].content",
+        "array_above_max_length",
+        index=1,
+    )
+    found = (
+        "not found. Items are not persisted when `store` is set to false. "
+        "Try again with `store` set to true, or remove this item from your input."
+    )
+    yield _responses(
+        "reasoning that nobody holds",
+        [user(), reasoning(), function_call(id="fc_1"), output()],
+        "not-stored",
+        found,
+        "input",
+        None,
+        store=False,
+        status=404,
+        index=1,
+    )
+    yield _responses(
+        "an item that nobody holds",
+        [user(), {"type": "item_reference", "id": "msg_1"}],
+        "not-stored",
+        found,
+        "input",
+        None,
+        store=False,
+        status=404,
+        index=1,
+    )
+
+
+def _input_options() -> Iterator[BadRequest]:
+    yield BadRequest(
+        "no model", {"input": "hi"}, "missing-model", "Missing required parameter: 'model'.", "model", "missing_required_parameter"
+    )
+    yield BadRequest(
+        "no input", {"model": MODEL}, "empty-list", "Missing required parameter: 'input'.", "input", "missing_required_parameter"
+    )
+    moved = "In the Responses API, this parameter has moved to '{}'."
+    yield BadRequest(
+        "messages of chat",
+        {"model": MODEL, "messages": [user()]},
+        "moved-field",
+        moved.format("input"),
+        "messages",
+        "unsupported_parameter",
+    )
+    yield _responses(
+        "a limit of chat", "hi", "moved-field", moved.format("max_output_tokens"), "max_tokens", "unsupported_parameter", max_tokens=99
+    )
+    yield _responses(
+        "a tool of chat",
+        "hi",
+        "bad-tools",
+        "Missing required parameter: 'tools[0].name'.",
+        "tools[0].name",
+        "missing_required_parameter",
+        tools=[tool()],
+    )
+    yield _responses(
+        "the choice of another tool",
+        "hi",
+        "bad-tool-choice",
+        "Tool choice 'write' not found in 'tools' parameter.",
+        "tool_choice",
+        None,
+        tools=[{"type": "function", "name": "read"}],
+        tool_choice={"type": "function", "name": "write"},
+    )
+    yield _responses(
+        "too few tokens to say anything",
+        "hi",
+        "bad-option",
+        "integer below minimum value. Expected a value >= 16, but got 1 instead.",
+        "max_output_tokens",
+        "integer_below_min_value",
+        max_output_tokens=1,
+    )
+    yield _responses(
+        "a trigger of a compaction before something else",
+        [user(), {"type": "compaction_trigger"}, user()],
+        "compaction-trigger",
+        "Invalid 'input[1]': an item of type 'compaction_trigger' must be the final input item.",
+        "input",
+        index=1,
+    )
+    yield _responses(
+        "too cold",
+        "hi",
+        "bad-option",
+        "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 instead.",
+        "temperature",
+        "decimal_below_min_value",
+        temperature=-1,
+    )
+    yield _responses(
+        "a response that is none",
+        "hi",
+        "bad-previous-response",
+        "Invalid 'previous_response_id': 'chatcmpl-1'. Expected an ID that begins with 'resp'.",
+        "previous_response_id",
+        "invalid_value",
+        previous_response_id="chatcmpl-1",
+    )
+    yield _responses(
+        "a response and a conversation",
+        "hi",
+        "bad-option",
+        "Mutually exclusive parameters: 'previous_response_id', 'conversation'.",
+        "previous_response_id",
+        "mutually_exclusive_parameters",
+        previous_response_id="resp_1",
+        conversation="conv_1",
+    )
+    yield _responses(
+        "a compaction at nothing",
+        "hi",
+        "bad-context-management",
+        "integer below minimum value. Expected a value >= 1000, but got 10 instead.",
+        "context_management[0].compact_threshold",
+        "integer_below_min_value",
+        context_management=[{"type": "compaction", "compact_threshold": 10}],
+    )
+    yield _responses(
+        "another management of context",
+        "hi",
+        "bad-context-management",
+        "Invalid value: 'truncate'. Supported values are: 'compaction'.",
+        "context_management[0].type",
+        "invalid_value",
+        context_management=[{"type": "truncate"}],
+    )

@@ -1,0 +1,164 @@
+"""The strict provider over HTTP, through the vendor's own SDK, unmodified."""
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import pytest
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.testing.strict import (
+    Break,
+    StrictAnthropic,
+    StrictServer,
+    internal_error,
+    overloaded,
+    overloaded_midway,
+    rate_limited,
+)
+from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, COMPACTION_BETA
+from tests.testing.strict.bad_anthropic import ASK, TOOL, result, user
+from tests.testing.strict.test_strict_anthropic import thinks
+
+REQUEST: dict[str, Any] = {"model": "claude", "max_tokens": 99, "messages": [ASK], "tools": [TOOL]}
+
+
+def client(server: StrictServer, retries: int = 0) -> anthropic.Anthropic:
+    """Return the vendor's client for `server`."""
+    return anthropic.Anthropic(api_key="none", base_url=server.url, max_retries=retries)
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[StrictAnthropic, anthropic.Anthropic]]:
+    """Return a provider whose model thinks, and a client of it."""
+    provider = StrictAnthropic(thinks)
+    with StrictServer((provider,)) as server, client(server) as sdk:
+        yield provider, sdk
+
+
+def test_an_answer_is_the_one_given_in_process(served: tuple[StrictAnthropic, anthropic.Anthropic]) -> None:
+    """Over the wire comes what `create` returns; tokens are counted at their own path."""
+    provider, sdk = served
+    message = sdk.messages.create(**REQUEST)
+    assert message.model_dump(mode="json", exclude_unset=True) == provider.create(REQUEST)
+    counted = sdk.messages.count_tokens(model="claude", messages=REQUEST["messages"], tools=REQUEST["tools"])
+    assert counted.input_tokens == message.usage.input_tokens
+
+
+def test_a_stream_put_together_by_the_sdk_is_the_answer(served: tuple[StrictAnthropic, anthropic.Anthropic]) -> None:
+    """Thinking, signature, text and arguments come through the SDK's own accumulation."""
+    provider, sdk = served
+    with sdk.messages.stream(**REQUEST) as stream:
+        assert "".join(stream.text_stream) == "Step 1."
+        final = stream.get_final_message()
+    expected = provider.create(REQUEST)
+    content = [block.model_dump(mode="json", exclude_none=True) for block in final.content]
+    assert content == [{name: value for name, value in block.items() if value is not None} for block in expected["content"]]
+    assert (final.stop_reason, final.usage.output_tokens) == (expected["stop_reason"], expected["usage"]["output_tokens"])
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
+def test_a_loop_of_tools_with_thinking_goes_on(served: tuple[StrictAnthropic, anthropic.Anthropic], streaming: bool) -> None:
+    """An agent that sends back the SDK's own objects is never refused; one that changes the past is, by the SDK's own error."""
+    _, sdk = served
+    messages: list[Any] = [ASK]
+    for _ in range(8):
+        request: Any = {**REQUEST, "messages": messages}
+        if streaming:
+            with sdk.messages.stream(**request) as stream:
+                message = stream.get_final_message()
+        else:
+            message = sdk.messages.create(**request)
+        calls = [block for block in message.content if block.type == "tool_use"]
+        messages += [{"role": "assistant", "content": message.content}, user(*[result(call.id) for call in calls])]
+    changed: Any = {**REQUEST, "system": "Other.", "messages": messages}
+    with pytest.raises(anthropic.BadRequestError) as caught:
+        sdk.messages.create(**changed)
+    assert "The block is bound to a different conversation" in str(caught.value)
+    assert caught.value.status_code == 400
+
+
+def test_betas_are_read_from_the_header(served: tuple[StrictAnthropic, anthropic.Anthropic]) -> None:
+    """The SDK's beta calls reach the binding's controls and summaries on demand."""
+    _, sdk = served
+    first: Any = sdk.messages.create(**REQUEST)
+    past: Any = {**REQUEST, "messages": [ASK, {"role": "assistant", "content": first.content}, user(result(first.content[-1].id))]}
+    thinking: Any = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    dropped = sdk.beta.messages.create(**past, system="Other.", thinking=thinking, betas=[BINDING_BETA])
+    assert [entry.path for entry in dropped.input_transformations or ()] == ["messages.1.content.0"]
+    summary = sdk.beta.messages.create(**past, compaction={"type": "summarize"}, betas=[COMPACTION_BETA])
+    assert summary.stop_reason == "compaction"
+    future: Any = {**REQUEST, "messages": [{"role": "assistant", "content": summary.content}, ASK]}
+    assert sdk.beta.messages.create(**future, betas=[COMPACTION_BETA]).stop_reason == "tool_use"
+
+
+def test_faults_have_the_vendors_status_and_the_sdk_tries_again() -> None:
+    """429 with retry-after, 529, 500 and a connection that breaks are what the SDK knows; with retries it comes through all four."""
+    script = {1: rate_limited(0), 2: overloaded(), 3: internal_error(), 4: Break()}
+    with StrictServer((StrictAnthropic(thinks, faults=script),)) as server:
+        seen = []
+        with client(server) as sdk:
+            for _ in script:
+                with pytest.raises(anthropic.APIError) as caught:
+                    sdk.messages.create(**REQUEST)
+                seen.append(type(caught.value))
+    assert seen[0] is anthropic.RateLimitError
+    assert issubclass(seen[2], anthropic.InternalServerError)
+    assert issubclass(seen[3], anthropic.APIConnectionError)
+    with StrictServer((StrictAnthropic(thinks, faults={1: rate_limited(0)}),)) as server, client(server, retries=1) as sdk:
+        assert sdk.messages.create(**REQUEST).stop_reason == "tool_use"
+
+
+def test_a_stream_breaks_in_the_middle() -> None:
+    """One breaks off, one ends in the vendor's error event; the SDK raises for both."""
+    with StrictServer((StrictAnthropic(thinks, faults={1: Break(5), 2: overloaded_midway(5)}),)) as server, client(server) as sdk:
+        for _ in range(2):
+            with (
+                pytest.raises(Exception, match=r"(?i)overloaded|peer closed|incomplete|connection"),
+                sdk.messages.stream(**REQUEST) as stream,
+            ):
+                stream.get_final_message()
+
+
+def posted(server: StrictServer, path: str, body: bytes, method: str = "POST", **headers: str) -> tuple[int, Any]:
+    """Return status and JSON body of a bare HTTP request."""
+    host, port = server.url.removeprefix("http://").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    try:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
+
+
+def test_what_is_no_request_is_refused_and_the_server_lives() -> None:
+    """Bad JSON, no object, another path, another method, a body too large: each has its status, and the next request is answered."""
+    with StrictServer((StrictAnthropic(thinks),)) as server:
+        assert posted(server, "/v1/messages", b"{")[0] == 400
+        assert posted(server, "/v1/messages", b"[]")[0] == 400
+        assert posted(server, "/v1/other", b"{}")[0] == 404
+        assert posted(server, "/v1/messages", b"", "GET")[0] == 405
+        assert posted(server, "/v1/messages", b"", **{"content-length": "99999999999"})[0] == 413
+        status, body = posted(server, "/v1/messages?beta=true", json.dumps(REQUEST).encode())
+        assert (status, body["stop_reason"]) == (200, "tool_use")
+        status, body = posted(server, "/v1/messages", json.dumps({**REQUEST, "messages": []}).encode())
+        assert (status, body["type"], body["error"]["type"]) == (400, "error", "invalid_request_error")
+
+
+def test_a_server_stops_with_its_block() -> None:
+    """Behind the block nobody answers, even while a client keeps its connection; a server has an address inside of it only."""
+    server = StrictServer((StrictAnthropic(thinks),))
+    with pytest.raises(InvalidOptionError):
+        _ = server.url
+    with server:
+        host, port = server.url.removeprefix("http://").split(":")
+        idle = socket.create_connection((host, int(port)))
+    idle.close()
+    with pytest.raises(OSError, match=r"refused|reset"):
+        socket.create_connection((host, int(port)), timeout=1)
+    with pytest.raises(InvalidOptionError):
+        StrictServer((StrictAnthropic(thinks), StrictAnthropic(thinks)))

@@ -1,0 +1,277 @@
+"""Laws are run on generated inputs: every one has a strategy, what breaks is shrunk and shown, and a run repeats."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from polycontext.linearity import LinearityMap, ResourceClass
+from polycontext.linearity.errors import UnknownNameError
+from polycontext.linearity.law import Law, LawViolation, agree, holds
+from polycontext.polynomial import CONTEXT_POLYNOMIAL, ContextSession, PolyAgent, parallel
+from polycontext.pressure import Fidelity, View
+from polycontext.testing import FAST
+from polycontext.testing.law_inputs import PARAMETERS, WIDER, for_parameter
+from polycontext.testing.law_runner import ROOMS, all_laws, run_law
+from polycontext.testing.shown import LONGEST, shown
+from polycontext.window import ContextWindow, Role, Store, ToolCall, Turn
+from polycontext.window.providers import Provider, get_format
+from tests.house import ROOMS as HOUSE
+from tests.house import ROOT
+from tests.testing import law_subjects
+
+Drawn = list[dict[str, Any]]
+
+
+def law_of(check: Any, *parameters: str) -> Law:
+    """Return a law of this test alone."""
+    return Law(check.__name__, "nodes", "A statement.", "here", parameters, check)
+
+
+def recorded(law: Law, examples: int = 40, **options: Any) -> Drawn:
+    """Return what a law is given, example by example."""
+    seen: Drawn = []
+    verdict = run_law(law_of(lambda **inputs: seen.append(inputs), *law.parameters), examples, **options)
+    assert verdict.ok
+    return seen
+
+
+def refuses_targets_above(least: float) -> Law:
+    """Return a law that is false for targets above `least`."""
+
+    def targets_are_low(target: float) -> None:
+        holds(target <= least, f"at most {least}", target, target=target)
+
+    return law_of(targets_are_low, "target")
+
+
+# --- every law can be run ---------------------------------------------------------
+
+
+def test_every_parameter_of_every_law_has_a_strategy() -> None:
+    """Whatever a law takes, `for_parameter` finds how to draw it."""
+    assert [(law.name, name) for law in all_laws() for name in law.parameters if name not in PARAMETERS] == []
+
+
+def test_every_law_is_explained_to_its_user() -> None:
+    """The page about the laws names every one of them, among what is lost without it."""
+    page = (ROOT / "docs" / "laws.md").read_text(encoding="utf-8")
+    assert [law.name for law in all_laws() if f"`{law.name}`" not in page] == []
+
+
+def test_the_laws_of_all_rooms_are_found() -> None:
+    """There are laws in each of the five rooms, from the lowest to the highest, and some rooms' alone on request."""
+    assert ROOMS == HOUSE
+    assert list(dict.fromkeys(law.room for law in all_laws())) == list(ROOMS)
+    assert {law.room for law in all_laws(["nodes", "window"])} == {"window", "nodes"}
+
+
+def test_what_is_drawn_wider_is_a_parameter_of_a_law() -> None:
+    """Every exception names a law that there is, and what it takes."""
+    laws = {law.name: law for law in all_laws()}
+    assert all(set(parameters) <= set(laws[name].parameters) for name, parameters in WIDER.items())
+
+
+def test_an_unknown_parameter_is_refused_with_near_names() -> None:
+    """A law of somebody else's, with a parameter that means nothing here, is told what there is."""
+    with pytest.raises(UnknownNameError, match="did you mean 'target' or 'targets'"):
+        for_parameter("targt")
+    with pytest.raises(UnknownNameError, match="legal: machine, other_machine"):
+        run_law(law_of(lambda qqq: None, "qqq"), 3)
+
+
+def test_positions_are_of_the_store_that_is_drawn() -> None:
+    """Inputs are drawn together: every position lies within the store it is for."""
+    seen = recorded(law_of(print, "position", "store", "positions"))
+    assert all(0 <= each <= drawn["store"].last for drawn in seen for each in (drawn["position"], *drawn["positions"]))
+    assert len({drawn["position"] for drawn in seen}) > 1
+
+
+def test_a_turn_may_come_next_in_the_window_that_is_drawn() -> None:
+    """Every turn is one that the window accepts: a result exactly while calls are open."""
+    seen = recorded(law_of(print, "turn", "window"), 100)
+    assert {drawn["turn"].role is Role.TOOL for drawn in seen} == {True, False}
+    for drawn in seen:
+        drawn["window"].append(drawn["turn"])
+
+
+def test_a_law_about_any_turn_gets_ones_that_are_refused() -> None:
+    """Where a law says "any", inputs go beyond what is legal."""
+    (law,) = [law for law in all_laws(["window"]) if law.name == "calls_are_answered_before_anything_else"]
+    found: list[bool] = []
+
+    def calls_are_answered_before_anything_else(window: ContextWindow, turn: Turn) -> None:
+        found.append((turn.role is Role.TOOL) == bool(window.open_calls))
+
+    run_law(law_of(calls_are_answered_before_anything_else, *law.parameters), 100)
+    assert set(found) == {True, False}
+
+
+def test_views_are_over_one_log() -> None:
+    """Views that are drawn together can be compared."""
+    for drawn in recorded(law_of(print, "first_view", "second_view", "third_view", "ceiling")):
+        assert len({frozenset(view.fidelities) for view in drawn.values()}) == 1
+
+
+# --- verdicts ---------------------------------------------------------------------
+
+
+def test_a_law_that_holds_is_tried_as_often_as_asked() -> None:
+    """The verdict counts its examples, and has nothing against the law."""
+    law = law_of(lambda text: None, "text")
+    verdict = run_law(law, 17)
+    assert (verdict.law, verdict.tried, verdict.ok, verdict.counterexample) == (law, 17, True, None)
+
+
+def test_a_broken_law_is_shown_by_the_smallest_inputs() -> None:
+    """The counterexample is shrunk, and shows the inputs and both sides; trying stops at it."""
+    verdict = run_law(refuses_targets_above(0.4))
+    assert not verdict.ok
+    assert verdict.tried < 100
+    assert str(verdict.counterexample) == "0.7 is not at most 0.4; given target = 0.7"
+
+
+def test_both_sides_are_shown_and_what_the_law_found_on_its_way() -> None:
+    """Inputs that a law adds in its violation stand beside what it was given."""
+
+    def sums_agree(ledger: LinearityMap) -> None:
+        agree(["left"], {"right": 2}, ledger=ledger, place=3)
+
+    found = run_law(law_of(sums_agree, "ledger")).counterexample
+    assert found is not None
+    assert found.problem == "['left'] is not {'right': 2}"
+    assert found.inputs == {"ledger": "a ledger of {}", "place": "3"}
+
+
+def test_what_is_raised_breaks_the_law() -> None:
+    """A law, or a subject, that raises anything else has failed as well."""
+
+    def divides(target: float) -> None:
+        assert 1 / target > 0
+
+    found = run_law(law_of(divides, "target")).counterexample
+    assert found is not None
+    assert str(found) == "raises ZeroDivisionError: float division by zero; given target = 0.0"
+
+
+def test_a_law_that_is_broken_only_now_and_then_is_broken() -> None:
+    """What fails once and not again, as a moody subject does, is no pass."""
+    calls: list[int] = []
+
+    def now_and_then(text: str) -> None:
+        calls.append(1)
+        holds(len(calls) != 5, "steady", "moody")
+
+    verdict = run_law(law_of(now_and_then, "text"))
+    assert (verdict.ok, verdict.tried) == (False, 5)
+    assert verdict.counterexample is not None
+    assert verdict.counterexample.problem == "'moody' is not 'steady'"
+
+
+def test_a_run_repeats_and_a_seed_draws_others() -> None:
+    """Without a seed every run is the same; with one it is the seed's own."""
+    law = law_of(print, "content", "target")
+    assert recorded(law) == recorded(law)
+    assert recorded(law, seed=1) == recorded(law, seed=1)
+    assert recorded(law, seed=1) != recorded(law, seed=2)
+
+
+def test_dice_fall_differently_from_example_to_example() -> None:
+    """A subject that throws dice is not given the same throw every time, and gives the same verdict again."""
+    thrown: list[float] = []
+    law = law_of(lambda text: thrown.append(random.random()), "text")  # noqa: S311 - dice, no secrets
+    run_law(law, 30)
+    run_law(law, 30)
+    assert thrown[:30] == thrown[30:]
+    assert len(set(thrown)) > 10
+
+
+def test_progress_is_told_before_every_example() -> None:
+    """Who watches knows the law and how many examples are behind."""
+    seen: list[tuple[str, int]] = []
+    run_law(law_of(lambda text: None, "text"), 4, progress=lambda law, tried: seen.append((law.name, tried)))
+    assert seen == [("<lambda>", tried) for tried in range(4)]
+
+
+def test_what_is_bound_is_drawn_instead() -> None:
+    """A subject stands in the place of the usual inputs; the others are generated."""
+    seen = recorded(law_of(print, "counter", "text"), bound={"counter": st.just(law_subjects.MinusOne)})
+    assert {drawn["counter"] for drawn in seen} == {law_subjects.MinusOne}
+    assert len({drawn["text"] for drawn in seen}) > 1
+
+
+def test_a_subject_whose_inputs_cannot_be_made_has_failed() -> None:
+    """What a subject raises before any law is asked is a verdict; without a subject it is a fault of the strategies."""
+    broken = st.builds(int, st.just("no number"))
+    verdict = run_law(law_of(lambda target: None, "target"), bound={"target": broken})
+    assert verdict.counterexample is not None
+    assert verdict.counterexample.problem.startswith("no inputs could be made: ValueError: invalid literal")
+    with pytest.raises(UnknownNameError):
+        run_law(law_of(lambda target: None, "nothing_known"), 3)
+
+
+# --- how values are shown ---------------------------------------------------------
+
+CALL = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("c1", "search", "{}"),), resource_id="t2")
+WINDOW = ContextWindow(100, counter=FAST).append(Turn(Role.USER, "hi"), ResourceClass.REQUIRED).append(CALL)
+
+
+class Shy:
+    """Raise when shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (WINDOW, "a window of 100 tokens at 2 of [t1 user 'hi' REQUIRED, t2 assistant c1=search({}) REQUIRED]"),
+        (Turn(Role.TOOL, "done", tool_call_id="c1", resource_id="t3"), "t3 tool to c1 'done'"),
+        (Turn(Role.USER, "gist", sources=("t1", "t2"), resource_id="g1"), "g1 user 'gist' for t1, t2"),
+        (LinearityMap().tag("a", ResourceClass.DROPPABLE), "a ledger of {'a': DROPPABLE}"),
+        (View({"t1": Fidelity.GIST}), "a view of {t1: GIST}"),
+        (Store(lambda position: position, 2, 1), "a store at 1 of [0, 1, 2]"),
+        (get_format(Provider.OPENAI), "the format of openai"),
+        (ContextSession(100), "a session in EMPTY whose view is a window of 100 tokens at 0 of []"),
+        (
+            law_subjects.door,
+            "an agent of positions {'open', 'shut'} that takes ['open' 'close' -> ('shut', 'click'), 'shut' 'open' -> ('open', 'creak')]",
+        ),
+        (
+            parallel(parallel(law_subjects.door, law_subjects.door), parallel(law_subjects.door, law_subjects.door)),
+            "an agent of 16 positions",
+        ),
+        (CONTEXT_POLYNOMIAL, "an agent of positions that are too many to list"),
+        ((ResourceClass.REQUIRED, Role.USER), "(ResourceClass.REQUIRED, Role.USER)"),
+        (({"b", "a"}, [1], (2,), {"k": b"v"}), "({'a', 'b'}, [1], (2,), {'k': b'v'})"),
+        (law_subjects.moody, "tests.testing.law_subjects.moody"),
+        (law_subjects.MinusOne(), "a tests.testing.law_subjects.MinusOne"),
+        (Shy(), "a tests.testing.test_law_runner.Shy, whose repr raises RuntimeError"),
+        (list(range(20)), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, and 8 more]"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_counterexample_shows_what_is_in_a_value(value: object, text: str) -> None:
+    """Windows show their turns, objects no addresses, and no value fills the page."""
+    assert shown(value) == text
+
+
+def test_long_values_are_cut() -> None:
+    """A long text is cut and says how long it is; so is whatever holds many."""
+    assert shown("x" * 500) == f"'{'x' * 119}… (502 characters)"
+    assert len(shown([["y" * 100] * 12] * 12)) == LONGEST
+
+
+def test_an_agent_that_raises_is_shown_all_the_same() -> None:
+    """What a move of an agent raises stands in its place."""
+    silent: dict[int, tuple[int, str]] = {}
+    deaf: PolyAgent[int, str, str] = PolyAgent(frozenset({0}), lambda _: frozenset({"a"}), lambda position, input: silent[position])
+    assert shown(deaf) == "an agent of positions {0} that takes [0 'a' -> KeyError]"
+
+
+def test_a_violation_is_an_error_of_its_own() -> None:
+    """Laws called by hand raise; only the runner makes verdicts of it."""
+    with pytest.raises(LawViolation, match="targets_are_low"):
+        refuses_targets_above(0.1).check(0.5)

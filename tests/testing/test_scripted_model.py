@@ -1,0 +1,120 @@
+"""The scripted model: it says what it was told to say, and keeps what it was asked."""
+
+import asyncio
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.models import ScriptedModel as Model
+from polycontext.models import ScriptEndedError
+from polycontext.nodes import ScriptedModel
+from polycontext.polynomial import ContextSession
+
+CALLING = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "track", "arguments": '{"key": 7}'}}],
+}
+
+
+def test_it_is_at_the_front_door() -> None:
+    """Users find it among the nodes."""
+    assert ScriptedModel is Model
+
+
+def test_replies_come_in_order() -> None:
+    """Each call gets the next reply, sync or async."""
+    model = ScriptedModel(["one", "two"])
+    assert model.complete("first") == "one"
+    assert asyncio.run(model.acomplete("second")) == "two"
+    assert model.requests == ["first", "second"]
+
+
+def test_a_script_at_its_end_names_the_call() -> None:
+    """A call too many is an error with its number, and is kept as a request all the same."""
+    model = ScriptedModel(["one"])
+    model.complete("a")
+    with pytest.raises(ScriptEndedError, match="call 2 came after the last of 1 replies; legal") as caught:
+        model.complete("b")
+    assert (caught.value.call, caught.value.replies, caught.value.rules) == (2, 1, ())
+    assert model.requests == ["a", "b"]
+
+
+@pytest.mark.parametrize("error", [TimeoutError("too slow"), TimeoutError], ids=["instance", "class"])
+def test_an_error_is_raised(error: Any) -> None:
+    """An exception in the script is raised, and the script goes on behind it."""
+    model = ScriptedModel([error, "after"])
+    with pytest.raises(TimeoutError):
+        model.complete("a")
+    assert model.complete("b") == "after"
+
+
+def test_a_function_answers_from_the_request() -> None:
+    """A function in the script is called with the request."""
+    assert ScriptedModel([lambda request: request.upper()]).complete("hello") == "HELLO"
+
+
+def test_a_loop_with_tools_runs_over_it() -> None:
+    """A message with tool calls drives a session as a provider's own would."""
+    session, model = ContextSession(), ScriptedModel([CALLING, "It arrives today."])
+    session.add_user_turn("Where is my parcel?")
+    reply = model.complete(session.messages())
+    session.add_assistant_turn(reply["content"], reply["tool_calls"])
+    session.add_tool_turn("today", tool_call_id="c1")
+    session.add_assistant_turn(model.complete(session.messages()))
+    assert [len(request) for request in model.requests] == [1, 3]
+    assert session.messages()[-1] == {"role": "assistant", "content": "It arrives today."}
+
+
+def test_what_it_hands_out_and_keeps_is_nobody_elses() -> None:
+    """Changing a reply or a request afterwards changes neither script nor record."""
+    model = ScriptedModel([MappingProxyType(CALLING), CALLING])
+    request = [{"role": "user", "content": "hi"}]
+    reply = model.complete(request)
+    reply["tool_calls"].clear()
+    request.clear()
+    assert len(model.complete("again")["tool_calls"]) == 1
+    assert model.requests[0] == [{"role": "user", "content": "hi"}]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "what is the weather",
+        [{"role": "user", "content": "hello"}, {"role": "user", "content": "the weather?"}],
+        [{"role": "user", "content": [{"type": "text", "text": "the weather?"}]}],
+    ],
+    ids=["prompt", "last message", "blocks"],
+)
+def test_a_rule_answers_where_it_is_found(request_: object) -> None:
+    """A rule answers as often as it matches, and the script does not move on."""
+    model = ScriptedModel(["scripted"], rules={r"\bweather\b": "It rains.", "weather": "never asked"})
+    assert [model.complete(request_), model.complete(request_), model.complete("else")] == ["It rains.", "It rains.", "scripted"]
+
+
+def test_a_rule_reads_the_last_message_alone() -> None:
+    """What was said earlier triggers no rule; of no messages there is none."""
+    model = ScriptedModel(rules={"weather": "It rains."})
+    for request in ([{"role": "user", "content": "weather"}, {"role": "user", "content": "thanks"}], []):
+        with pytest.raises(ScriptEndedError, match="none of the rules matches: 'weather'"):
+            model.complete(request)
+
+
+@pytest.mark.parametrize(
+    ("replies", "rules", "message"),
+    [
+        ("one text", {}, "replies = 'one text'; legal: a sequence"),
+        (CALLING, {}, "replies = {'role': .*; legal: a sequence of replies"),
+        (["fine", 7], {}, "reply 2 = 7; legal: a text, an assistant message"),
+        ([{"role": "user", "content": "hi"}], {}, "reply 1 = {'role': 'user', .*; legal: a message of role 'assistant'"),
+        ([], {"(": "never"}, r"rule = '\('; legal: a regular expression \(.* at position 0\)"),
+        ([], {"a": None}, "rule 'a' = None; legal: a text"),
+    ],
+    ids=["text", "message", "number", "user message", "pattern", "rule"],
+)
+def test_a_script_that_could_not_be_played_is_refused(replies: Any, rules: Any, message: str) -> None:
+    """What is no script is refused when it is made, by its place."""
+    with pytest.raises(InvalidOptionError, match=message):
+        ScriptedModel(replies, rules=rules)
