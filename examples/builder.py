@@ -13,8 +13,8 @@ from enum import Enum
 
 from attrs import define
 
-from polycontext.nodes import ScriptedModel
 from polycontext.polynomial import ContextSession
+from polycontext.testing import ScriptedModel
 
 SETTLED = "The hall is 2.70 m high, and the stairs must be oak."
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from attrs import define
 
-from polycontext.nodes import ConversationContext, CurrentTurn, ScriptedModel, build_context
+from polycontext.nodes import ConversationContext, CurrentTurn, build_context
 from polycontext.nodes.agent_context import (
     AgentContext,
     AgentContextStore,
@@ -38,6 +38,7 @@ from polycontext.nodes.agent_context import (
 from polycontext.nodes.agent_context.records import RetrievalPlan
 from polycontext.nodes.builders import Addition, ConversationPart, Node, Section
 from polycontext.polynomial import ContextSession
+from polycontext.testing import ScriptedModel
 
 QUESTION = "Why did the nightly report fail?"
 LINES = ["report page written"] * 1040 + ["disk full"] + ["report page written"] * 1659

@@ -17,8 +17,8 @@ from typing import Any
 
 from attrs import define, frozen
 
-from polycontext.nodes import ScriptedModel
 from polycontext.polynomial import ContextSession
+from polycontext.testing import ScriptedModel
 
 
 @frozen

@@ -2,7 +2,6 @@ from .builders import NodeContext, build_act_context, build_context, build_reply
 from .entities import SessionIdRegistry, format_entity_context, get_entity_context
 from .history import PendingState, format_conversation_for_prompt, get_conversation_history
 from .memory import ConversationContext, CurrentTurn, close_turn, summarize
-from .models import ScriptedModel
 from .prompts import PromptBuilder
 from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
 from .reasoning import format_reasoning_for_prompt, get_reasoning_trace
@@ -18,7 +17,6 @@ __all__ = [
     "NodeContext",
     "PendingState",
     "PromptBuilder",
-    "ScriptedModel",
     "SentMessage",
     "SessionIdRegistry",
     "Status",

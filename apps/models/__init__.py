@@ -1,4 +1,4 @@
-"""What talks to a model: the summarisers that ask one, and the scripted one that answers offline."""
+"""What talks to a model: the summarisers that ask one, native compaction, and counting in its own tokens."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What tests of conversations need: strategies for Hypothesis, a runner for the laws, and the contract of session stores; needs the extra `laws`.
+"""What tests of conversations need: strategies for Hypothesis, a runner for the laws, and the contract of session stores (extra `laws`); models that answer by script, and strict providers (`polycontext.testing.strict`).
 
 Each strategy is biased towards the edges where context code breaks: empty conversations, one
 turn, open atoms, ids of calls that are used again, equal timestamps, hostile and
@@ -12,74 +12,20 @@ multilingual text, budgets far too small, windows that were compressed many time
     def test_my_summary_never_grows(window): ...
 """
 
+from typing import Any
+
+import lazy_loader
+
 from polycontext.linearity.extras import require
 
-# Before the imports below, so that who lacks Hypothesis is told what to install.
-require("hypothesis", extra="laws", purpose="polycontext.testing")
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-# ruff: noqa: E402
-from .law_inputs import for_parameter, inputs_of
-from .law_runner import Counterexample, Verdict, all_laws, run_law
-from .machines import agents, lenses, machine_inputs, sessions
-from .store_contract import STORE_CHECKS
-from .structures import ledgers, stores
-from .talk import (
-    ANY_TEXT,
-    CLASSES,
-    CONSTRAINTS,
-    FAST,
-    HOSTILE_TEXTS,
-    PROSE,
-    TARGETS,
-    TEXTS,
-    Head,
-    Move,
-    atoms,
-    calling_turns,
-    conversations,
-    filled,
-    lived_windows,
-    lives,
-    plain_turns,
-    reaches,
-    texts,
-    windows,
-    wire_turns,
-)
 
-__all__ = [
-    "ANY_TEXT",
-    "CLASSES",
-    "CONSTRAINTS",
-    "FAST",
-    "HOSTILE_TEXTS",
-    "PROSE",
-    "STORE_CHECKS",
-    "TARGETS",
-    "TEXTS",
-    "Counterexample",
-    "Head",
-    "Move",
-    "Verdict",
-    "agents",
-    "all_laws",
-    "atoms",
-    "calling_turns",
-    "conversations",
-    "filled",
-    "for_parameter",
-    "inputs_of",
-    "ledgers",
-    "lenses",
-    "lived_windows",
-    "lives",
-    "machine_inputs",
-    "plain_turns",
-    "reaches",
-    "run_law",
-    "sessions",
-    "stores",
-    "texts",
-    "windows",
-    "wire_turns",
-]
+def __getattr__(name: str) -> Any:
+    try:
+        return _load(name)
+    except ModuleNotFoundError as error:
+        if error.name == "hypothesis":
+            require("hypothesis", extra="laws", purpose=f"polycontext.testing.{name}")
+        raise

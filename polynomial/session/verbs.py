@@ -24,7 +24,7 @@ from typing import (
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.effects import Effect, call
 
-from .. import session as subjects  # noqa: TID252 - it loads its modules when they are looked at
+from .. import session as subjects
 from ..inputs import ContextOutput
 from .commands import Command, Oversize
 

@@ -7,21 +7,14 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.models import ScriptedModel as Model
-from polycontext.models import ScriptEndedError
-from polycontext.nodes import ScriptedModel
 from polycontext.polynomial import ContextSession
+from polycontext.testing import ScriptedModel, ScriptEndedError
 
 CALLING = {
     "role": "assistant",
     "content": None,
     "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "track", "arguments": '{"key": 7}'}}],
 }
-
-
-def test_it_is_at_the_front_door() -> None:
-    """Users find it among the nodes."""
-    assert ScriptedModel is Model
 
 
 def test_replies_come_in_order() -> None:
