@@ -1,43 +1,6 @@
 """What may be done to it? Resource classes, their ledger, and the rules that classify."""
 
-from .classifying.classifier import Classifier, default_classifier, is_acknowledgement, is_empty_result
-from .classifying.constraints import constraint_sentences, states_constraint
-from .classifying.tool_rules import keep_last, never_yield, yield_first
-from .errors import (
-    CallerError,
-    CollaboratorError,
-    DemotionError,
-    InvalidDataError,
-    InvalidOptionError,
-    PolycontextError,
-    UnknownNameError,
-    UnknownResourceError,
-)
-from .ledger import LinearityMap
-from .resource_class import LinearityStats, ResourceClass
-from .tag import UNIX_EPOCH, Tag
+import lazy_loader
 
-__all__ = [
-    "UNIX_EPOCH",
-    "CallerError",
-    "Classifier",
-    "CollaboratorError",
-    "DemotionError",
-    "InvalidDataError",
-    "InvalidOptionError",
-    "LinearityMap",
-    "LinearityStats",
-    "PolycontextError",
-    "ResourceClass",
-    "Tag",
-    "UnknownNameError",
-    "UnknownResourceError",
-    "constraint_sentences",
-    "default_classifier",
-    "is_acknowledgement",
-    "is_empty_result",
-    "keep_last",
-    "never_yield",
-    "states_constraint",
-    "yield_first",
-]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -22,7 +22,7 @@ class MissingExtraError(CallerError, ModuleNotFoundError):
         return f'no {self.module} for {self.purpose}; legal: pip install ".[{self.extra}]" in a clone of polycontext'
 
 
-def require(module: str, *, extra: str, purpose: str) -> None:
+def require_extra(module: str, *, extra: str, purpose: str) -> None:
     """Return where `module` is installed.
 
     Raises:

@@ -5,10 +5,12 @@ from .memory import ConversationContext, CurrentTurn, close_turn, summarize
 from .prompts import PromptBuilder
 from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
 from .reasoning import format_reasoning_for_prompt, get_reasoning_trace
-from .sending import SentMessage, asend_message, send_message
+from .sending import Attached, SentMessage, asend_message, asend_resolved, items_of, send_message
+from .waffles import Portion, Waffle, cells, portions, waffle
 
 __all__ = [
     "ActionProps",
+    "Attached",
     "ChatProps",
     "ComponentRenderer",
     "ConversationContext",
@@ -16,16 +18,20 @@ __all__ = [
     "MessageProps",
     "NodeContext",
     "PendingState",
+    "Portion",
     "PromptBuilder",
     "SentMessage",
     "SessionIdRegistry",
     "Status",
+    "Waffle",
     "asend_message",
+    "asend_resolved",
     "build_act_context",
     "build_context",
     "build_reply_context",
     "build_think_context",
     "build_understand_context",
+    "cells",
     "close_turn",
     "format_conversation_for_prompt",
     "format_entity_context",
@@ -33,6 +39,9 @@ __all__ = [
     "get_conversation_history",
     "get_entity_context",
     "get_reasoning_trace",
+    "items_of",
+    "portions",
     "send_message",
     "summarize",
+    "waffle",
 ]

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from attrs import Attribute
 
-from polycontext.linearity.errors import InvalidDataError
+from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
 
 E = TypeVar("E", bound=StrEnum)

@@ -8,8 +8,8 @@ from attrs import frozen
 
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session.attachments import held_attachment
-from polycontext.window import ContextItem, ContextWindow, ItemType
-from polycontext.window.pills import PillDocument, PillProblem, PillType, Resolved, ResolvedMessage, Resolver, resolve_document
+from polycontext.window import ContextItem, ContextWindow, ItemType, PillDocument
+from polycontext.window.pills import PillProblem, PillType, Resolved, ResolvedMessage, Resolver, resolve_document
 
 Attached = tuple[ContextItem, str | None]
 """A context item and its source."""

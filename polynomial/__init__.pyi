@@ -1,6 +1,7 @@
 from .algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position
 from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
-from .algebra.poly_agent import Left, Lens, PolyAgent, Right, coproduct, parallel, product, sequential, through
+from .algebra.poly_agent import Left, Lens, PolyAgent, Right, Those, coproduct, parallel, product, sequential, through
+from .brought_back import known_again
 from .errors import ContextOverflowError, ContextPressureError, IllegalDirectionError, SessionWriteError
 from .inputs import ContextInput, ContextOutput, InputKind
 from .journal.conversation import Conversation, evolve, replay
@@ -39,10 +40,12 @@ __all__ = [
     "Projection",
     "Right",
     "SessionWriteError",
+    "Those",
     "Verification",
     "context_transition",
     "coproduct",
     "evolve",
+    "known_again",
     "parallel",
     "product",
     "project",

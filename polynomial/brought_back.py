@@ -11,9 +11,9 @@ from attrs import evolve
 
 from polycontext.pressure import is_gist_text
 from polycontext.pressure.gist import Mark, summary_marks
-from polycontext.window import Role, Turn
+from polycontext.window import Part, PartKind, Role, Turn
 from polycontext.window.opening import is_opening
-from polycontext.window.part import Part, PartKind, native_providers
+from polycontext.window.part import native_providers
 from polycontext.window.turn import GIST
 
 _MOST_MARKS = 64

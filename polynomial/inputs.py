@@ -11,10 +11,9 @@ from attrs import field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, ResourceClass
 from polycontext.linearity.json_data import freeze, thawed
-from polycontext.pressure import CompressionResult, Edit, Fulfilment, pressure_of
-from polycontext.pressure.fulfilment import Rejection
+from polycontext.pressure import CompressionResult, Edit, Fulfilment, Rejection, pressure_of
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
-from polycontext.window.items.attachment import attachment_of
+from polycontext.window.items import attachment_of
 
 from .state import State
 
@@ -329,7 +328,7 @@ def as_tool_call(call: object) -> ToolCall:
 
 def _data_of(call: object) -> object:
     """Return the JSON data of an SDK's object, of whichever making; anything else as it is."""
-    from polycontext.window.providers.blocks import dumped  # noqa: PLC0415 - for those who hand in calls
+    from polycontext.window.providers import dumped  # noqa: PLC0415 - for those who hand in calls
 
     data = dumped(call)
     if isinstance(data, Mapping):

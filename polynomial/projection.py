@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
+from polycontext.linearity import ToolRule
+from polycontext.linearity.classifying.tool_rules import classified_by
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools, count_turn
 from polycontext.window.opening import OPENING, opening_of
-from polycontext.window.providers import Parsed, Provider, Rendered, WireFormat
+from polycontext.window.providers import AUTO, Parsed, Provider, Rendered, WireFormat, format_of
 from polycontext.window.providers.answers import opened
-from polycontext.window.providers.recognising import AUTO, format_of
-from polycontext.window.tokens.counting import count_turn
 
 from .brought_back import known_again
 from .machine.step import overflow
 from .session.options import check_rules, check_tools, room_of
 
 if TYPE_CHECKING:
-    from polycontext.window.model_profiles import ModelProfile
+    from polycontext.window import ModelProfile
 
 _OPENING_ID = "opening"
 

@@ -1,13 +1,15 @@
+from . import native
 from .errors import ConflictError, FloorError
 from .fidelity import Fidelity, floor_of
-from .fulfilment import AsyncSummariser, Fulfilment, Rejection, Summariser
-from .gist import is_gist_text
+from .fulfilment import AsyncSummariser, Fulfilment, Offer, Reading, Rejection, Summariser
+from .gist import is_gist_text, is_pointer, is_summary
 from .ladder import Ladder
 from .notes.summariser import ExtractiveSummariser
-from .plan import GistJob, GistKind, Plan
+from .plan import GistJob, GistKind, Plan, plan_at, unbinding_plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach
-from .threshold import AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of
+from .supersession import superseded_ids
+from .threshold import AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of, session_threshold
 from .view import Edit, View, apply_edit, check_floors, fidelities_after, view_of
 
 __all__ = [
@@ -25,8 +27,10 @@ __all__ = [
     "GistJob",
     "GistKind",
     "Ladder",
+    "Offer",
     "Plan",
     "Reach",
+    "Reading",
     "Rejection",
     "Signals",
     "Summariser",
@@ -38,6 +42,13 @@ __all__ = [
     "floor_of",
     "is_gist_text",
     "is_looping",
+    "is_pointer",
+    "is_summary",
+    "native",
+    "plan_at",
     "pressure_of",
+    "session_threshold",
+    "superseded_ids",
+    "unbinding_plan",
     "view_of",
 ]

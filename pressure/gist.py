@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from polycontext.linearity import LinearityMap
-from polycontext.window import Role, TokenCounter, Turn, count_turn
-from polycontext.window.part import PartKind
+from polycontext.window import PartKind, Role, TokenCounter, Turn, count_turn
 from polycontext.window.sources import Sources
 
 if TYPE_CHECKING:

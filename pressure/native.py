@@ -5,6 +5,7 @@ else its extractive twin, so that a conversation can change providers. What may 
 is bound to the prefix, since a provider that writes the summary promises that what it thought behind it stays valid.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -14,13 +15,12 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
-from polycontext.window.part import Part, PartKind
+from polycontext.window import ContextWindow, Part, PartKind, Role, Splice, TokenCounter, Turn, count_turn
 from polycontext.window.tokens.counting import count_part
 
 from .fidelity import Fidelity
 from .fulfilment import Gisted, Reading, Rejection, default_summariser
-from .gist import NO_TEXT, all_source_ids, least_summary, summary_text, summary_turn
+from .gist import NO_TEXT, all_source_ids, least_digest, least_summary, summary_text, summary_turn
 from .ladder import ladder_of
 from .plan import GistJob, GistKind, Plan, plan_at
 from .reach import Columns, Kind, Reach
@@ -75,6 +75,22 @@ def prefix_plan(window: ContextWindow, tokens: int, reach: Reach | None = None) 
         return nothing
     first, last, stands, allowance = found
     return _cut(nothing, range(first, last), ladder.columns.of_kind(range(first, last), Kind.FIXED), stands, allowance)
+
+
+def cutting_plan(window: ContextWindow, places: Sequence[int]) -> Plan:
+    """Return the plan by which the results at `places` are cut to what says that they were cut."""
+    turns, ladder = window.all_turns(), ladder_of(window, Reach())
+    nothing, columns = plan_at(ladder, 0, window.total_tokens), ladder.columns
+    jobs = []
+    for place in places:
+        turn, least = turns[place], least_digest(turns[place], window.counter)
+        is_fixed = columns.kinds[bisect_right(columns.atoms.bounds, place) - 1] is Kind.FIXED
+        if not turn.sources and not is_fixed and least < (turn.tokens or 0):
+            jobs.append(GistJob(GistKind.DIGEST, ((place, place + 1),), (turn,), (turn,), least, window.linearity))
+    if not jobs:
+        return nothing
+    left = window.total_tokens - sum(job.source_tokens - job.allowance for job in jobs)
+    return evolve(nothing, step=1, jobs=tuple(jobs), tokens_promised=left, floor=min(nothing.floor, left), first_changed=jobs[0].start)
 
 
 def answered_plan(window: ContextWindow, stop: int) -> Plan:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.linearity.classifying.tool_rules import ToolRule
+from polycontext.linearity import InvalidOptionError, ResourceClass, ToolRule
 from polycontext.window import REQUEST_OVERHEAD, AtomColumns, ContextWindow, Role, TokenCounter, Turn
 from polycontext.window.yielding import bare, unbound
 

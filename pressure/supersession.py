@@ -3,16 +3,24 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from polycontext.linearity.classifying.tool_rules import ToolRule, Yielding
-from polycontext.window import Role, TokenCounter, ToolCall, Turn, count_turn
+from polycontext.linearity import ToolRule
+from polycontext.linearity.classifying.tool_rules import Yielding
+from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn, count_turn
 
 from .gist import pointer_turn
-from .reach import Columns, Kind
+from .reach import Columns, Kind, Reach, columns_of
 
 
 def superseded(columns: Columns, rules: Sequence[ToolRule] = ()) -> list[int]:
     """Return the atoms of which a later call or attachment has the current text, oldest first; `rules` say what else replaces a call."""
     return sorted(_superseded_results(columns, rules) + _superseded_attachments(columns))
+
+
+def superseded_ids(window: ContextWindow, reach: Reach) -> list[str]:
+    """Return the ids of the turns of `window` that stand whole though a later one has what they say; see `superseded`."""
+    columns = columns_of(window, reach)
+    cuttable = (columns.cuttable(atom) for atom in superseded(columns, reach.rules))
+    return [columns.atoms.turns[place].resource_id for places in cuttable for place in places]
 
 
 def _superseded_attachments(columns: Columns) -> list[int]:

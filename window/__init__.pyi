@@ -2,7 +2,9 @@ from .atoms import Atom, AtomColumns, Splice, open_calls
 from .context_window import ContextWindow
 from .epoch import Epoch
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
+from .image_sizes import image_size
 from .items import ContextItem, ContextManager, ItemType, context_to_string
+from .model_profiles import ModelProfile, find_model
 from .part import Part, PartKind
 from .pills import FileResolver, PillDocument
 from .store import Store, StoreComonad
@@ -27,6 +29,7 @@ __all__ = [
     "InvalidMessagesError",
     "InvalidTurnError",
     "ItemType",
+    "ModelProfile",
     "OrderError",
     "Part",
     "PartKind",
@@ -46,6 +49,8 @@ __all__ = [
     "count_tools",
     "count_turn",
     "default_counter",
+    "find_model",
+    "image_size",
     "is_exact",
     "open_calls",
 ]

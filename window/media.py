@@ -209,7 +209,7 @@ def _shown(text: object) -> str:
 
 
 def _image(medium: Medium, payload: str) -> Medium:
-    from .image_size import image_size  # noqa: PLC0415 - here and below: for those who have media
+    from .image_sizes import image_size  # noqa: PLC0415 - here and below: for those who have media
 
     for length in HEADS:
         found = image_size(head(payload, length))
@@ -229,7 +229,7 @@ def _seconds(opening: bytes, size: int) -> float | None:
 
 
 def _document(medium: Medium, payload: str) -> Medium:
-    from .image_size import image_size  # noqa: PLC0415
+    from .image_sizes import image_size  # noqa: PLC0415
     from .pdf_pages import PDF_LIMIT, count_pages  # noqa: PLC0415
 
     opening = head(payload, HEADS[0])

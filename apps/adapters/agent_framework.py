@@ -5,15 +5,14 @@ from itertools import groupby
 from mimetypes import guess_type
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
+from polycontext.linearity import InvalidOptionError, require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
 
 from .blocks import arguments_text, block, own_blocks, picture, pictures, sent_tokens, thought
 from .bridge import Bridge
 from .dialect import MessageDialect
 
-require("agent_framework", extra="agent-framework", purpose="a middleware whose requests fit")
+require_extra("agent_framework", extra="agent-framework", purpose="a middleware whose requests fit")
 
 from agent_framework import ChatMiddleware, Content, FunctionTool, Message, normalize_tools  # noqa: E402 - an extra
 

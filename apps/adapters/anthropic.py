@@ -2,15 +2,14 @@
 
 from typing import Any, TypeVar
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
-from polycontext.polynomial.session.delivery import options_for
+from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.polynomial.session import options_for
 from polycontext.window.providers import get_format
 
 from .bridge import Bridge, Fitted
 from .wire_dialect import Message, WireDialect, besides_of, learn_from
 
-require("anthropic", extra="anthropic", purpose="a client whose requests fit")
+require_extra("anthropic", extra="anthropic", purpose="a client whose requests fit")
 
 from anthropic import Middleware  # noqa: E402 - an extra
 

@@ -5,14 +5,14 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from polycontext.linearity.extras import require
+from polycontext.linearity import require_extra
 from polycontext.window import Role, ToolCall, Turn
 
 from .blocks import picture, pictures
 from .bridge import Bridge
 from .dialect import MessageDialect
 
-require("autogen_core", extra="autogen", purpose="a model context that hands out what fits")
+require_extra("autogen_core", extra="autogen", purpose="a model context that hands out what fits")
 
 from autogen_core import FunctionCall, Image  # noqa: E402 - an extra
 from autogen_core import models as own  # noqa: E402 - as above

@@ -10,14 +10,11 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.effects import Effect, Steps, call, procedure, twin, within
-from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.polynomial.brought_back import known_again
-from polycontext.polynomial.session.followed import pairs_of
-from polycontext.polynomial.session.measuring import input_tokens
-from polycontext.polynomial.session.writer import TRIES
+from polycontext.polynomial import ContextOverflowError, ContextSession, known_again
+from polycontext.polynomial.session import TRIES, input_tokens, pairs_of
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
-from polycontext.window.providers.blocks import dumped
+from polycontext.window.providers import dumped
 
 from .dialect import Dialect, Held, N
 from .sessions import Sessions

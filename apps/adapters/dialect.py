@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-from polycontext.polynomial.session.followed import Kept, Seen
+from polycontext.polynomial.session import Kept, Seen
 from polycontext.window import Turn
 
 N = TypeVar("N")

@@ -4,15 +4,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
+from polycontext.linearity import InvalidOptionError, require_extra
 from polycontext.window import Turn
 
 from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
 from .gemini import read_contents, read_usage, write_content
 
-require("google.adk", extra="google-adk", purpose="a plugin whose requests fit")
+require_extra("google.adk", extra="google-adk", purpose="a plugin whose requests fit")
 
 from google.adk.plugins.base_plugin import BasePlugin  # noqa: E402 - an extra
 from google.genai import types  # noqa: E402 - as above

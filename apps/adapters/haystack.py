@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from polycontext.linearity.extras import require
+from polycontext.linearity import require_extra
 
 from .blocks import tool
 from .bridge import Bridge, Fitted
 
-require("haystack", extra="haystack", purpose="a hook whose requests fit")
+require_extra("haystack", extra="haystack", purpose="a hook whose requests fit")
 
 from haystack import dataclasses as own  # noqa: E402 - an extra
 from haystack.core.serialization import default_to_dict  # noqa: E402 - as above

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polycontext.linearity.extras import require
+from polycontext.linearity import require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
 
 from .blocks import arguments, arguments_text, block_parts, picture, pictures, thought, told_apart
 from .dialect import Dialect, Piece
 
-require("haystack", extra="haystack", purpose="a hook whose requests fit")
+require_extra("haystack", extra="haystack", purpose="a hook whose requests fit")
 
 from haystack import dataclasses as own  # noqa: E402 - an extra
 

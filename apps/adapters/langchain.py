@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
+from polycontext.linearity import InvalidOptionError, require_extra
 from polycontext.window import Role, ToolCall, Turn
 
 from .blocks import arguments_text, block_parts, content_of, tool
 from .bridge import Bridge, Fitted
 from .dialect import MessageDialect
 
-require("langchain", extra="langchain", purpose="a middleware whose requests fit")
+require_extra("langchain", extra="langchain", purpose="a middleware whose requests fit")
 
 from langchain.agents.middleware import AgentMiddleware  # noqa: E402 - an extra
 from langchain_core import messages as own  # noqa: E402 - as above

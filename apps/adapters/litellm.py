@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
+from polycontext.linearity import InvalidOptionError, require_extra
 
 from .bridge import Bridge, Fitted
 from .dialect import Piece
 from .thinking_dialect import ThinkingDialect
 from .wire_dialect import Message, WireDialect, besides_of
 
-require("litellm", extra="litellm", purpose="a callback that has requests fit")
+require_extra("litellm", extra="litellm", purpose="a callback that has requests fit")
 
 from litellm.integrations.custom_logger import CustomLogger  # noqa: E402 - an extra
 

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, TypeVar
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
+from polycontext.linearity import InvalidOptionError, require_extra
 
 from .bridge import Bridge, Fitted
 
-require("llama_index.core", extra="llama-index", purpose="an LLM whose requests fit")
+require_extra("llama_index.core", extra="llama-index", purpose="an LLM whose requests fit")
 
 from llama_index.core.base.llms import types as own  # noqa: E402 - an extra
 from llama_index.core.llms.llm import LLM  # noqa: E402 - as above

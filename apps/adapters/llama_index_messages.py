@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from polycontext.linearity.extras import require
+from polycontext.linearity import require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
-from polycontext.window.providers.blocks import dumped, loaded_object
+from polycontext.window.providers import dumped, loaded_object
 
 from .blocks import arguments_text, picture, pictures, thought, told_apart, tool
 from .dialect import Dialect, Piece
 
-require("llama_index.core", extra="llama-index", purpose="an LLM whose requests fit")
+require_extra("llama_index.core", extra="llama-index", purpose="an LLM whose requests fit")
 
 from llama_index.core.base.llms import types as own  # noqa: E402 - an extra
 

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
+from polycontext.linearity import InvalidOptionError, require_extra
 
 from .blocks import tool
 from .bridge import Bridge, Fitted
 from .wire_dialect import Message, WireDialect
 
-require("agents", extra="openai-agents", purpose="a filter whose requests fit")
+require_extra("agents", extra="openai-agents", purpose="a filter whose requests fit")
 
 from agents import Agent, RunContextWrapper, RunHooks, handoff  # noqa: E402 - an extra
 from agents.run import CallModelData, ModelInputData  # noqa: E402 - as above

@@ -4,15 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
+from polycontext.linearity import InvalidOptionError, require_extra
 from polycontext.window import Role, ToolCall, Turn
 
 from .blocks import picture, pictures, thought, tool
 from .bridge import Bridge, Fitted
 from .dialect import MessageDialect
 
-require("pydantic_ai", extra="pydantic-ai", purpose="a capability whose requests fit")
+require_extra("pydantic_ai", extra="pydantic-ai", purpose="a capability whose requests fit")
 
 from pydantic_ai import messages as own  # noqa: E402 - an extra
 from pydantic_ai.capabilities import AbstractCapability  # noqa: E402 - as above

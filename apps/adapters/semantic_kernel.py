@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from polycontext.linearity.extras import require
-from polycontext.polynomial.session.options import require as check
+from polycontext.linearity import require_extra
+from polycontext.polynomial.session import require as check
 from polycontext.window import Role, ToolCall, Turn
 
 from .blocks import picture, pictures, thought
 from .bridge import Bridge
 from .dialect import MessageDialect
 
-require("semantic_kernel", extra="semantic-kernel", purpose="a chat service whose requests fit")
+require_extra("semantic_kernel", extra="semantic-kernel", purpose="a chat service whose requests fit")
 
 from semantic_kernel import contents as own  # noqa: E402 - an extra
 

@@ -8,8 +8,7 @@ from threading import Lock, get_ident
 
 from attrs import define, field
 
-from polycontext.polynomial import ContextSession
-from polycontext.polynomial.errors import SessionWriteError
+from polycontext.polynomial import ContextSession, SessionWriteError
 
 _PAUSE, _LONGEST_PAUSE = 0.001, 0.05
 """Seconds that a task waits before it looks again, at first and at most: a lock of threads cannot be awaited."""

@@ -13,14 +13,13 @@ from attrs import astuple
 
 from polycontext.linearity.effects import Steps, adrive, drive, in_thread
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.session.followed import says_the_same
-from polycontext.polynomial.session.options import check_arguments, require, whole_number
+from polycontext.polynomial.session import check_arguments, require, says_the_same, whole_number
 from polycontext.window import Role, Turn
 
 from .session_lock import SessionLock
 
 if TYPE_CHECKING:
-    from polycontext.window.model_profiles import ModelProfile
+    from polycontext.window import ModelProfile
 
 
 MOST_ALIKE = 64

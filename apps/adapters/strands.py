@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
-from polycontext.linearity.extras import require
+from polycontext.linearity import require_extra
 from polycontext.window import Turn
 
 from .blocks import tool
@@ -11,7 +11,7 @@ from .bridge import Bridge
 from .converse import read_message, read_usage, write_message
 from .dialect import MessageDialect
 
-require("strands", extra="strands", purpose="a conversation manager whose requests fit")
+require_extra("strands", extra="strands", purpose="a conversation manager whose requests fit")
 
 from strands.agent.conversation_manager import NullConversationManager  # noqa: E402 - an extra
 from strands.hooks import AgentInitializedEvent  # noqa: E402 - as above

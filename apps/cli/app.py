@@ -227,9 +227,9 @@ def laws(
     A law is a property such as "no call is parted from its result", as code. Prints for each law how many examples were tried, whether it holds, and the smallest counterexample found.
     Exit code 1 says that a law is broken. The examples are the same in every run, unless a seed is given. Needs the extra `laws`.
     """
-    from polycontext.linearity.extras import require
+    from polycontext.linearity import require_extra
 
-    require("hypothesis", extra="laws", purpose="polycontext laws")
+    require_extra("hypothesis", extra="laws", purpose="polycontext laws")
     from .laws import check_laws
 
     return check_laws(room or (), law or (), subject, examples=examples, seed=seed, as_json=as_json)

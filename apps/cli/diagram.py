@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from polycontext.polynomial.machine.diagram import dot, mermaid
+from polycontext.polynomial.machine import dot, mermaid
 
 from .output import USAGE, CommandError, saved, write
 

@@ -12,15 +12,11 @@ from typing import Any, Final
 from attrs import field, frozen
 from hypothesis import strategies as st
 
-from polycontext.linearity import LinearityMap
-from polycontext.linearity.errors import InvalidDataError
+from polycontext.linearity import InvalidDataError, LinearityMap
 from polycontext.polynomial import ContextSession, PolyAgent
 from polycontext.pressure import Summariser
-from polycontext.testing.law_inputs import Strategies, focused_anywhere
-from polycontext.testing.structures import ledgers
-from polycontext.testing.talk import Move, conversations
-from polycontext.window import ContextWindow
-from polycontext.window.store import StoreComonad
+from polycontext.testing import Move, Strategies, conversations, focused_anywhere, ledgers
+from polycontext.window import ContextWindow, StoreComonad
 
 
 @frozen

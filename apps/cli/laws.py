@@ -12,9 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from polycontext.linearity.law import Law
-from polycontext.testing.law_inputs import NOTHING, Strategies
-from polycontext.testing.law_runner import ROOMS, Verdict, all_laws, run_law
+from polycontext.linearity import Law
+from polycontext.testing import NOTHING, ROOMS, Strategies, Verdict, all_laws, run_law
 
 from .law_subject import Subject, load_subject
 from .output import FAULT, USAGE, CommandError, one_line, paper_width, progress, write_json, write_rich

@@ -7,19 +7,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from polycontext.nodes.sending import SentMessage, send_message
+from polycontext.nodes import SentMessage, send_message
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.window.pills import (
-    CannotAttachError,
-    Completer,
-    FileResolver,
-    Pill,
-    PillDocument,
-    PillError,
-    PillType,
-    Resolvers,
-    SymbolResolver,
-)
+from polycontext.window import FileResolver, PillDocument
+from polycontext.window.pills import CannotAttachError, Completer, Pill, PillError, PillType, Resolvers, SymbolResolver
 from polycontext.window.providers import Provider
 
 from .output import FAULT, CommandError, existing_folders, one_line, tell, write_json, write_rich

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycontext.linearity.extras import require
+from polycontext.linearity import require_extra
 from polycontext.polynomial import ContextState
 
 from .output import USAGE, CommandError
@@ -33,7 +33,7 @@ def check_plot(path: Path) -> None:
     """
     if path.suffix.lower() not in SUFFIXES:
         raise CommandError(USAGE, f"{path}: no file type for a plot; legal: {' or '.join(SUFFIXES)}")
-    require("matplotlib", extra="plot", purpose=f"drawing {path}")
+    require_extra("matplotlib", extra="plot", purpose=f"drawing {path}")
 
 
 def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 from polycontext.polynomial import ContextOverflowError, Projection, project
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered
-from polycontext.window.providers.anthropic.messages import hoist
+from polycontext.window.providers.anthropic import hoist
 
 from .output import FAULT, CommandError, tell, write_json
 from .recordings.conversation import Conversation, read_conversations

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from polycontext.polynomial import ContextOverflowError
-from polycontext.pressure.threshold import session_threshold
+from polycontext.pressure import session_threshold
 from polycontext.window.providers import Provider
 
 from .output import FAULT, USAGE, CommandError, complain, paper_width, progress, saved, write_json, write_rich

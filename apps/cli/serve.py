@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from polycontext.linearity.extras import require
+from polycontext.linearity import require_extra
 
 from .output import FAULT, USAGE, CommandError, complain, existing_folders
 
@@ -35,16 +35,14 @@ class Served:
 
 def serve(served: Served) -> int:
     """Serve chats until the process is told to stop; say where they are, and with which token where one is needed."""
-    require("uvicorn", extra="server", purpose="conversations over HTTP")
+    require_extra("uvicorn", extra="server", purpose="conversations over HTTP")
     import uvicorn  # noqa: PLC0415 - an extra
 
-    from polycontext.models.answering import answering  # noqa: PLC0415 - as above
-    from polycontext.polynomial.stores import InMemoryStore  # noqa: PLC0415 - as above
-    from polycontext.polynomial.stores.places import store_at  # noqa: PLC0415 - as above
-    from polycontext.server.access import LOOPBACK, Access, is_loopback  # noqa: PLC0415 - as above
-    from polycontext.server.app import create_app  # noqa: PLC0415 - as above
-    from polycontext.server.connection import STOPS_IN, configuration  # noqa: PLC0415 - as above
-    from polycontext.window.pills import FileResolver, Resolver, SymbolResolver  # noqa: PLC0415 - as above
+    from polycontext.models import answering  # noqa: PLC0415 - as above
+    from polycontext.polynomial.stores import InMemoryStore, store_at  # noqa: PLC0415 - as above
+    from polycontext.server import LOOPBACK, STOPS_IN, Access, configuration, create_app, is_loopback  # noqa: PLC0415 - as above
+    from polycontext.window import FileResolver  # noqa: PLC0415 - as above
+    from polycontext.window.pills import Resolver, SymbolResolver  # noqa: PLC0415 - as above
 
     folders = existing_folders(served.roots)
     _check_proxies(served.proxies)

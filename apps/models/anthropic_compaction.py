@@ -6,11 +6,10 @@ from typing import Any
 from attrs import field, frozen
 
 from polycontext.linearity.effects import Steps, procedure, twin
-from polycontext.polynomial.session.delivery import joined_options
-from polycontext.pressure import Fulfilment, Plan
-from polycontext.pressure.fulfilment import Reading
+from polycontext.polynomial.session import joined_options
+from polycontext.pressure import Fulfilment, Plan, Reading
 from polycontext.window.providers import Provider, Rendered
-from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA
+from polycontext.window.providers.anthropic import COMPACTION_BETA
 
 from .compaction import Compacted, Compacting, Tools
 

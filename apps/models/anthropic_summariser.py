@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 
-from polycontext.window.providers import Message, Provider
-from polycontext.window.providers.layout import fresh
+from polycontext.window.providers import Message, Provider, fresh
 
 from .model_summariser import Asked, ModelSummariser
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from polycontext.pressure.notes.facts import Fact
-from polycontext.pressure.notes.units import Head
+from polycontext.pressure.notes import Fact, Head
 
 from .fence import Fence, Said
 

@@ -8,13 +8,10 @@ import orjson
 from attrs import frozen
 
 from polycontext.linearity.effects import Effect, Steps
-from polycontext.polynomial.session.delivery import joined_options
-from polycontext.pressure import Fulfilment, Plan
-from polycontext.pressure.fulfilment import Offer, Reading
-from polycontext.pressure.native import NativeGist, prefix_of, with_twin
+from polycontext.polynomial.session import joined_options
+from polycontext.pressure import Fulfilment, Offer, Plan, Reading, native
 from polycontext.window import Turn
-from polycontext.window.providers import Provider, Rendered, get_format
-from polycontext.window.providers.blocks import dumped
+from polycontext.window.providers import Provider, Rendered, dumped, get_format
 
 Tools = Sequence[Mapping[str, Any]]
 
@@ -43,7 +40,7 @@ class Compacting:
     def fulfil(self, plan: Plan, reading: Reading | None) -> Steps[Fulfilment]:
         """Return what came of it."""
         try:
-            turns = prefix_of(plan)
+            turns = native.prefix_of(plan)
             answer = (yield self._asking(plan, turns)) if turns else None
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises: nothing changes, and why is reported
             answer = error
@@ -73,7 +70,9 @@ class Compacting:
         if compacted.failure is not None:
             return None, compacted.failure
         texts = tuple(orjson.dumps(block).decode() for block in compacted.blocks)
-        return with_twin(plan, NativeGist(str(self.provider), texts, compacted.tokens, keeps_bound=self.keeps_bound), reading), None
+        return native.with_twin(
+            plan, native.NativeGist(str(self.provider), texts, compacted.tokens, keeps_bound=self.keeps_bound), reading
+        ), None
 
 
 def data_of(answer: Any) -> Any:

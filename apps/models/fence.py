@@ -11,8 +11,7 @@ from typing import Self
 
 from attrs import frozen
 
-from polycontext.window import Role, Turn
-from polycontext.window.part import PartKind
+from polycontext.window import PartKind, Role, Turn
 
 _DIGITS = 15
 """Digits of a mark: too many to be guessed, and all marks cost equally many tokens."""

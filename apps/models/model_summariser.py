@@ -12,17 +12,22 @@ from typing import Any, ClassVar, NoReturn
 
 from attrs import Factory, field, frozen
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.linearity import InvalidOptionError, UnknownNameError, require_extra
 from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread, procedure, twin, within
-from polycontext.linearity.extras import require
-from polycontext.pressure.notes.facts import Fact, facts_of
-from polycontext.pressure.notes.pieces import clip
-from polycontext.pressure.notes.units import Head
-from polycontext.pressure.plan import GistJob, Plan
-from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, TokenCounter, Turn, count_turn
-from polycontext.window.model_profiles import ModelProfile, find_model
+from polycontext.pressure import GistJob, Plan
+from polycontext.pressure.notes import Fact, Head, clip, facts_of
+from polycontext.window import (
+    REQUEST_OVERHEAD,
+    InvalidMessagesError,
+    ModelProfile,
+    Role,
+    TokenCounter,
+    Turn,
+    count_tools,
+    count_turn,
+    find_model,
+)
 from polycontext.window.providers import Provider, Rendered, get_format
-from polycontext.window.tokens.counting import count_tools
 
 from .brief import ROLE, Brief
 from .errors import NoSummaryError
@@ -118,7 +123,7 @@ class ModelSummariser(ABC):
 
     def __attrs_post_init__(self) -> None:
         if self.client is None:
-            require(self.package, extra=self.package, purpose=f"summaries by {self.model}")
+            require_extra(self.package, extra=self.package, purpose=f"summaries by {self.model}")
 
     @procedure
     def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> Steps[str]:

@@ -8,8 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 from polycontext.linearity.effects import Steps, procedure, twin
-from polycontext.pressure import Fulfilment, Plan
-from polycontext.pressure.fulfilment import Reading
+from polycontext.pressure import Fulfilment, Plan, Reading
 from polycontext.window.providers import Provider, Rendered
 
 from .compaction import Compacted, Compacting, Tools

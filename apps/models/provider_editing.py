@@ -4,26 +4,18 @@ The provider decides when, by the thresholds of the request; the session does af
 digests, dropped thinking falls, a summary that came with the answer stands for all that was said before it.
 """
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextOutput, ContextSession
-from polycontext.polynomial.session.delivery import joined_options
-from polycontext.pressure import Fulfilment, Plan
-from polycontext.pressure.gist import least_digest
-from polycontext.pressure.ladder import ladder_of
-from polycontext.pressure.native import NativeGist, answered_plan, first_open, with_twin
-from polycontext.pressure.plan import GistJob, GistKind, plan_at, unbinding_plan
-from polycontext.pressure.reach import Kind, Reach
-from polycontext.window import ContextWindow, Role, Turn
-from polycontext.window.providers import Provider
-from polycontext.window.providers.anthropic.request_rules import EDITS
-from polycontext.window.providers.wire import as_provider
+from polycontext.polynomial.session import joined_options
+from polycontext.pressure import Fulfilment, native, unbinding_plan
+from polycontext.window import Role, Turn
+from polycontext.window.providers import Provider, as_provider
+from polycontext.window.providers.anthropic import EDITS
 
 from .compaction import data_of
 
@@ -122,25 +114,9 @@ def _cut_results(session: ContextSession, data: Mapping[str, Any], excluded: fro
         (data.get("context_management") or {}).get("applied_edits") or () if isinstance(data.get("context_management"), Mapping) else ()
     )
     count = max((each.get("cleared_tool_uses", 0) for each in applied), default=0)
-    plan = _cutting_plan(session.window, count, excluded)
+    plan = native.cutting_plan(session.window, _results(session.window.all_turns(), excluded)[:count])
     if plan.jobs:
         session.background.commit(Fulfilment(plan, tuple((None, None) for _ in plan.jobs)))
-
-
-def _cutting_plan(window: ContextWindow, count: int, excluded: frozenset[str]) -> Plan:
-    """Return the plan by which the oldest `count` results are cut to what says that they were cut."""
-    turns, ladder = window.all_turns(), ladder_of(window, Reach())
-    nothing, columns = plan_at(ladder, 0, window.total_tokens), ladder.columns
-    jobs = []
-    for place in _results(turns, excluded)[:count]:
-        turn, least = turns[place], least_digest(turns[place], window.counter)
-        is_fixed = columns.kinds[bisect_right(columns.atoms.bounds, place) - 1] is Kind.FIXED
-        if not turn.sources and not is_fixed and least < (turn.tokens or 0):
-            jobs.append(GistJob(GistKind.DIGEST, ((place, place + 1),), (turn,), (turn,), least, window.linearity))
-    if not jobs:
-        return nothing
-    left = window.total_tokens - sum(job.source_tokens - job.allowance for job in jobs)
-    return evolve(nothing, step=1, jobs=tuple(jobs), tokens_promised=left, floor=min(nothing.floor, left), first_changed=jobs[0].start)
 
 
 def _results(turns: Sequence[Turn], excluded: frozenset[str]) -> Sequence[int]:
@@ -173,12 +149,12 @@ def _summarised(
         # Room was made meanwhile: what the summary stands for is not what stands there.
         return output
     # Calls that wait for their results stand whole, whatever the summary says of them.
-    waiting = first_open(session.window)
+    waiting = native.first_open(session.window)
     stop = stop if waiting is None else min(stop, waiting)
-    gist = NativeGist(str(provider), (orjson.dumps(said[place]).decode(),), tokens, keeps_bound=provider is Provider.ANTHROPIC)
-    plan = answered_plan(session.window, stop)
+    gist = native.NativeGist(str(provider), (orjson.dumps(said[place]).decode(),), tokens, keeps_bound=provider is Provider.ANTHROPIC)
+    plan = native.answered_plan(session.window, stop)
     if not plan.is_empty:
-        output = session.background.commit(Fulfilment(plan, ((with_twin(plan, gist, session.conversation.reading), None),)))
+        output = session.background.commit(Fulfilment(plan, ((native.with_twin(plan, gist, session.conversation.reading), None),)))
     if (plan.is_empty or output.refused) and stop < len(session.window):
         # What was thought behind a summary that does not stand is bound to nothing that does.
         return session.background.commit(Fulfilment(unbinding_plan(session.window, stop), ()))

@@ -10,12 +10,11 @@ from fastapi.responses import JSONResponse
 
 from polycontext import __version__
 from polycontext.linearity import CallerError, PolycontextError, UnknownNameError, UnknownResourceError
-from polycontext.models.answering import Answering, ScriptedAnswering
-from polycontext.polynomial import IllegalDirectionError
-from polycontext.polynomial.errors import SessionWriteError
+from polycontext.models import Answering, ScriptedAnswering
+from polycontext.polynomial import IllegalDirectionError, SessionWriteError
 from polycontext.polynomial.stores import SessionStore
 from polycontext.pressure import ConflictError
-from polycontext.window.errors import OrderError
+from polycontext.window import OrderError
 from polycontext.window.pills import PillError, Resolver
 
 from . import agui, uploads

@@ -6,11 +6,10 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
 from typing import Any
 
-from polycontext.models.answering import Answering, in_whole_characters
-from polycontext.nodes.props.component_renderer import ComponentRenderer
-from polycontext.polynomial import Answer, ContextSession
-from polycontext.polynomial.errors import SessionWriteError
-from polycontext.window.pills import PillDocument
+from polycontext.models import Answering, in_whole_characters
+from polycontext.nodes import ComponentRenderer
+from polycontext.polynomial import Answer, ContextSession, SessionWriteError
+from polycontext.window import PillDocument
 
 from .feed import PROPS, Feed, Told
 from .sources import Sources

@@ -10,9 +10,8 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from polycontext.linearity import UnknownNameError
-from polycontext.models.answering import Answering
-from polycontext.polynomial import ContextSession
-from polycontext.polynomial.errors import SessionWriteError
+from polycontext.models import Answering
+from polycontext.polynomial import ContextSession, SessionWriteError
 from polycontext.polynomial.stores import SessionStore
 
 from .chat import Chat

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from polycontext.nodes.props.component_renderer import SCHEMA, shipped
+from polycontext.nodes.props import SCHEMA, shipped
 
 _TEXT = {"type": "string"}
 _PLACE = "#/components/schemas/"

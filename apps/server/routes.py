@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from polycontext.nodes.props.component_renderer import ComponentRenderer
-from polycontext.window.pills import Pill, PillDocument
+from polycontext.nodes import ComponentRenderer
+from polycontext.window import PillDocument
+from polycontext.window.pills import Pill
 
 from .access import Access
 from .chat import Chat

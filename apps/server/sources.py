@@ -7,13 +7,13 @@ from time import monotonic
 from typing import Any, Protocol, TypeGuard
 
 from polycontext.linearity import InvalidDataError, PolycontextError
-from polycontext.nodes.sending import Attached, items_of
+from polycontext.nodes import Attached, items_of
+from polycontext.window import PillDocument
 from polycontext.window.pills import (
     Candidate,
     CannotAttachError,
     Completer,
     Pill,
-    PillDocument,
     PillError,
     Resolver,
     Resolvers,

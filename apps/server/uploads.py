@@ -11,14 +11,10 @@ from fastapi import APIRouter, File, UploadFile
 
 from polycontext.linearity import InvalidDataError, ResourceClass, UnknownResourceError
 from polycontext.polynomial import ContextSession
-from polycontext.window import ContextItem, ItemType, Turn
-from polycontext.window.image_size import image_size
-from polycontext.window.items.attachment import attachment_of, item_turn
-from polycontext.window.pills import CannotAttachError, DuplicatePillError
-from polycontext.window.pills.errors import Reason
-from polycontext.window.pills.file_resolver import decoded_text
-from polycontext.window.pills.pill import check_name, check_path
-from polycontext.window.providers.recognising import format_of
+from polycontext.window import ContextItem, ItemType, Turn, image_size
+from polycontext.window.items import attachment_of, item_turn
+from polycontext.window.pills import CannotAttachError, DuplicatePillError, Reason, check_name, check_path, decoded_text
+from polycontext.window.providers import format_of
 
 from .chat import Chat
 from .documented import gives

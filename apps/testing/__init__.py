@@ -16,7 +16,7 @@ from typing import Any
 
 import lazy_loader
 
-from polycontext.linearity.extras import require
+from polycontext.linearity import require_extra
 
 # The names stand in `__init__.pyi`; each is loaded when it is first asked for.
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
@@ -27,5 +27,5 @@ def __getattr__(name: str) -> Any:
         return _load(name)
     except ModuleNotFoundError as error:
         if error.name == "hypothesis":
-            require("hypothesis", extra="laws", purpose=f"polycontext.testing.{name}")
+            require_extra("hypothesis", extra="laws", purpose=f"polycontext.testing.{name}")
         raise

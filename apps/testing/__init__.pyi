@@ -1,5 +1,5 @@
-from .law_inputs import for_parameter, inputs_of
-from .law_runner import Counterexample, Verdict, all_laws, run_law
+from .law_inputs import NOTHING, Strategies, focused_anywhere, for_parameter, inputs_of
+from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
 from .machines import agents, lenses, machine_inputs, sessions
 from .scripted_model import ScriptedModel, ScriptEndedError
 from .store_contract import STORE_CHECKS
@@ -34,7 +34,9 @@ __all__ = [
     "CONSTRAINTS",
     "FAST",
     "HOSTILE_TEXTS",
+    "NOTHING",
     "PROSE",
+    "ROOMS",
     "STORE_CHECKS",
     "TARGETS",
     "TEXTS",
@@ -43,6 +45,7 @@ __all__ = [
     "Move",
     "ScriptEndedError",
     "ScriptedModel",
+    "Strategies",
     "Verdict",
     "agents",
     "all_laws",
@@ -50,6 +53,7 @@ __all__ = [
     "calling_turns",
     "conversations",
     "filled",
+    "focused_anywhere",
     "for_parameter",
     "inputs_of",
     "ledgers",

@@ -13,10 +13,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from polycontext.linearity import constraint_sentences, default_classifier
-from polycontext.linearity.errors import UnknownNameError
-from polycontext.linearity.law import Law
-from polycontext.nodes.props.component_renderer import ComponentRenderer
+from polycontext.linearity import Law, UnknownNameError, constraint_sentences, default_classifier
+from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     CONTEXT_POLYNOMIAL,
@@ -28,7 +26,7 @@ from polycontext.polynomial import (
     sequential,
     through,
 )
-from polycontext.polynomial.laws.machines import TableMachine
+from polycontext.polynomial.laws import TableMachine
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
 from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn, calibrate
 from polycontext.window.providers import Provider, get_format

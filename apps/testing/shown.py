@@ -9,8 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.linearity import LinearityMap
-from polycontext.polynomial import ContextSession, PolyAgent
-from polycontext.polynomial.algebra.poly_agent import Those
+from polycontext.polynomial import ContextSession, PolyAgent, Those
 from polycontext.pressure import View
 from polycontext.window import ContextWindow, Store, Turn
 from polycontext.window.providers import WireFormat

@@ -19,15 +19,8 @@ from functools import partial
 from typing import Any
 
 from polycontext.polynomial import Event
-from polycontext.polynomial.journal.named_sources import with_sources
-from polycontext.polynomial.stores.session_store import (
-    AsyncSessionStore,
-    ErasingStore,
-    Rewritten,
-    SearchableStore,
-    SessionStore,
-    SnapshotStore,
-)
+from polycontext.polynomial.journal import with_sources
+from polycontext.polynomial.stores import AsyncSessionStore, ErasingStore, Rewritten, SearchableStore, SessionStore, SnapshotStore
 from polycontext.pressure import ConflictError
 from polycontext.window import Role, Turn
 

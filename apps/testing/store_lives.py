@@ -5,9 +5,8 @@ from typing import Any
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, Event
-from polycontext.polynomial.stores.session_store import SessionStore
-from polycontext.pressure import ExtractiveSummariser
-from polycontext.pressure.projector import ContextProjector
+from polycontext.polynomial.stores import SessionStore
+from polycontext.pressure import ContextProjector, ExtractiveSummariser
 from polycontext.window import ContextItem, Part, Turn
 
 HOSTILE = (

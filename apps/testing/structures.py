@@ -7,10 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from polycontext.linearity import LinearityMap, ResourceClass, Tag
-from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Plan, View
-from polycontext.pressure.plan import plan_at
-from polycontext.window import Store
-from polycontext.window.store import StoreComonad
+from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Plan, View, plan_at
+from polycontext.window import Store, StoreComonad
 
 from .shown import Named
 from .talk import Head, lived_windows, reaches, windows

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.window import Atom, ContextWindow, Part, Role, TokenCounter, ToolCall, Turn
-from polycontext.window.items import ContextItem, ItemType, item_turn
-from polycontext.window.tokens.counting import EstimatingCounter
+from polycontext.window import Atom, ContextItem, ContextWindow, EstimatingCounter, ItemType, Part, Role, TokenCounter, ToolCall, Turn
+from polycontext.window.items import item_turn
 
 Move = tuple[Turn, ResourceClass | None]
 

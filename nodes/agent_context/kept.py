@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.journal.json_patch import patched
+from polycontext.polynomial.journal import patched
 from polycontext.polynomial.session.options import written
 from polycontext.window import Turn
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
+from polycontext.linearity import InvalidOptionError, require_extra
 
 from .artifacts import StoredContent, check_sha256, decode_content, encode_content, is_sha256
 from .errors import ArtifactError, ArtifactFault
@@ -93,7 +92,7 @@ class ObjectStoreExternalizer:
             )
         if parts.scheme == "file":
             return cls._folder(Path(url2pathname(parts.path)), place)
-        require("obstore", extra="artifacts", purpose=f"storing artifacts in {parts.scheme}:")
+        require_extra("obstore", extra="artifacts", purpose=f"storing artifacts in {parts.scheme}:")
         from obstore.store import from_url  # noqa: PLC0415  an extra
 
         with _reported(place):

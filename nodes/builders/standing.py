@@ -6,10 +6,9 @@ the others yield where the room is short.
 
 from collections.abc import Container, Iterable, Iterator
 
-from polycontext.linearity import ResourceClass
-from polycontext.linearity.classifying.constraints import constraint_sentences
-from polycontext.pressure.gist import is_summary
-from polycontext.pressure.notes.units import Told, told_in
+from polycontext.linearity import ResourceClass, constraint_sentences
+from polycontext.pressure import is_summary
+from polycontext.pressure.notes import Told, told_in
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
 

@@ -14,7 +14,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.linearity.law import agree, holds, law
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.laws.hosts import Host
-from polycontext.polynomial.machine.step import is_over_budget
+from polycontext.polynomial.machine import is_over_budget
 from polycontext.polynomial.session.plugins import Renderer
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
 from polycontext.window.items import attachment_of
@@ -22,7 +22,7 @@ from polycontext.window.laws.formats import fault_of
 from polycontext.window.providers import Rendered, WireFormat
 
 from ..props.component_renderer import ComponentRenderer
-from ..waffle import waffle
+from ..waffles import waffle
 
 _OUTSIDE = 'docs/session.md, "Asking a model"'
 _PROPS = "docs/props.md"

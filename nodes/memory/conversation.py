@@ -11,9 +11,8 @@ from attrs.validators import optional
 
 from polycontext.linearity import InvalidDataError, UnknownNameError
 from polycontext.linearity.json_data import freeze, thawed
-from polycontext.polynomial import ContextSession
-from polycontext.polynomial.journal.conversation import standing
-from polycontext.polynomial.journal.events import ClearEvent, Event, TurnEvent
+from polycontext.polynomial import ContextSession, Event
+from polycontext.polynomial.journal import ClearEvent, TurnEvent, standing
 from polycontext.pressure import ContextProjector
 from polycontext.window import Role, TokenCounter, Turn
 

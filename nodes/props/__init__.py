@@ -1,5 +1,6 @@
 """What a browser gets to see: props of a chat component, and their contract."""
 
-from .component_renderer import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
+import lazy_loader
 
-__all__ = ["ActionProps", "ChatProps", "ComponentRenderer", "MessageProps", "Status"]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,9 +11,9 @@ from attrs import evolve as evolved
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError
-from polycontext.pressure import Edit, GistJob, apply_edit, check_floors
+from polycontext.pressure import Edit, GistJob, apply_edit, check_floors, is_summary
 from polycontext.pressure.fulfilment import RememberingSummariser, default_summariser
-from polycontext.pressure.gist import is_summary, source_ids
+from polycontext.pressure.gist import source_ids
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Traces
 

@@ -16,8 +16,7 @@ from attrs import define, field
 from polycontext.linearity import UnknownResourceError
 from polycontext.linearity.shared_store import number_of
 from polycontext.window import Role, Turn
-from polycontext.window.items import ITEM_IDS
-from polycontext.window.items.attachment import attachment_of
+from polycontext.window.items import ITEM_IDS, attachment_of
 
 if TYPE_CHECKING:
     from .stored_turns import StoredTurns

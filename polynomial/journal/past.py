@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity.column import Column
-from polycontext.pressure import Edit
+from polycontext.pressure import Edit, is_summary
 from polycontext.pressure.fulfilment import RememberingSummariser
-from polycontext.pressure.gist import is_summary, source_ids
+from polycontext.pressure.gist import source_ids
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from polycontext.window.turn import GIST
 from polycontext.window.yielding import bare
@@ -21,7 +21,7 @@ from .events import is_erased
 from .log import Log
 
 if TYPE_CHECKING:
-    from polycontext.pressure.notes.summariser import Candidates
+    from polycontext.pressure.notes import Candidates
 
 CANDIDATE_SHARE = 2.0
 """How many times the window candidates may take: some four times what a gist takes of it."""

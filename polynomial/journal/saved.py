@@ -79,7 +79,8 @@ class Settings:
             raise InvalidDataError("settings.counter", "a counter of the caller's own", "pass counter= again")
         if self.counter in SHA256:
             return TiktokenCounter(self.counter)
-        from polycontext.window.model_profiles import UNLISTED, find_model  # noqa: PLC0415 - for sessions of a model
+        from polycontext.window import find_model  # noqa: PLC0415 - for sessions of a model
+        from polycontext.window.model_profiles import UNLISTED  # noqa: PLC0415 - for sessions of a model
 
         try:
             return find_model(UNLISTED.get(self.counter, self.counter)).counter()

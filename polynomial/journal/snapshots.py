@@ -17,14 +17,13 @@ from zlib import error as ZlibError  # noqa: N812 - it is one
 import orjson
 from attrs import asdict, evolve
 
-from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass
+from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass, Tag
 from polycontext.linearity.codec import structured
 from polycontext.linearity.shared_store import number_of
-from polycontext.linearity.tag import Tag
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Epoch, Turn
 from polycontext.window.context_window import WindowFacts
-from polycontext.window.items.attachment import attachment_of
+from polycontext.window.items import attachment_of
 from polycontext.window.sources import Sources
 
 from ..errors import StoreError
@@ -332,7 +331,7 @@ def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]
 
 
 def _remember(past: Past, read: Mapping[str, Any]) -> None:
-    from polycontext.pressure.notes.summariser import Candidates  # noqa: PLC0415 - for those who have compressed
+    from polycontext.pressure.notes import Candidates  # noqa: PLC0415 - for those who have compressed
 
     candidates = Candidates.from_json(decompress(b64decode(read["units"])))
     past.remember(ExtractiveSummariser(**read["by"]), read["most"], read["batches"], candidates)

@@ -10,8 +10,7 @@ from attrs import define, evolve
 
 from polycontext.linearity.law import agree, holds, law
 from polycontext.pressure.gist import summary_marks
-from polycontext.window import Role, TokenCounter, ToolCall, Turn
-from polycontext.window.part import Part, PartKind
+from polycontext.window import Part, PartKind, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.providers import Message, Provider, WireFormat
 from polycontext.window.providers.blocks import compact
 

@@ -37,7 +37,7 @@ from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, ContextOutput, Input
 from ..state import ContextState, State
 
 if TYPE_CHECKING:
-    from polycontext.pressure.cache.prices import Prices
+    from polycontext.pressure.cache import Prices
 
 _TRIES = 16
 _TURNS = frozenset(KIND_OF_ROLE.values())

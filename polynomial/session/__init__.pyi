@@ -21,11 +21,25 @@ from . import (
     time_travel,
     usage,
 )
+from .commands import Oversize
+from .delivery import joined_options, options_for
+from .exchange import Imported, store_whole
+from .followed import Kept, Seen, pairs_of, says_the_same
+from .intake import utc_now
+from .measuring import input_tokens
+from .options import check_arguments, require, whole_number
+from .writer import TRIES
 
 __all__ = [
+    "TRIES",
+    "Imported",
+    "Kept",
+    "Oversize",
+    "Seen",
     "answer",
     "attachments",
     "background",
+    "check_arguments",
     "children",
     "context_tools",
     "delivery",
@@ -34,14 +48,23 @@ __all__ = [
     "followed",
     "forgetting",
     "history",
+    "input_tokens",
+    "joined_options",
     "live_machine",
     "lookup",
     "measuring",
+    "options_for",
     "overflow",
+    "pairs_of",
     "paths",
     "plugins",
     "recall",
+    "require",
+    "says_the_same",
     "sending",
+    "store_whole",
     "time_travel",
     "usage",
+    "utc_now",
+    "whole_number",
 ]

@@ -4,8 +4,7 @@ from attrs import evolve
 
 from polycontext.linearity import ResourceClass
 from polycontext.window import ContextItem, ContextWindow, Turn
-from polycontext.window.items import ITEM_IDS, item_turn
-from polycontext.window.items.attachment import attachment_of
+from polycontext.window.items import ITEM_IDS, attachment_of, item_turn
 
 from ..inputs import ContextInput
 from ..journal.log import Log

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity.effects import Effect, Steps, adrive, drive, procedure, twin
-from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, Plan, Signals
-from polycontext.pressure.fulfilment import Reading, Summariser
+from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, Plan, Reading, Signals, Summariser
 from polycontext.pressure.native import prefix_plan
 
 from ..inputs import ContextOutput

@@ -14,11 +14,10 @@ from attrs import asdict, evolve
 from polycontext.linearity import InvalidOptionError, ResourceClass, constraint_sentences
 from polycontext.linearity.effects import Steps
 from polycontext.pressure import ConflictError
-from polycontext.pressure.notes.cutting import cut
+from polycontext.pressure.notes import cut
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import ContextItem, Role, Turn, count_tools
-from polycontext.window.items import item_turn
-from polycontext.window.items.attachment import attachment_of
+from polycontext.window.items import attachment_of, item_turn
 from polycontext.window.opening import is_opening
 
 from ..errors import ContextOverflowError

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 from attrs import evolve, frozen
 
-from polycontext.linearity import Classifier
-from polycontext.linearity.classifying.tool_rules import ToolRule, classified_by
-from polycontext.pressure import ContextProjector, Threshold
-from polycontext.pressure.threshold import session_threshold
+from polycontext.linearity import Classifier, ToolRule
+from polycontext.linearity.classifying.tool_rules import classified_by
+from polycontext.pressure import ContextProjector, Threshold, session_threshold
 from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
 
@@ -43,7 +42,7 @@ from .options import (
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from polycontext.pressure.cache.prices import Prices
+    from polycontext.pressure.cache import Prices
 
     from .context_session import ContextSession
 

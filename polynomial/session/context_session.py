@@ -8,13 +8,11 @@ This class is a table of contents: each method hands on to the module of its sub
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from polycontext.linearity import Classifier, ResourceClass, default_classifier
-from polycontext.linearity.classifying.tool_rules import ToolRule
+from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.linearity.effects import Steps, procedure, twin
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
-from polycontext.window.providers import Provider, Rendered
-from polycontext.window.providers.recognising import AUTO
+from polycontext.window.providers import AUTO, Provider, Rendered
 
 from .. import session as subjects
 from ..inputs import ContextInput, ContextOutput, as_tool_calls
@@ -30,8 +28,7 @@ from .verbs import Adding, ClassTwin, HistoryPart, When, verb
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from polycontext.pressure.cache.cache_plan import CachePlan
-    from polycontext.pressure.cache.prices import Prices
+    from polycontext.pressure.cache import CachePlan, Prices
 
 
 class ContextSession:

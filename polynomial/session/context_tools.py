@@ -15,11 +15,9 @@ from attrs import frozen
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import json_object
 from polycontext.pressure import pressure_of
-from polycontext.pressure.notes.cutting import MOST_CHARS_A_TOKEN, cut
-from polycontext.window import Role, TokenCounter, Turn
-from polycontext.window.part import PartKind
-from polycontext.window.providers import Provider
-from polycontext.window.providers.wire import as_provider
+from polycontext.pressure.notes import MOST_CHARS_A_TOKEN, cut
+from polycontext.window import PartKind, Role, TokenCounter, Turn
+from polycontext.window.providers import Provider, as_provider
 from polycontext.window.yielding import unbound
 
 from ..journal.conversation import Conversation

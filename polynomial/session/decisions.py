@@ -11,8 +11,7 @@ from typing import assert_never
 
 from attrs import define
 
-from polycontext.pressure import Fulfilment
-from polycontext.pressure.fulfilment import Rejection
+from polycontext.pressure import Fulfilment, Rejection
 from polycontext.window import Role
 from polycontext.window.opening import is_opening
 

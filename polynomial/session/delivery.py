@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from attrs import Factory, define
 
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
-from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
-from polycontext.window.providers.layout import fresh, left_behind
+from polycontext.window.providers import Provider, Rendered, WireFormat, fresh, get_format
+from polycontext.window.providers.layout import left_behind
 from polycontext.window.providers.wire import Judge, Writer
 from polycontext.window.tokens.counting import count_introduced
 

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import orjson
 
 from polycontext.linearity.effects import twin
-from polycontext.window.providers.recognising import AUTO
+from polycontext.window.providers import AUTO
 
 from .commands import Change, Command, Companion, Patch, Together
 from .intake import Messages, all_added

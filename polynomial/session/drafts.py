@@ -6,8 +6,7 @@ from datetime import datetime
 from attrs import define, evolve, frozen
 
 from polycontext.linearity import UNIX_EPOCH
-from polycontext.pressure import Fulfilment, Plan
-from polycontext.pressure.fulfilment import Reading, Rejection
+from polycontext.pressure import Fulfilment, Plan, Reading, Rejection
 from polycontext.window import Turn
 
 from ..inputs import ContextInput, InputKind, Promotion

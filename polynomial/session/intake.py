@@ -9,8 +9,7 @@ from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownName
 from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, ContextWindow, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.opening import OPENING, opening_of
-from polycontext.window.providers import Provider
-from polycontext.window.providers.recognising import format_of
+from polycontext.window.providers import Provider, format_of
 
 from ..inputs import ContextInput
 from ..journal.conversation import Conversation
@@ -156,7 +155,7 @@ def checked_turn(turn: object) -> Turn:
         kind = type(turn).__name__
         raise InvalidTurnError("turn", f"{kind} is no Turn", "a Turn; add_message takes a provider's message, add_user_turn a text")
     for index, part in enumerate(turn.parts):
-        from polycontext.window.providers.blocks import loaded_object  # noqa: PLC0415 - for turns that have parts
+        from polycontext.window.providers import loaded_object  # noqa: PLC0415 - for turns that have parts
 
         if part.data and loaded_object(part.data) is None:
             raise InvalidTurnError(f"parts[{index}].data", "no JSON object that could be sent", "a JSON object without NaN or Infinity")

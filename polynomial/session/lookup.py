@@ -9,12 +9,10 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import ResourceClass
-from polycontext.linearity.classifying.classifier import default_classifier
-from polycontext.linearity.tag import Tag
-from polycontext.pressure.notes.tracing import traced
+from polycontext.linearity import ResourceClass, Tag, default_classifier
+from polycontext.pressure.notes import traced
 from polycontext.window import Role, Turn
-from polycontext.window.items.attachment import attachment_of
+from polycontext.window.items import attachment_of
 from polycontext.window.opening import is_opening
 
 from ..journal.conversation import Conversation, standing

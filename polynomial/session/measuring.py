@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from attrs import frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
-from polycontext.window.providers.blocks import dumped
+from polycontext.window.providers import dumped
 
 from ..errors import ContextOverflowError
 from .delivery import Delivered

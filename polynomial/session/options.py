@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import orjson
 
-from polycontext.linearity import Classifier, InvalidDataError, InvalidOptionError, UnknownNameError, constraint_sentences
-from polycontext.linearity.classifying.tool_rules import ToolRule
+from polycontext.linearity import Classifier, InvalidDataError, InvalidOptionError, ToolRule, UnknownNameError, constraint_sentences
 from polycontext.linearity.json_data import copied
 from polycontext.pressure import ContextProjector, Threshold
 from polycontext.window import TokenCounter
-from polycontext.window.providers import Provider
-from polycontext.window.providers.wire import as_provider
+from polycontext.window.providers import Provider, as_provider
 
 from ..machine.context_machine import ContextMachine
 from ..stores.session_store import SessionStore
 
 if TYPE_CHECKING:
-    from polycontext.pressure.cache.prices import Prices
-    from polycontext.window.model_profiles import ModelProfile
+    from polycontext.pressure.cache import Prices
+    from polycontext.window import ModelProfile
 
 Place = str | Path | SessionStore
 """Where sessions are kept: the path of a SQLite file, the URL of a store, or a store itself."""
@@ -215,7 +213,7 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
         return None
     legal = 'a whole number of tokens, at least 1, or the name of a model, such as "gpt-5"'
     require("max_tokens", model, not (isinstance(model, str) and model.strip().isdecimal()), legal)
-    from polycontext.window.model_profiles import ModelProfile, find_model  # noqa: PLC0415 - the table is for those who name a model
+    from polycontext.window import ModelProfile, find_model  # noqa: PLC0415 - the table is for those who name a model
 
     require("model", model, isinstance(model, str | ModelProfile), f"{legal}, or a ModelProfile")
     try:
@@ -274,7 +272,7 @@ def check_rules(rules: Any) -> tuple[ToolRule, ...]:
 def check_prices(prices: Any) -> Any:
     """Return `prices`; raise `InvalidOptionError` for what are none, or have no price of the input."""
     if prices is not None:
-        from polycontext.pressure.cache.prices import Prices  # noqa: PLC0415 - for those who say what tokens cost
+        from polycontext.pressure.cache import Prices  # noqa: PLC0415 - for those who say what tokens cost
 
         require("prices", prices, isinstance(prices, Prices) and prices.input > 0, "Prices with a price of the input, or None")
     return prices

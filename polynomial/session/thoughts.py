@@ -1,7 +1,6 @@
 """Thinking that is bound to the request it was written for: when a compression waits for it, and when it falls."""
 
-from polycontext.pressure import Fulfilment
-from polycontext.pressure.plan import unbinding_plan
+from polycontext.pressure import Fulfilment, unbinding_plan
 from polycontext.window import ContextWindow, Role
 
 from ..inputs import ContextInput

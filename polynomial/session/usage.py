@@ -9,13 +9,9 @@ from typing import Any
 from attrs import define, evolve, field
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
-from polycontext.pressure.cache.account import Account, Delivered, Limit
-from polycontext.pressure.cache.bill import Bill
-from polycontext.pressure.cache.cache_plan import CachePlan, marked
-from polycontext.pressure.cache.prices import Prices, prices_of
+from polycontext.pressure.cache import Account, Bill, CachePlan, Delivered, Limit, Prices, marked, prices_of
 from polycontext.window import Role
-from polycontext.window.providers import Provider, Rendered
-from polycontext.window.providers.wire import as_provider
+from polycontext.window.providers import Provider, Rendered, as_provider
 
 from ..journal.conversation import Conversation
 from ..machine.step import is_over_budget

@@ -1,1 +1,6 @@
 """What successive requests cost: prompt caches by their vendors' rules, where breakpoints go, the bill, when compressing pays (docs/cache.md)."""
+
+import lazy_loader
+
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

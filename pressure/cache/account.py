@@ -13,9 +13,8 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.window import ContextWindow
+from polycontext.window import ContextWindow, TokenCounter
 from polycontext.window.providers import Provider, Rendered
-from polycontext.window.tokens.counting import TokenCounter
 
 from ..errors import SpendingError
 from .bill import Bill, Miss, Why

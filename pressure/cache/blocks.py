@@ -13,11 +13,10 @@ from typing import Any, Generic, TypeVar
 import orjson
 from attrs import define, field, frozen
 
+from polycontext.window import REQUEST_OVERHEAD, TokenCounter
 from polycontext.window.providers import Message, Provider, Rendered
 from polycontext.window.providers.anthropic.block_rules import THINKING
-from polycontext.window.tokens.block_tokens import PER_MESSAGE, BlockTokens, text_blocks
-from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD, TokenCounter
-from polycontext.window.tokens.item_tokens import SeenTokens
+from polycontext.window.tokens import PER_MESSAGE, TURN_OVERHEAD, BlockTokens, SeenTokens, text_blocks
 
 from .prefix_cache import HOUR, MINUTE, Breakpoint
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from polycontext.window.providers.wire import Provider
+from polycontext.window.providers import Provider
 
 from .prefix_cache import FLOOR, LOOK_BACK, MINUTE, STEP
 

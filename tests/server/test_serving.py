@@ -21,7 +21,7 @@ from fastapi import HTTPException
 
 from polycontext.cli.app import main
 from polycontext.linearity import InvalidOptionError
-from polycontext.models.answering import ScriptedAnswering, answering
+from polycontext.models.answers import ScriptedAnswering, answering
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.usage import Usage
 from polycontext.server.access import Access, is_loopback

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.window.image_size import image_size
+from polycontext.window.image_sizes import image_size
 from polycontext.window.media import KINDS, MediumKind, decoded_size, describe_medium, read_medium
 from polycontext.window.part import Part
 from polycontext.window.pdf_pages import count_pages

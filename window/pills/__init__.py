@@ -1,57 +1,6 @@
 """Pills: references to context in an input buffer, written [@name] (docs/pills.md)."""
 
-from .codec import document_from_json, document_to_json, pill_from_json, pill_schema, pill_to_json
-from .completion import Completer
-from .document import PillDocument
-from .errors import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError, Reason
-from .file_resolver import FileResolver
-from .keymap import DEFAULT_KEYMAP, Keymap, PillAction, keymap_of
-from .pill import PILL_FACE, PILL_KEYMAP, Pill, PillType, TextProperties
-from .resolved import Candidate, Resolved, Resolver, Source
-from .resolving import (
-    BufferResolver,
-    FunctionResolver,
-    PillProblem,
-    ResolvedMessage,
-    Resolvers,
-    resolve_document,
-    update_moved,
-)
-from .symbol_resolver import SymbolResolver
+import lazy_loader
 
-__all__ = [
-    "DEFAULT_KEYMAP",
-    "PILL_FACE",
-    "PILL_KEYMAP",
-    "BufferResolver",
-    "Candidate",
-    "CannotAttachError",
-    "Completer",
-    "DuplicatePillError",
-    "FileResolver",
-    "FunctionResolver",
-    "InvalidPillNameError",
-    "Keymap",
-    "Pill",
-    "PillAction",
-    "PillDocument",
-    "PillError",
-    "PillProblem",
-    "PillType",
-    "Reason",
-    "Resolved",
-    "ResolvedMessage",
-    "Resolver",
-    "Resolvers",
-    "Source",
-    "SymbolResolver",
-    "TextProperties",
-    "document_from_json",
-    "document_to_json",
-    "keymap_of",
-    "pill_from_json",
-    "pill_schema",
-    "pill_to_json",
-    "resolve_document",
-    "update_moved",
-]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,6 +1,6 @@
 """The providers' message formats: read into turns, written back, checked against their rules."""
 
-from .formats import check, check_request, findings, get_format
-from .wire import Message, Parsed, Provider, Rendered, WireFormat
+import lazy_loader
 
-__all__ = ["Message", "Parsed", "Provider", "Rendered", "WireFormat", "check", "check_request", "findings", "get_format"]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

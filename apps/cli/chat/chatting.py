@@ -14,15 +14,11 @@ from uuid import uuid4
 from attrs import frozen
 from rich.text import Text
 
-from polycontext.linearity import PolycontextError, UnknownNameError
-from polycontext.linearity.extras import require
-from polycontext.models.answering import Answering, answering
+from polycontext.linearity import PolycontextError, UnknownNameError, require_extra
+from polycontext.models import Answering, answering
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.stores import InMemoryStore, SessionStore
-from polycontext.polynomial.stores.places import store_at
-from polycontext.window import Role
-from polycontext.window.model_profiles import find_model
-from polycontext.window.pills import PillDocument
+from polycontext.polynomial.stores import InMemoryStore, SessionStore, store_at
+from polycontext.window import PillDocument, Role, find_model
 
 from ..output import FAULT, USAGE, CommandError, existing_folders, one_line, tell
 from ..session.opening import ROOM, Told, session_of
@@ -53,7 +49,7 @@ def chat(chatted: Chatted) -> int:
     """Hold a conversation at a terminal, or take one message from every line of standard input; exit code 1 says that one of them was refused or not answered."""
     is_terminal = is_at_terminal()
     if is_terminal:
-        require("prompt_toolkit", extra="chat", purpose="a chat in the terminal")
+        require_extra("prompt_toolkit", extra="chat", purpose="a chat in the terminal")
     if chatted.session is not None and chatted.store is None:
         raise CommandError(USAGE, "--session without --store; legal: where the session is kept, too", "chat")
     roots, who = existing_folders(chatted.roots), _answering(chatted)

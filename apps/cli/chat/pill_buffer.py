@@ -13,8 +13,8 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer
 
-from polycontext.window.pills import Candidate, Completer, DuplicatePillError, Pill, PillDocument, PillType
-from polycontext.window.pills.pill import find_pills
+from polycontext.window import PillDocument
+from polycontext.window.pills import Candidate, Completer, DuplicatePillError, Pill, PillType, find_pills
 
 from .slash import COMMANDS
 

@@ -26,7 +26,8 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
 
 from polycontext.polynomial import ContextSession, ContextState
-from polycontext.window.pills import Completer, DuplicatePillError, PillDocument
+from polycontext.window import PillDocument
+from polycontext.window.pills import Completer, DuplicatePillError
 
 from ..output import one_line, percent
 from .pill_buffer import PillBuffer, PillCompletion, PillLexer

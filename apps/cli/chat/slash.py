@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polycontext.linearity import InvalidOptionError, UnknownNameError
-from polycontext.nodes.waffle import waffle
+from polycontext.nodes import waffle
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.stores import SessionStore
 

@@ -8,12 +8,12 @@ from rich.text import Text
 from typer import Exit
 
 from polycontext.linearity import PolycontextError
-from polycontext.models.answering import Answering, in_whole_characters
-from polycontext.nodes.sending import asend_resolved
+from polycontext.models import Answering, in_whole_characters
+from polycontext.nodes import asend_resolved
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SessionStore
-from polycontext.window import Role
-from polycontext.window.pills import BufferResolver, Completer, FileResolver, PillDocument, Resolvers, SymbolResolver, resolve_document
+from polycontext.window import FileResolver, PillDocument, Role
+from polycontext.window.pills import BufferResolver, Completer, Resolvers, SymbolResolver, resolve_document
 
 from ..output import one_line, tell, write
 from ..pills import told, typed

@@ -8,12 +8,9 @@ from attrs import frozen
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.journal.events import ERASED, is_erased
-from polycontext.pressure import Fidelity
-from polycontext.pressure.gist import is_pointer, is_summary
-from polycontext.pressure.reach import columns_of
-from polycontext.pressure.supersession import superseded
-from polycontext.window import ContextWindow, Turn
+from polycontext.polynomial.journal import ERASED, is_erased
+from polycontext.pressure import Fidelity, is_pointer, is_summary, superseded_ids
+from polycontext.window import Turn
 
 
 class Now(StrEnum):
@@ -76,7 +73,7 @@ def became(session: ContextSession) -> Iterator[Became]:
     window = session.window
     standing = {turn.resource_id: turn for turn in window.all_turns()}
     gists = {source: turn for turn in standing.values() for source in turn.sources}
-    old = set(_superseded(window, session))
+    old = set(superseded_ids(window, session.policy.projector.reach))
     for number, turn in enumerate(session.conversation.log, 1):
         now, inside = _now(turn, standing.get(turn.resource_id), gists.get(turn.resource_id), turn.resource_id in old)
         yield Became(number, turn, window.linearity.get(turn.resource_id), now, inside)
@@ -93,11 +90,3 @@ def _now(turn: Turn, standing: Turn | None, gist: Turn | None, is_old: bool) -> 
         return Now.DROPPED, None
     now = Now.POINTED if is_pointer(gist) else Now.SUMMARISED if is_summary(gist) else Now.CUT
     return now, gist.resource_id
-
-
-def _superseded(window: ContextWindow, session: ContextSession) -> Iterator[str]:
-    """Yield the ids of turns that stand, though a later one has what they say."""
-    reach = session.policy.projector.reach
-    columns = columns_of(window, reach)
-    for atom in superseded(columns, reach.rules):
-        yield from (columns.atoms.turns[index].resource_id for index in columns.cuttable(atom))

@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.waffle import Portion, cells, portions
+from polycontext.nodes import Portion, cells, portions
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import Fidelity
 

@@ -10,7 +10,7 @@ import orjson
 
 from polycontext.linearity import InvalidDataError
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.session.exchange import Imported, store_whole
+from polycontext.polynomial.session import Imported, store_whole
 
 from ..output import one_line, write, write_json, write_lines
 from ..recordings.documents import opened

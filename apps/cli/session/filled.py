@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from polycontext.nodes.waffle import Portion, Waffle, waffle
+from polycontext.nodes import Portion, Waffle, waffle
 
 from ..output import paper_width, percent, write_json, write_rich
 from .drawn import FREE, look_of, meaning_of, sign_of

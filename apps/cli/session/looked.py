@@ -6,7 +6,7 @@ from typing import Any
 from attrs import asdict
 from rich.text import Text
 
-from polycontext.nodes.waffle import portions
+from polycontext.nodes import portions
 from polycontext.polynomial import ContextSession
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, Rendered

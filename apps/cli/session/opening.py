@@ -11,8 +11,7 @@ from attrs import asdict, evolve, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError, UnknownNameError
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.stores import SessionStore
-from polycontext.polynomial.stores.places import store_at
+from polycontext.polynomial.stores import SessionStore, store_at
 
 from ..output import FAULT, USAGE, CommandError
 

@@ -6,8 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.session.commands import Oversize
-from polycontext.polynomial.session.intake import utc_now
+from polycontext.polynomial.session import Oversize, utc_now
 from polycontext.window import InvalidMessagesError, Turn
 
 from ..output import USAGE, CommandError, progress

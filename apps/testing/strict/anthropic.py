@@ -13,14 +13,10 @@ import orjson
 from attrs import define, field, frozen
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.pressure.cache.prefix_cache import Breakpoint, CacheUse, PrefixCache
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic.order_rules import MOST_MEDIA, refuse_first
-from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, check_head, check_whole
-from polycontext.window.providers.anthropic.versions import NEWEST, check_version
-from polycontext.window.tokens.block_tokens import BlockTokens, text_blocks
-from polycontext.window.tokens.counting import TokenCounter
-from polycontext.window.tokens.tiktoken_counter import default_counter
+from polycontext.pressure.cache import Breakpoint, CacheUse, PrefixCache
+from polycontext.window import InvalidMessagesError, TokenCounter, default_counter
+from polycontext.window.providers.anthropic import BINDING_BETA, MOST_MEDIA, NEWEST, check_head, check_version, check_whole, refuse_first
+from polycontext.window.tokens import BlockTokens, text_blocks
 
 from .anthropic_editing import Edits, edits_of, iterations
 from .anthropic_events import error_event, message_events

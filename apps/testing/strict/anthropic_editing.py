@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.window.tokens.block_tokens import BlockTokens, text_blocks
+from polycontext.window.tokens import BlockTokens, text_blocks
 
 from .provider import Request
 

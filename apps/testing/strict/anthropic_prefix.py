@@ -9,12 +9,10 @@ from typing import Any
 import orjson
 from attrs import field, frozen
 
-from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers import Provider
-from polycontext.window.providers.anthropic.order_rules import Progress
-from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA, judged_one
-from polycontext.window.providers.blocks import copied_messages
-from polycontext.window.tokens.block_tokens import PER_MESSAGE, BlockTokens, text_blocks
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import Provider, copied_messages
+from polycontext.window.providers.anthropic import COMPACTION_BETA, Progress, judged_one
+from polycontext.window.tokens import PER_MESSAGE, BlockTokens, text_blocks
 
 from .binding import Bound, Signer, Verdict, canonical
 from .memory import Memory, digest

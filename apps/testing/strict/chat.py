@@ -5,11 +5,11 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from polycontext.pressure.cache.prefix_cache import CacheUse
-from polycontext.window.providers.breach import Breach
-from polycontext.window.providers.chat.request_rules import request_breach
-from polycontext.window.providers.chat.rules import ChatJudge
-from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD
+from polycontext.pressure.cache import CacheUse
+from polycontext.window import REQUEST_OVERHEAD
+from polycontext.window.providers import Breach
+from polycontext.window.providers.chat import ChatJudge, request_breach
+from polycontext.window.tokens import TURN_OVERHEAD
 
 from .faults import Break, broken
 from .memory import Memory

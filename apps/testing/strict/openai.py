@@ -9,11 +9,10 @@ from typing import Any, NoReturn
 from attrs import define, field
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.pressure.cache.prefix_cache import PrefixCache
-from polycontext.window.providers.breach import Breach
-from polycontext.window.tokens.counting import TokenCounter
-from polycontext.window.tokens.item_tokens import SeenTokens
-from polycontext.window.tokens.tiktoken_counter import default_counter
+from polycontext.pressure.cache import PrefixCache
+from polycontext.window import TokenCounter, default_counter
+from polycontext.window.providers import Breach
+from polycontext.window.tokens import SeenTokens
 
 from .faults import Break, Fault, Faults
 from .provider import Request

@@ -6,12 +6,11 @@ from typing import Any
 import orjson
 from attrs import define, evolve, field, frozen
 
-from polycontext.pressure.cache.prefix_cache import CacheUse
-from polycontext.window.providers.breach import Breach, Spot
-from polycontext.window.providers.responses.item_rules import ID_STARTS, item_breach, type_of
-from polycontext.window.providers.responses.request_rules import not_found, request_breach, unstored
-from polycontext.window.providers.responses.rules import TRIGGER, InputJudge
-from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD
+from polycontext.pressure.cache import CacheUse
+from polycontext.window import REQUEST_OVERHEAD
+from polycontext.window.providers import Breach, Spot
+from polycontext.window.providers.responses import ID_STARTS, TRIGGER, InputJudge, item_breach, not_found, request_breach, type_of, unstored
+from polycontext.window.tokens import TURN_OVERHEAD
 
 from .faults import broken
 from .memory import Memory

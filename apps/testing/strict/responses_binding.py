@@ -15,8 +15,8 @@ from typing import Any, Self
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.window.providers.breach import Breach
-from polycontext.window.providers.responses.item_rules import type_of
+from polycontext.window.providers import Breach
+from polycontext.window.providers.responses import type_of
 
 from .prefixes import json_bytes
 

@@ -1,10 +1,10 @@
 """The store on a PostgreSQL server, for many machines; needs the extra `postgresql`."""
 
-from polycontext.linearity.extras import require
+from polycontext.linearity import require_extra
 
 # Before the import below, so that who lacks one of them is told what to install.
 for _module in ("sqlalchemy", "psycopg", "alembic"):
-    require(_module, extra="postgresql", purpose="sessions on a PostgreSQL server")
+    require_extra(_module, extra="postgresql", purpose="sessions on a PostgreSQL server")
 
 from .store import PostgreSQLStore  # noqa: E402
 

@@ -10,7 +10,7 @@ from polycontext import ContextSession
 from polycontext.cli.session.became import Now, became
 from polycontext.cli.session.drawn import MOST_TURNS
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.waffle import cells, portions
+from polycontext.nodes.waffles import cells, portions
 from polycontext.pressure import Fidelity
 from polycontext.window.providers import get_format
 from tests.cli.session.conftest import Asked

@@ -1,5 +1,6 @@
 """Anthropic's Messages: how they are read, written and judged."""
 
-from .messages import check, hoist, options_in, parse, render
+import lazy_loader
 
-__all__ = ["check", "hoist", "options_in", "parse", "render"]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

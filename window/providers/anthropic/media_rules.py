@@ -10,7 +10,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from ...image_size import IMAGE_TYPES, ImageSize, image_size
+from ...image_sizes import IMAGE_TYPES, ImageSize, image_size
 from ..blocks import shown
 from ..wire import Message
 from .rules import At

@@ -1,5 +1,6 @@
 """OpenAI's Chat Completions, and what other servers make of them: how messages are read, written and judged."""
 
-from .messages import check, parse, render
+import lazy_loader
 
-__all__ = ["check", "parse", "render"]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

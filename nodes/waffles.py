@@ -6,8 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextSession
-from polycontext.polynomial.machine.step import ContextPolicy
+from polycontext.polynomial import ContextPolicy, ContextSession
 from polycontext.pressure import Fidelity
 from polycontext.pressure.threshold import tokens_at
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role

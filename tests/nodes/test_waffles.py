@@ -14,7 +14,7 @@ from rich.console import Console
 from polycontext import ContextSession, PolycontextError, ResourceClass, Turn
 from polycontext.cli.session.filled import filled, weighed
 from polycontext.nodes.laws.readers import a_waffle_is_what_the_guard_weighs
-from polycontext.nodes.waffle import cells, portions, waffle
+from polycontext.nodes.waffles import cells, portions, waffle
 from polycontext.polynomial import ContextState
 from polycontext.pressure import Fidelity, FixedThreshold
 from polycontext.testing import FAST

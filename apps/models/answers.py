@@ -4,8 +4,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import require
+from polycontext.linearity import InvalidOptionError, require_extra
 from polycontext.polynomial import ContextSession
 
 _MOST_REPLY = 4096
@@ -43,7 +42,7 @@ class OpenAIAnswering:
     """Ask an endpoint that speaks OpenAI's chat completions; the key is that of the environment, as the SDK has it."""
 
     def __init__(self, url: str | None, name: str) -> None:
-        require("openai", extra="openai", purpose="answers of an endpoint that speaks OpenAI's chat")
+        require_extra("openai", extra="openai", purpose="answers of an endpoint that speaks OpenAI's chat")
         from openai import AsyncOpenAI  # noqa: PLC0415 - an extra
 
         # Servers of one's own want no key, and the SDK wants one.
@@ -71,7 +70,7 @@ class AnthropicAnswering:
     """Ask an endpoint that speaks Anthropic's messages; the key is that of the environment, as the SDK has it."""
 
     def __init__(self, url: str | None, name: str) -> None:
-        require("anthropic", extra="anthropic", purpose="answers of an endpoint that speaks Anthropic's messages")
+        require_extra("anthropic", extra="anthropic", purpose="answers of an endpoint that speaks Anthropic's messages")
         from anthropic import AsyncAnthropic  # noqa: PLC0415 - an extra
 
         self._client, self._name = AsyncAnthropic(base_url=url), name

@@ -1,0 +1,11 @@
+from .component_renderer import SCHEMA, ActionProps, ChatProps, ComponentRenderer, MessageProps, Status, shipped
+
+__all__ = [
+    "SCHEMA",
+    "ActionProps",
+    "ChatProps",
+    "ComponentRenderer",
+    "MessageProps",
+    "Status",
+    "shipped",
+]

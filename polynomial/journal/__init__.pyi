@@ -1,0 +1,21 @@
+from .conversation import Conversation, replay, standing
+from .events import ERASED, ClearEvent, CompressEvent, Event, TurnEvent, is_erased
+from .json_patch import patched
+from .named_sources import with_sources
+from .rows import event_from_json, event_to_json
+
+__all__ = [
+    "ERASED",
+    "ClearEvent",
+    "CompressEvent",
+    "Conversation",
+    "Event",
+    "TurnEvent",
+    "event_from_json",
+    "event_to_json",
+    "is_erased",
+    "patched",
+    "replay",
+    "standing",
+    "with_sources",
+]

@@ -1,0 +1,5 @@
+from .machines import TableMachine
+
+__all__ = [
+    "TableMachine",
+]

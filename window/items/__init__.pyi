@@ -1,0 +1,37 @@
+from .attachment import Attachment, attached_outline, attachment_of, item_turn, source_of
+from .codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
+from .item import ITEM_IDS, ContextItem, ItemIds, ItemType
+from .manager import ContextManager, DuplicateItemError
+from .markdown import Formatter, context_to_string, fenced_text, language_of_file, register_formatter
+from .metadata import MetadataWarning
+from .outline import OutlineEntry, outline_of
+from .python_source import Definition, definitions
+
+__all__ = [
+    "ITEM_IDS",
+    "Attachment",
+    "ContextItem",
+    "ContextManager",
+    "Definition",
+    "DuplicateItemError",
+    "Formatter",
+    "ItemIds",
+    "ItemType",
+    "MetadataWarning",
+    "OutlineEntry",
+    "attached_outline",
+    "attachment_of",
+    "context_to_string",
+    "definitions",
+    "fenced_text",
+    "item_from_dict",
+    "item_from_json",
+    "item_schema",
+    "item_to_dict",
+    "item_to_json",
+    "item_turn",
+    "language_of_file",
+    "outline_of",
+    "register_formatter",
+    "source_of",
+]
