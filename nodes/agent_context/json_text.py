@@ -1,16 +1,16 @@
 """JSON text in and out: the one module that knows the JSON libraries.
 
-jiter reads, because it refuses duplicate keys and keeps large integers exact, so that they can
-be refused instead of rounded. orjson writes.
+orjson writes; the standard library reads, because it keeps large integers exact and shows an object as its text does, so
+that both too large a number and a key that stands twice can be refused.
 
 Two values are the same when their JSON is: 1 is not true, 1 is not 1.0, and the order of keys says nothing.
 """
 
 import json
+import re
 from enum import Enum
 from typing import Any, Literal
 
-import jiter
 import orjson
 
 from polycontext.linearity import InvalidDataError
@@ -20,6 +20,8 @@ from .errors import path_under, step_of
 from .record_base import Record, written
 
 _OPTIONS = orjson.OPT_UTC_Z
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""What may escape half of a letter, which no text can hold."""
 
 
 def dumps(value: Any) -> bytes:
@@ -70,38 +72,54 @@ def loads(raw: object) -> Any:
     """Return what JSON text says.
 
     Raises:
-        InvalidDataError: no text, not JSON (NaN and infinities are not), invalid UTF-8, a lone
-            surrogate, a number of thousands of digits, nested deeper than 200 levels, all
-            with line and column; a duplicate key, with its path.
+        InvalidDataError: no text, not JSON (NaN and infinities are not), invalid UTF-8, a lone surrogate, a number of thousands of
+            digits, nested deeper than can be read; a duplicate key, with its path.
     """
-    octets = _octets(raw)
+    text = _text(raw)
     try:
-        # Without these, jiter takes NaN, and the last of two equal keys.
-        return jiter.from_json(octets, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=True)
-    except ValueError as error:
-        if "duplicate key" in str(error):
-            raise InvalidDataError(_path_of_duplicate(octets), "duplicate key", "every key once") from None
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except _DuplicateKeyError:
+        raise InvalidDataError(_path_of_duplicate(text), "duplicate key", "every key once") from None
+    except (ValueError, RecursionError) as error:
         raise InvalidDataError("", f"not JSON: {error}", "JSON text in UTF-8") from None
+    return value
 
 
-def _octets(raw: object) -> bytes:
+class _DuplicateKeyError(Exception):
+    """Say that an object has a key twice."""
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _DuplicateKeyError
+    return found
+
+
+def _text(raw: object) -> str:
     if isinstance(raw, str):
-        return check_text(raw).encode()
+        return check_text(raw)
     if not isinstance(raw, (bytes, bytearray, memoryview)):
         raise InvalidDataError("", f"{type(raw).__name__} is not JSON text", "bytes or str")
-    return bytes(raw)
+    try:
+        return bytes(raw).decode()
+    except UnicodeDecodeError as error:
+        raise InvalidDataError("", f"not JSON: {error}", "JSON text in UTF-8") from None
 
 
 class _Pairs(list[tuple[str, Any]]):
     """Hold an object as its text does: a key as often as it stands there."""
 
 
-def _path_of_duplicate(text: bytes) -> str:
-    """Return the path of the first duplicate key, or of the root if the text cannot be read to its end. Slow: the text is known to be at fault."""
-    try:
-        return _path(json.loads(text, object_pairs_hook=_Pairs)) or ""
-    except (ValueError, RecursionError):
-        return ""
+def _path_of_duplicate(text: str) -> str:
+    """Return the path of the first duplicate key."""
+    return _path(json.loads(text, object_pairs_hook=_Pairs)) or ""
 
 
 def _path(value: object) -> str | None:

@@ -131,7 +131,7 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
         "$.reasoning.entities.x[1]['a b']",
         "duplicate key",
     ),
-    "a duplicate key in broken text": (b'{"a":1,"a":2', "$", "duplicate key"),
+    "a duplicate key in broken text": (b'{"a":1,"a":2', "$", "not JSON"),
     "no object": (b"[]", "$", "list is not an object"),
     "null": (b"null", "$", "NoneType is not an object"),
     "depth that no reader takes": (b'{"reasoning":{"dependency_map":' + b"[" * 100_000, "$", "not JSON"),
@@ -209,8 +209,8 @@ def test_the_deepest_legal_document_comes_back(opening: str, closing: str) -> No
 
 
 def test_a_duplicate_far_above_a_deep_nest_is_refused() -> None:
-    """Looking for the path of a duplicate key gives up before the nest does harm."""
-    with pytest.raises(InvalidDataError, match="duplicate key"):
+    """Reading gives up before the nest does harm."""
+    with pytest.raises(InvalidDataError, match="not JSON"):
         deserialize(b'{"a":1,"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
 
 
