@@ -7,7 +7,6 @@ from importlib import import_module
 import pytest
 
 WAITING = (
-    "pygments",
     "tiktoken",
     "pathspec",
     "cattrs",

@@ -22,11 +22,81 @@ _HEADINGS = {kind: kind.capitalize() for kind in ItemType} | {ItemType.REPL_HIST
 _LANGUAGES = dict.fromkeys(ItemType, "text") | {ItemType.CODE: "", ItemType.REPL_HISTORY: ""}
 """What a fence says where no file name does: of code it is only known that it is code."""
 
-_SAID_SHORTER = {"common-lisp": "lisp", "emacs-lisp": "elisp", "docker": "dockerfile", "tsql": "sql"}
-"""What a fence calls a language where pygments has another first name for it."""
+_ENDINGS = {
+    "bash": "sh bash",
+    "batch": "bat cmd",
+    "c": "c h",
+    "clojure": "clj cljs cljc edn",
+    "cmake": "cmake",
+    "cpp": "cc cpp cxx hh hpp hxx",
+    "csharp": "cs",
+    "css": "css",
+    "cython": "pyx pxd",
+    "dart": "dart",
+    "diff": "diff patch",
+    "elisp": "el",
+    "elixir": "ex exs",
+    "erlang": "erl hrl",
+    "fortran": "f f90 f95 f03",
+    "fsharp": "fs fsi fsx",
+    "go": "go",
+    "graphql": "graphql gql",
+    "groovy": "groovy gradle",
+    "haskell": "hs",
+    "html": "html htm xhtml",
+    "ini": "ini cfg inf",
+    "java": "java",
+    "javascript": "js cjs mjs jsm",
+    "json": "json jsonl ndjson",
+    "jsx": "jsx",
+    "julia": "jl",
+    "kotlin": "kt kts",
+    "less": "less",
+    "lisp": "lisp cl",
+    "lua": "lua",
+    "make": "mak mk",
+    "markdown": "md markdown",
+    "matlab": "m",
+    "nix": "nix",
+    "ocaml": "ml mli",
+    "perl": "pl pm",
+    "php": "php",
+    "powershell": "ps1 psm1",
+    "protobuf": "proto",
+    "python": "py pyi pyw",
+    "r": "r",
+    "rst": "rst",
+    "ruby": "rb rake gemspec",
+    "rust": "rs",
+    "sass": "sass",
+    "scala": "scala sbt",
+    "scheme": "scm ss",
+    "scss": "scss",
+    "sql": "sql",
+    "svelte": "svelte",
+    "swift": "swift",
+    "terraform": "tf",
+    "tex": "tex sty",
+    "toml": "toml",
+    "typescript": "ts mts cts",
+    "tsx": "tsx",
+    "vue": "vue",
+    "xml": "xml xsl xsd svg",
+    "yaml": "yaml yml",
+    "zig": "zig",
+}
+"""What a fence calls a language, and the endings of its files."""
 
-_READ = 2000
-"""How many characters may settle which of several languages with one file ending it is."""
+_LANGUAGE_OF = {ending: language for language, endings in _ENDINGS.items() for ending in endings.split()}
+_NAMED = {
+    "dockerfile": "dockerfile",
+    "makefile": "make",
+    "gnumakefile": "make",
+    "cmakelists.txt": "cmake",
+    "gemfile": "ruby",
+    "rakefile": "ruby",
+}
+"""Files whose names say it without an ending."""
 
 _TICKS = re.compile(r"`{3,}")
 
@@ -63,21 +133,14 @@ def register_formatter(kind: str, formatter: Formatter) -> None:
     _FORMATTERS[kind] = formatter
 
 
-def language_of_file(filename: str, content: str = "") -> str | None:
+def language_of_file(filename: str) -> str | None:
     """Return the name that a fence gives the language of a file, None if its name says nothing.
-
-    `content` settles endings that several languages share.
 
     >>> language_of_file("src/math.lisp"), language_of_file("agent.py"), language_of_file("LICENSE")
     ('lisp', 'python', None)
     """
-    from pygments.lexers import find_lexer_class_for_filename  # noqa: PLC0415 - for those who attach files
-
-    lexer = find_lexer_class_for_filename(filename, content[:_READ])
-    if lexer is None or not lexer.aliases:
-        return None
-    name = lexer.aliases[0]
-    return _SAID_SHORTER.get(name, name)
+    name = re.split(r"[/\\]", filename)[-1].lower()
+    return _NAMED.get(name) or _LANGUAGE_OF.get(name.rpartition(".")[2] if "." in name else "")
 
 
 def label_of(item: ContextItem) -> str:
@@ -130,7 +193,7 @@ def _formatted(item: ContextItem) -> str | None:
 
 def _fenced(item: ContextItem) -> str:
     name, content = (item.metadata or {}).get(FILENAME), item.content
-    language = (language_of_file(name, content) if name else None) or _LANGUAGES[item.type]
+    language = (language_of_file(name) if name else None) or _LANGUAGES[item.type]
     # Longer than any run inside, or content could end its own fence.
     fence = "`" * (max(map(len, _TICKS.findall(content)), default=2) + 1)
     end = "" if not content or content.endswith("\n") else "\n"

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polycontext.linearity import require_extra
+
 from .pill import LONGEST_NAME
 
 if TYPE_CHECKING:
@@ -131,6 +133,7 @@ def _lines(path: str) -> list[str]:
 
 def _spec(lines: list[str]) -> "GitIgnoreSpec":
     """Return the rules of `lines`; one that is no pattern is passed over, as git does."""
+    require_extra("pathspec", extra="cli", purpose="ignore files")
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - a quarter of the room's import time, for those who complete
     from pathspec.patterns.gitignore import GitIgnorePatternError  # noqa: PLC0415 - as above
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415 - as above

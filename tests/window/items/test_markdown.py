@@ -86,11 +86,11 @@ def test_the_language_comes_from_the_file_name(filename: str) -> None:
     assert context_to_string([ContextItem("x", "file", {"filename": filename})]).split("\n")[2] == f"```{LANGUAGES[filename]}"
 
 
-def test_content_settles_a_shared_ending() -> None:
-    """A file ending that belongs to several languages is settled by what stands in the file."""
-    assert language_of_file("a.pl", "#!/usr/bin/perl\nmy $x = 1;\n") == "perl"
-    assert language_of_file("a.pl", "parent(X, Y) :- child(Y, X).\n") == "prolog"
+def test_an_unknown_ending_says_nothing() -> None:
+    """Only a name that is known says what a file holds; folders with dots say nothing."""
     assert language_of_file("no.such-ending") is None
+    assert language_of_file("src.py/LICENSE") is None
+    assert language_of_file("C:\\src\\Makefile") == "make"
 
 
 @pytest.mark.parametrize(
