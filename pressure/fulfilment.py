@@ -15,6 +15,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.effects import Effect, Steps, in_thread, is_async, together
 from polycontext.window import TokenCounter, Turn, count_turn
 
+from . import notes
 from .gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
 from .plan import GistJob, GistKind, Plan
 
@@ -138,9 +139,7 @@ Reading = Callable[[RememberingSummariser, GistJob], Any]
 @cache
 def default_summariser() -> Summariser:
     """Return the extractive summariser: the default, and what a refused summary falls back to."""
-    from .notes.summariser import ExtractiveSummariser  # noqa: PLC0415  not loaded with the room
-
-    return ExtractiveSummariser()
+    return notes.ExtractiveSummariser()
 
 
 Offer = tuple["str | NativeGist | None", str | None]
@@ -230,17 +229,16 @@ def keeping(plan: Plan, job: GistJob, text: str) -> str:
     """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance, and its quotes checked; see `completed`, `Quotes`."""
     if not isinstance(text, str) or not text.strip():
         return text  # refused when the plan is committed
-    from .notes.facts import completed, facts_of  # noqa: PLC0415 - not loaded with the room
-    from .quotes import Quotes  # noqa: PLC0415 - as above
+    from .quotes import Quotes  # noqa: PLC0415 - not loaded with the room
 
     counter = plan.window.counter
-    facts = facts_of(job.reads, counter)
+    facts = notes.facts_of(job.reads, counter)
     quotes = Quotes.of(job.reads, facts)
 
     def fits(body: str) -> bool:
         return isinstance(_accepted(job, quotes.marked(body), job.sources[0].resource_id, counter), Turn)
 
-    whole = completed(text.strip(), facts, fits)
+    whole = notes.completed(text.strip(), facts, fits)
     # Where marks have no room nothing is the user's: what a model marked itself is not.
     return (quotes if fits(whole) else Quotes()).marked(whole)
 
@@ -334,9 +332,7 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
 def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return what the package itself says for `job`."""
     if job.kind is GistKind.DIGEST:
-        from .notes.cutting import cut  # noqa: PLC0415  not loaded with the room
-
-        return cut(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
+        return notes.cut(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
     return default_summariser().summarise(job.reads, max_tokens, counter=counter)
 
 

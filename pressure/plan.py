@@ -14,6 +14,7 @@ from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_tu
 from polycontext.window.opening import Introduced
 from polycontext.window.yielding import unbound
 
+from . import notes
 from .fidelity import Fidelity
 from .gist import all_source_ids, is_summary, pointer_turn
 from .ladder import Ladder, Rung, ladder_of
@@ -22,7 +23,6 @@ from .view import View
 
 if TYPE_CHECKING:
     from .explained import Explanation
-    from .notes.facts import Fact
 
 _SUMMARY = Turn(Role.USER, "")
 """What a summary is to its neighbours, before it is written."""
@@ -153,11 +153,9 @@ class Plan:
         return explain(self)  # pyright: ignore[reportArgumentType] - it sees this module twice
 
     @property
-    def facts(self) -> "tuple[Fact, ...]":
+    def facts(self) -> "tuple[notes.Fact, ...]":
         """Return what its gists must not lose: demands, ids in use, what comes next, each with the turn that said it; O(what yields)."""
-        from .notes.facts import facts_of_plan  # noqa: PLC0415 - for those who ask
-
-        return facts_of_plan(self)  # pyright: ignore[reportArgumentType] - it sees this module twice
+        return notes.facts_of_plan(self)
 
     def ceiling(self, log: Iterable[Atom]) -> View:
         """Return the ceiling over all atoms of `log`."""

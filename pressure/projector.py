@@ -16,6 +16,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.effects import Effect, Steps, call, in_thread, procedure, twin
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
 
+from . import notes
 from .errors import ConflictError
 from .fulfilment import (
     LEAST_ASKED,
@@ -197,9 +198,7 @@ class ContextProjector:
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
         if tokens < ladder.tokens[0] and (query := query or _asked_by(ladder.window)):
-            from .notes.terms import by_relevance  # noqa: PLC0415 - for those who ask
-
-            ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: by_relevance(texts, query)))
+            ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: notes.by_relevance(texts, query)))
         return plan_at(ladder, ladder.roomiest(tokens), tokens, query)
 
     @procedure
@@ -268,9 +267,7 @@ def _focused(turns: Sequence[Turn], query: str | None) -> Sequence[Turn]:
     """Return `turns` with what speaks of `query` in the texts that are too long to be read in detail."""
     if query is None:
         return turns
-    from .notes.excerpt import excerpt  # noqa: PLC0415 - for those who ask
-
-    return [turn if (text := excerpt(turn.text, query)) == turn.text else evolve(turn, content=text) for turn in turns]
+    return [turn if (text := notes.excerpt(turn.text, query)) == turn.text else evolve(turn, content=text) for turn in turns]
 
 
 def _tokens(window: ContextWindow, target: float) -> int:
@@ -284,9 +281,7 @@ def _asked_by(window: ContextWindow) -> str | None:
     last = window.peek(window.last)
     if last is None or last.role is not Role.USER:
         return None
-    from .notes.cues import asks_about_the_past  # noqa: PLC0415 - not loaded with the room
-
-    return last.text if asks_about_the_past(last.text) else None
+    return last.text if notes.asks_about_the_past(last.text) else None
 
 
 def _gist_maker(plan: Plan) -> Callable[..., Gisted]:

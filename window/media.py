@@ -16,7 +16,9 @@ from urllib.parse import unquote_to_bytes
 import orjson
 from attrs import evolve, frozen
 
+from .image_sizes import image_size
 from .part import Part
+from .pdf_pages import PDF_LIMIT, count_pages
 
 HEADS = (4_096, 131_072, 2_097_152)
 """Characters of base64 that are decoded to find a picture's size: more only where less did not do."""
@@ -209,8 +211,6 @@ def _shown(text: object) -> str:
 
 
 def _image(medium: Medium, payload: str) -> Medium:
-    from .image_sizes import image_size  # noqa: PLC0415 - here and below: for those who have media
-
     for length in HEADS:
         found = image_size(head(payload, length))
         if found:
@@ -229,9 +229,6 @@ def _seconds(opening: bytes, size: int) -> float | None:
 
 
 def _document(medium: Medium, payload: str) -> Medium:
-    from .image_sizes import image_size  # noqa: PLC0415
-    from .pdf_pages import PDF_LIMIT, count_pages  # noqa: PLC0415
-
     opening = head(payload, HEADS[0])
     if b"%PDF-" in opening:
         pages = count_pages(head(payload, len(payload))) if decoded_size(payload) <= PDF_LIMIT else None

@@ -80,15 +80,11 @@ def loads(raw: object) -> Any:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
-    except _DuplicateKeyError:
+    except KeyError:
         raise InvalidDataError(_path_of_duplicate(text), "duplicate key", "every key once") from None
     except (ValueError, RecursionError) as error:
         raise InvalidDataError("", f"not JSON: {error}", "JSON text in UTF-8") from None
     return value
-
-
-class _DuplicateKeyError(Exception):
-    """Say that an object has a key twice."""
 
 
 def _refused(constant: str) -> None:
@@ -98,7 +94,7 @@ def _refused(constant: str) -> None:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _DuplicateKeyError
+        raise KeyError
     return found
 
 

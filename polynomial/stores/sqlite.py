@@ -20,9 +20,11 @@ from polycontext.window import Turn
 from ..errors import StoreError
 from ..journal.events import Event
 from ..journal.rows import Row, event_of_row, ids_of, row_of, turn_of_row
+from .asked_words import AskedWords, found_in
 from .session_store import Found, Opened, Rewritten, Snapshot, Stored, check_fork
 from .sqlite_file import SQLiteFile
 from .sqlite_schema import OF_A_SESSION
+from .sqlite_search import drop_index, next_index
 
 _FIND = "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) FROM sessions WHERE name = ?"
 _COLUMNS = "e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum"
@@ -110,9 +112,6 @@ class SQLiteStore:
         Raises:
             StoreError: what is new could not be indexed; says what to do.
         """
-        from .asked_words import AskedWords, found_in  # noqa: PLC0415 - for those who search
-        from .sqlite_search import drop_index, next_index  # noqa: PLC0415
-
         asked, made_anew = AskedWords.of(query), False
         while True:
             try:
@@ -219,8 +218,6 @@ class SQLiteStore:
         Raises:
             ConflictError: one of the sessions has not as many events as its `base` says.
         """
-        from .sqlite_search import drop_index  # noqa: PLC0415 - for those who erase
-
         with self._open.transaction() as db:
             for name, journal in journals.items():
                 session, revision = self._found(db, name)
@@ -236,8 +233,6 @@ class SQLiteStore:
 
     def delete(self, session_id: str) -> bool:
         """Forget a session with all that belongs to it; tell whether there was one. Its words are nowhere in the store's files then."""
-        from .sqlite_search import drop_index  # noqa: PLC0415 - for those who delete
-
         with self._open.transaction() as db:
             session, _ = self._found(db, session_id)
             if session is None:

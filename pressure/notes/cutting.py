@@ -3,7 +3,7 @@
 from polycontext.window import Role, TokenCounter, Turn
 
 from .choice import Chooser, Fitter
-from .excerpt import excerpt
+from .excerpts import excerpt
 from .pieces import clip
 from .summariser import Candidates, Estimate
 from .units import read

@@ -16,7 +16,7 @@ from polycontext.window import Role, TokenCounter, ToolCall, Turn
 
 from ..gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
 from . import cues
-from .excerpt import excerpt
+from .excerpts import excerpt
 from .injections import LIKELY, injected, score
 from .pieces import Hides, one_line, split
 from .printing import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of

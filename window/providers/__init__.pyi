@@ -1,3 +1,4 @@
+from . import anthropic, chat, openai_findings, responses
 from .blocks import copied_messages, dumped, loaded_object
 from .breach import Breach, Spot
 from .formats import check, check_request, findings, get_format
@@ -14,7 +15,9 @@ __all__ = [
     "Rendered",
     "Spot",
     "WireFormat",
+    "anthropic",
     "as_provider",
+    "chat",
     "check",
     "check_request",
     "copied_messages",
@@ -24,4 +27,6 @@ __all__ = [
     "fresh",
     "get_format",
     "loaded_object",
+    "openai_findings",
+    "responses",
 ]

@@ -4,13 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from attrs import evolve
+
 from polycontext.linearity import UnknownNameError
 
+from .. import providers as formats
 from ..errors import InvalidMessagesError
 from .wire import Provider, WireFormat, as_provider
 
-JUDGED = ("anthropic", "openai", "openai-responses")
-"""Whose requests can be judged."""
+_FOLDERS = {"anthropic": "anthropic", "openai": "chat", "openai-responses": "responses"}
+"""The package of each format; it is loaded when it is first asked for."""
 
 
 def get_format(provider: Provider | str) -> WireFormat:
@@ -27,27 +30,15 @@ def get_format(provider: Provider | str) -> WireFormat:
 
 @cache
 def _loaded(known: Provider) -> WireFormat:
-    match known:
-        case Provider.OPENAI:
-            from . import chat  # noqa: PLC0415 - most readers need one format only
-            from .chat import rules as chat_rules  # noqa: PLC0415
-            from .chat import write as chat_write  # noqa: PLC0415
+    vendor = _vendor(known)
+    form = WireFormat(known, vendor.parse, vendor.render, vendor.check, vendor.Writer, vendor.GrowingList)
+    return evolve(form, options=vendor.options_in) if known is Provider.ANTHROPIC else form
 
-            return WireFormat(known, chat.parse, chat.render, chat.check, chat_write.Writer, chat_rules.GrowingList)
-        case Provider.ANTHROPIC:
-            from . import anthropic  # noqa: PLC0415 - as above
-            from .anthropic import request_rules, write  # noqa: PLC0415
 
-            judge, options = request_rules.GrowingList, anthropic.options_in
-            return WireFormat(known, anthropic.parse, anthropic.render, anthropic.check, write.Writer, judge, options)
-        case Provider.RESPONSES:
-            from . import responses  # noqa: PLC0415 - as above
-            from .responses import rules as responses_rules  # noqa: PLC0415
-            from .responses import write as responses_write  # noqa: PLC0415
-
-            return WireFormat(
-                known, responses.parse, responses.render, responses.check, responses_write.Writer, responses_rules.GrowingList
-            )
+def _vendor(provider: Provider | str) -> Any:
+    if str(provider) not in _FOLDERS:
+        raise UnknownNameError("provider", str(provider), tuple(_FOLDERS))
+    return getattr(formats, _FOLDERS[str(provider)])
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:
@@ -61,21 +52,7 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] break the anthropic rule empty-message: ...
     """
-    match str(provider):
-        case "anthropic":
-            from .anthropic import request_rules as anthropic_request_rules  # noqa: PLC0415 - most readers need one format only
-
-            anthropic_request_rules.check_messages(messages, allow_open_tail=allow_open_tail)
-        case "openai":
-            from .chat import rules as chat_rules  # noqa: PLC0415 - as above
-
-            chat_rules.check_messages(messages, allow_open_tail=allow_open_tail)
-        case "openai-responses":
-            from .responses import rules as responses_rules  # noqa: PLC0415 - as above
-
-            responses_rules.check_items(messages, allow_open_tail=allow_open_tail)
-        case _:
-            raise UnknownNameError("provider", str(provider), JUDGED)
+    _vendor(provider).check_messages(messages, allow_open_tail=allow_open_tail)
 
 
 def check_request(request: Mapping[str, Any], provider: Provider | str, *, betas: Collection[str] = ()) -> None:
@@ -86,21 +63,8 @@ def check_request(request: Mapping[str, Any], provider: Provider | str, *, betas
     Raises:
         InvalidMessagesError: as `check`. UnknownNameError: no such provider.
     """
-    match str(provider):
-        case "anthropic":
-            from .anthropic import request_rules as anthropic_request_rules  # noqa: PLC0415 - as above
-
-            anthropic_request_rules.check_request(request, betas=betas)
-        case "openai":
-            from .chat import request_rules as chat_request_rules  # noqa: PLC0415 - as above
-
-            chat_request_rules.check_request(request)
-        case "openai-responses":
-            from .responses import request_rules as responses_request_rules  # noqa: PLC0415 - as above
-
-            responses_request_rules.check_request(request)
-        case _:
-            raise UnknownNameError("provider", str(provider), JUDGED)
+    options = {"betas": betas} if provider == Provider.ANTHROPIC else {}
+    _vendor(provider).check_request(request, **options)
 
 
 def findings(
@@ -117,18 +81,9 @@ def findings(
     >>> [(found.index, found.rule) for found in findings([blank, blank], "anthropic")]
     [(0, 'empty-message'), (1, 'empty-message')]
     """
-    match str(provider):
-        case "anthropic":
-            from .anthropic import findings as anthropic_findings  # noqa: PLC0415 - as above
-
-            return anthropic_findings.findings(request, betas=betas)
-        case "openai":
-            from . import openai_findings  # noqa: PLC0415 - as above
-
-            return openai_findings.chat_findings(request)
-        case "openai-responses":
-            from . import openai_findings  # noqa: PLC0415 - as above
-
-            return openai_findings.responses_findings(request)
-        case _:
-            raise UnknownNameError("provider", str(provider), JUDGED)
+    vendor = _vendor(provider)
+    if provider == Provider.ANTHROPIC:
+        found: list[InvalidMessagesError] = vendor.findings.findings(request, betas=betas)
+        return found
+    judge = formats.openai_findings.chat_findings if provider == Provider.OPENAI else formats.openai_findings.responses_findings
+    return judge(request)

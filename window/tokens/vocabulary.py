@@ -26,7 +26,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
@@ -120,30 +120,29 @@ def load_encoding(name: str, *, allow_download: bool = False) -> "tiktoken.Encod
 
     Takes about 0.3 seconds the first time in a process. Safe under threads.
     """
-    import tiktoken  # noqa: PLC0415 - here and below: an engine for those who count, not for those who import
+    import tiktoken  # noqa: PLC0415 - an engine for those who count, not for those who import
 
     with _lock:
-        encoding = tiktoken.registry.ENCODINGS.get(name) or _build(name)
+        encoding = tiktoken.registry.ENCODINGS.get(name) or _build(tiktoken, name)
         if encoding is not None:
             return tiktoken.registry.ENCODINGS.setdefault(name, encoding)
-        return _download(name) if allow_download else None
+        return _download(tiktoken, name) if allow_download else None
 
 
-def _build(name: str) -> "tiktoken.Encoding | None":
+def _build(engine: Any, name: str) -> "tiktoken.Encoding | None":
     """Run tiktoken's own constructor of the encoding with a loader that reads what is at hand."""
-    import tiktoken  # noqa: PLC0415
-
-    tiktoken.list_encoding_names()
+    engine.list_encoding_names()
     # The registry is filled by the first listing, not by the import.
-    constructor = (tiktoken.registry.ENCODING_CONSTRUCTORS or {}).get(name)
+    constructor = (engine.registry.ENCODING_CONSTRUCTORS or {}).get(name)
     if not isinstance(constructor, FunctionType) or _LOADER not in constructor.__code__.co_names:
         return None
     # A copy of it, so that its module keeps its own loader.
     with_loader = FunctionType(constructor.__code__, {**constructor.__globals__, _LOADER: lambda url, *_, **__: _ranks(name, url)})
     try:
-        return tiktoken.Encoding(**with_loader())
+        encoding: tiktoken.Encoding = engine.Encoding(**with_loader())
     except FileNotFoundError:
         return None
+    return encoding
 
 
 def _ranks(name: str, url: str) -> dict[bytes, int]:
@@ -175,11 +174,10 @@ def _read(place: Path) -> bytes | None:
         return None
 
 
-def _download(name: str) -> "tiktoken.Encoding | None":
+def _download(engine: Any, name: str) -> "tiktoken.Encoding | None":
     """Let tiktoken fetch the vocabulary; it checks the SHA-256 and fills its own cache."""
-    import tiktoken  # noqa: PLC0415
-
     try:
-        return tiktoken.get_encoding(name)
+        encoding: tiktoken.Encoding = engine.get_encoding(name)
     except (OSError, ValueError):
         return None
+    return encoding

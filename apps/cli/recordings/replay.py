@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from attrs import define, evolve, field, frozen
 
+from polycontext import polynomial
 from polycontext.linearity import PolycontextError
 from polycontext.polynomial import ContextSession, IllegalDirectionError
 from polycontext.polynomial.journal import CompressEvent, TurnEvent
-from polycontext.polynomial.journal import conversation as journal
 from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of, session_threshold
 from polycontext.window import ContextWindow, OrderError, Role, Turn
 from polycontext.window.providers import Provider
@@ -137,12 +137,15 @@ class _Run:
             return f"its call was refused with turn {caller}"
         return str(error)
 
-    def _read_journal(self, number: int, conversation: journal.Conversation) -> Iterator[ReplayStep]:
+    def _read_journal(self, number: int, conversation: polynomial.Conversation) -> Iterator[ReplayStep]:
         """Yield the steps that the journal holds behind `conversation`."""
         events = self.session.history.events(after=conversation.revision)
         for event in events:
             # The last event leads to the conversation that the session has; replaying it once more would be work for nothing.
-            before, conversation = conversation, self.session.conversation if event is events[-1] else journal.evolve(conversation, event)
+            before, conversation = (
+                conversation,
+                self.session.conversation if event is events[-1] else polynomial.evolve(conversation, event),
+            )
             if isinstance(event, TurnEvent):
                 self._numbers[event.turn.resource_id] = number
                 yield TurnTaken(number, event.turn, event.resource_class, event.state, conversation.window.pressure)

@@ -7,6 +7,9 @@ commit next, for a moment: one that was too late again and again.
 
 from pathlib import Path
 
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from alembic.script import ScriptDirectory
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -95,10 +98,6 @@ def prepare(db: Connection, schema: str) -> str | None:
     """
     if (version := _version(db, schema)) == VERSION:
         return None
-    from alembic.migration import MigrationContext  # noqa: PLC0415 - for those whose tables are not there yet, or old
-    from alembic.operations import Operations  # noqa: PLC0415
-    from alembic.script import ScriptDirectory  # noqa: PLC0415
-
     script = ScriptDirectory(_VERSIONS, version_locations=[_VERSIONS])
     db.execute(select(func.pg_advisory_xact_lock(_ALONE)))
     version = _version(db, schema)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes.cutting import cut
-from polycontext.pressure.notes.excerpt import MOST_CHARS, excerpt
+from polycontext.pressure.notes.excerpts import MOST_CHARS, excerpt
 from polycontext.pressure.notes.printing import GAP
 from polycontext.testing import FAST, TEXTS
 from polycontext.window import TokenCounter, ToolCall, Turn

@@ -13,7 +13,8 @@ from polycontext.testing.strict.openai import rate_limited
 from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers.responses.request_rules import check_request
-from polycontext.window.providers.responses.rules import InputJudge, check_items
+from polycontext.window.providers.responses.rules import InputJudge
+from polycontext.window.providers.responses.rules import check_messages as check_input
 
 Items = list[dict[str, Any]]
 
@@ -418,7 +419,7 @@ def judged_once(items: Any) -> None:
     """Judge `items` by the checks and by a provider."""
     request = {"model": MODEL, "input": items}
     judges: Sequence[tuple[Callable[[Any], Any], Any]] = (
-        (check_items, items),
+        (check_input, items),
         (check_request, request),
         (StrictResponses(lambda _: "a").create, request),
     )

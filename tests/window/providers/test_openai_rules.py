@@ -11,7 +11,8 @@ from polycontext.window.providers import check, findings
 from polycontext.window.providers.chat import request_rules as chat_request
 from polycontext.window.providers.chat.rules import ChatJudge, check_messages
 from polycontext.window.providers.responses import request_rules as responses_request
-from polycontext.window.providers.responses.rules import InputJudge, check_items
+from polycontext.window.providers.responses.rules import InputJudge
+from polycontext.window.providers.responses.rules import check_messages as check_input
 from tests.house import DATA
 
 Messages = list[dict[str, Any]]
@@ -173,7 +174,7 @@ INPUT_ODDITIES: dict[str, Messages] = {
 @pytest.mark.parametrize("items", INPUT_ODDITIES.values(), ids=list(INPUT_ODDITIES))
 def test_odd_but_legal_in_responses(items: Messages) -> None:
     """What looks odd and is taken, or is not known to be refused, passes."""
-    check_items(items)
+    check_input(items)
     assert findings(items, "openai-responses") == []
 
 
@@ -181,9 +182,9 @@ def test_open_tails_and_what_goes_on() -> None:
     """A history may end on open calls where the caller says so; an input that goes on may answer calls that are not in it."""
     check([USER, CALLING], "openai", allow_open_tail=True)
     check([USER, FUNCTION_CALL], "openai-responses", allow_open_tail=True)
-    check_items([OUTPUT], continued=True)
+    check_input([OUTPUT], continued=True)
     with pytest.raises(InvalidMessagesError, match="duplicate-result"):
-        check_items([OUTPUT, OUTPUT], continued=True)
+        check_input([OUTPUT, OUTPUT], continued=True)
     responses_request.check_request({"model": "m", "input": [OUTPUT], "previous_response_id": "resp_1"})
 
 

@@ -1,7 +1,19 @@
+from . import findings
 from .messages import check, hoist, options_in, parse, render
 from .order_rules import MOST_MEDIA, Progress, refuse_first
-from .request_rules import BINDING_BETA, COMPACTION_BETA, EDITS, check_head, check_whole, judged_one
+from .request_rules import (
+    BINDING_BETA,
+    COMPACTION_BETA,
+    EDITS,
+    GrowingList,
+    check_head,
+    check_messages,
+    check_request,
+    check_whole,
+    judged_one,
+)
 from .versions import NEWEST, check_version
+from .write import Writer
 
 __all__ = [
     "BINDING_BETA",
@@ -9,11 +21,16 @@ __all__ = [
     "EDITS",
     "MOST_MEDIA",
     "NEWEST",
+    "GrowingList",
     "Progress",
+    "Writer",
     "check",
     "check_head",
+    "check_messages",
+    "check_request",
     "check_version",
     "check_whole",
+    "findings",
     "hoist",
     "judged_one",
     "options_in",

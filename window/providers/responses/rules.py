@@ -36,7 +36,7 @@ Required = Callable[[str], str | None]
 """Tells for the id of an item the id of the reasoning item that must stand before it, or None."""
 
 
-def check_items(items: object, *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False) -> None:
+def check_messages(items: object, *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False) -> None:
     """Raise for an input that OpenAI would refuse: a list of items, or a text.
 
     With `allow_open_tail` calls may lack their outputs at the end. With `continued` the input goes on with what the provider holds
@@ -46,7 +46,7 @@ def check_items(items: object, *, allow_open_tail: bool = False, continued: bool
     Raises:
         InvalidMessagesError: naming index and rule, the vendor's wording as its problem; the rules are listed in docs/providers.md.
 
-    >>> check_items([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
+    >>> check_messages([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] break the openai-responses rule orphan-result: No tool call found for ...
     """
