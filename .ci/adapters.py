@@ -58,7 +58,7 @@ def is_held_by_all_tests(extra: str) -> bool:
 
 def tests_of(name: str) -> Path:
     """Return where the tests of an adapter are."""
-    return ROOT / "tests" / "nodes" / "adapters" / "frameworks" / f"test_{name}.py"
+    return ROOT / "tests" / "adapters" / "frameworks" / f"test_{name}.py"
 
 
 def run(name: str, extra: str, rows: Path, exchanges: int) -> bool:

@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "mutants"
 MUTATED = ("linearity", "window", "pressure", "polynomial")
-COPIED = ("front", *MUTATED, "nodes")
+COPIED = ("front", *MUTATED, "nodes", "apps")
 TESTS = ("tests", "benchmarks", "docs")
 """The tests, and what they look into."""
 STRICT = "tests/testing/strict"

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-WEB, PAGE = ROOT / "web", ROOT / "nodes" / "server" / "page"
+WEB, PAGE = ROOT / "web", ROOT / "apps" / "server" / "page"
 NODE = (20, 19)
 """The lowest version that builds the page."""
 

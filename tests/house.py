@@ -21,13 +21,15 @@ IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 """With this profile (`just deep`) what is marked `deep` is run as well."""
 ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""
+APPLICATIONS = ("apps/adapters", "apps/models", "apps/cli", "apps/server", "apps/testing")
+"""What stands beside the rooms and uses their public APIs alone."""
 FRONT = "front"
 """The package itself, which stands above the rooms and loads them lazily."""
 
 
 def shipped_files() -> Iterator[Path]:
-    """Yield every file of the front door and the five rooms, relative to the root: modules, `py.typed` and data."""
-    for room in (FRONT, *ROOMS):
+    """Yield every file of the front door, the rooms and the applications, relative to the root: modules, `py.typed` and data."""
+    for room in (FRONT, *ROOMS, *APPLICATIONS):
         files = (path for path in (ROOT / room).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
         yield from sorted(path.relative_to(ROOT) for path in files)
 
@@ -35,10 +37,10 @@ def shipped_files() -> Iterator[Path]:
 def installed_path(path: Path) -> str:
     """Return where a shipped file stands once it is installed.
 
-    >>> installed_path(Path("front/__init__.py")), installed_path(Path("window/turn.py"))
-    ('polycontext/__init__.py', 'polycontext/window/turn.py')
+    >>> installed_path(Path("front/__init__.py")), installed_path(Path("window/turn.py")), installed_path(Path("apps/cli/app.py"))
+    ('polycontext/__init__.py', 'polycontext/window/turn.py', 'polycontext/cli/app.py')
     """
-    return Path("polycontext", *path.parts[path.parts[0] == FRONT :]).as_posix()
+    return Path("polycontext", *path.parts[path.parts[0] in (FRONT, "apps") :]).as_posix()
 
 
 def module_names() -> Iterator[str]:

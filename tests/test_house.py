@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import FRONT, ROOMS, script
+from tests.house import APPLICATIONS, FRONT, ROOMS, script
 
 house = script("house")
 BODY = "".join(f"NUMBER_{number} = {number}\n" for number in range(25))
 
 
 def written(root: Path, files: dict[str, str]) -> Path:
-    """Return a small house: an empty front door, five empty rooms, and these files."""
-    empty = {f"{room}/__init__.py": "" for room in house.ROOMS}
+    """Return a small house: an empty front door, empty rooms and applications, and these files."""
+    empty = {f"{room}/__init__.py": "" for room in (*house.ROOMS, *house.APPLICATIONS)}
     for name, source in {**empty, **files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(source, encoding="utf-8")
@@ -27,8 +27,8 @@ def failing(root: Path, loaded: list[str] | None = None, cycles: Sequence[Sequen
 
 
 def test_the_rooms_are_those_of_the_house() -> None:
-    """The front door and every room are measured."""
-    assert (FRONT, *ROOMS) == house.ROOMS
+    """The front door, every room and every application are measured."""
+    assert (FRONT, *ROOMS, *APPLICATIONS) == (*house.ROOMS, *house.APPLICATIONS)
 
 
 def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
@@ -40,12 +40,18 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "what", "now", "worst"),
     [
-        ({f"nodes/part{n}.py": BODY for n in range(house.MOST_FILES - 5)}, "Python files", house.MOST_FILES + 1, f"nodes {house.MOST_FILES - 4}"),
+        ({f"nodes/part{n}.py": BODY for n in range(house.MOST_FILES - 10)}, "Python files", house.MOST_FILES + 1, f"nodes {house.MOST_FILES - 9}"),
         (
             {"window/long.py": '"""Say why."""\n' + BODY + f"X = '{'x' * (house.MOST_CHARACTERS - len(BODY) + 25 - 5)}'\n"},
-            "characters of code",
+            "characters of code: core",
             house.MOST_CHARACTERS + 1,
             f"window/long.py {house.MOST_CHARACTERS + 1}",
+        ),
+        (
+            {"apps/cli/long.py": '"""Say why."""\n' + BODY + f"X = '{'x' * (house.MOST_APPLIED - len(BODY) + 25 - 5)}'\n"},
+            "characters of code: applications",
+            house.MOST_APPLIED + 1,
+            f"apps/cli/long.py {house.MOST_APPLIED + 1}",
         ),
         ({"window/tiny.py": "x = 1\n", "window/small.py": "x = 1\n" * 24}, "files under 25 lines", 2, "window/tiny.py 1"),
         ({"nodes/long.py": "x = 1\n" * 321}, "files over 320 lines of code", 1, "nodes/long.py 321"),
@@ -55,11 +61,19 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             house.MOST_ERRORS + 1,
             f"window/errors.py {house.MOST_ERRORS + 1}",
         ),
+        ({"window/__init__.py": "from a import " + ", ".join(f"b{n}" for n in range(41))}, "public APIs with over 40 names", 1, "window 41"),
         (
-            {"window/__init__.py": f"__all__ = {[f'a{n}' for n in range(100)]}", "nodes/__init__.py": "from a import " + ", ".join(f"b{n}" for n in range(house.MOST_NAMES - 99))},
-            "names of the front door and the rooms",
-            house.MOST_NAMES + 1,
-            "window 100",
+            {"apps/cli/deep.py": BODY + "from polycontext.window.turn import Turn\n", "window/turn.py": BODY},
+            "deep imports from applications",
+            1,
+            "apps/cli/deep.py 1",
+        ),
+        ({"apps/cli/deep.py": BODY + "import polycontext.window\n"}, "deep imports from applications", 1, "apps/cli/deep.py 1"),
+        (
+            {"pyproject.toml": f"[project]\ndependencies = {[f'a{n}>=1' for n in range(house.MOST_PACKAGES + 1)]}\n"},
+            "packages that a base install names",
+            house.MOST_PACKAGES + 1,
+            "a0 1",
         ),
         (
             {"nodes/part.py": BODY + "class A:\n" + "".join(f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n" for n in range(house.MOST_TWINS + 1))},
@@ -68,12 +82,12 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             f"nodes/part.py {house.MOST_TWINS + 1}",
         ),
         (
-            {"polynomial/machine/late.py": BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1)},
-            "imports in functions of session and machine",
+            {name: BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1) for name in ("polynomial/late.py", "apps/cli/late.py")},
+            "imports in functions, without the command line",
             house.MOST_LATE_IMPORTS + 1,
-            f"polynomial/machine/late.py {house.MOST_LATE_IMPORTS + 1}",
+            f"polynomial/late.py {house.MOST_LATE_IMPORTS + 1}",
         ),
-        ({"nodes/props/__init__.py": f"__all__ = {[f'a{n}' for n in range(41)]}"}, "packages with over 40 names", 1, "nodes/props 41"),
+        ({"nodes/props/__init__.py": f"__all__ = {[f'a{n}' for n in range(41)]}"}, "public APIs with over 40 names", 1, "nodes/props 41"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip

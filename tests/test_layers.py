@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import FRONT, ROOMS, ROOT
+from tests.house import APPLICATIONS, FRONT, ROOMS, ROOT, installed_path
 
 LINT_IMPORTS = Path(sysconfig.get_path("scripts")) / "lint-imports"
 
@@ -23,10 +23,10 @@ def lint(cwd: Path, *search_first: Path) -> subprocess.CompletedProcess[str]:
 
 
 def copy_of_the_rooms(place: Path) -> Path:
-    """Copy the front door and the five rooms under one `polycontext` folder, as they are installed."""
+    """Copy the front door, the rooms and the applications under one `polycontext` folder, as they are installed."""
     shutil.copytree(ROOT / FRONT, place / "polycontext", ignore=shutil.ignore_patterns("__pycache__"))
-    for room in ROOMS:
-        shutil.copytree(ROOT / room, place / "polycontext" / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for room in (*ROOMS, *APPLICATIONS):
+        shutil.copytree(ROOT / room, place / installed_path(Path(room)), ignore=shutil.ignore_patterns("__pycache__"))
     return place
 
 
@@ -44,3 +44,16 @@ def test_an_upward_import_is_rejected(tmp_path: Path, lower: str, upper: str) ->
     result = lint(tmp_path, place)
     assert result.returncode == 1, result.stdout + result.stderr
     assert f"polycontext.{lower} is not allowed to import polycontext.{upper}" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("application", [Path(each).name for each in APPLICATIONS])
+def test_what_lies_behind_a_public_api_is_rejected(tmp_path: Path, application: str) -> None:
+    """An application may name a package that hands names out, and no module that lies in it."""
+    place = copy_of_the_rooms(tmp_path)
+    module = place / "polycontext" / application / "deep.py"
+    module.write_text("from polycontext.window.pills import Pill\nfrom polycontext.pressure import native\n")
+    assert lint(tmp_path, place).returncode == 0
+    module.write_text("from polycontext.window.pills.pill import Pill\n")
+    result = lint(tmp_path, place)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert f"polycontext.{application} is not allowed to import polycontext.window.pills.pill" in " ".join(result.stdout.split())

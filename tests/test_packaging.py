@@ -57,6 +57,15 @@ def python(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
+def with_cli(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel and its command line into an environment of their own and return its interpreter."""
+    place = tmp_path_factory.mktemp("cli") / "env"
+    run([uv, "venv", "--quiet", "--python", sys.executable, place])
+    run([uv, "pip", "install", "--quiet", "--python", place, f"{wheel}[cli]"])
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+@pytest.fixture(scope="module")
 def with_sdks(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the wheel and both vendors' SDKs into an environment of their own and return its interpreter."""
     place = tmp_path_factory.mktemp("sdks") / "env"
@@ -75,9 +84,9 @@ def test_the_wheel_holds_the_rooms_and_nothing_else(wheel: Path) -> None:
 def test_every_module_imports(python: Path) -> None:
     """Every module imports with the core dependencies alone, with warnings as errors, or says which extra it needs."""
     printed = run([python, "-W", "error", "-c", IMPORT_ALL, *module_names()])
-    needs = set(printed.splitlines()) - {"No module named 'hypothesis'", "No module named 'prompt_toolkit'"}
+    needs = set(printed.splitlines()) - {"No module named 'hypothesis'"}
     assert needs
-    extras = {"anthropic": "anthropic", "fastapi": "server", "hypothesis": "laws", "sqlalchemy": "postgresql"}
+    extras = {"anthropic": "anthropic", "fastapi": "server", "sqlalchemy": "postgresql", "typer": "cli"}
     extras |= {"agents": "openai-agents", "autogen_core": "autogen", "google.adk": "google-adk", "pydantic_ai": "pydantic-ai"}
     extras |= {"langchain": "langchain", "litellm": "litellm", "semantic_kernel": "semantic-kernel"}
     extras |= {"haystack": "haystack", "llama_index.core": "llama-index", "strands": "strands"}
@@ -110,16 +119,25 @@ def test_an_example_needs_no_more_than_the_readme_installs(python: Path, example
     assert run([python, "-W", "error", example])
 
 
-def test_the_package_runs_as_a_module(python: Path, wheel: Path) -> None:
+def test_the_program_says_what_it_needs(python: Path) -> None:
+    """Without its extra, the command line ends as for wrong usage and tells what to install."""
+    for command in ([python.with_name("polycontext"), "--version"], [python, "-m", "polycontext", "--version"]):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, cwd="/")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert 'pip install ".[cli]"' in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_package_runs_as_a_module(with_cli: Path, wheel: Path) -> None:
     """The installed package is a program, and knows its version."""
-    version = run([python, "-c", "import polycontext; print(polycontext.__version__)"]).strip()
+    version = run([with_cli, "-c", "import polycontext; print(polycontext.__version__)"]).strip()
     assert wheel.name.startswith(f"polycontext-{version}-")
-    assert run([python, "-m", "polycontext", "--version"]) == f"polycontext {version}\n"
+    assert run([with_cli, "-m", "polycontext", "--version"]) == f"polycontext {version}\n"
 
 
-def test_the_command_helps(python: Path) -> None:
+def test_the_command_helps(with_cli: Path) -> None:
     """The installed command explains itself."""
-    printed = run([python.with_name("polycontext"), "--help"], NO_COLOR="1")
+    printed = run([with_cli.with_name("polycontext"), "--help"], NO_COLOR="1")
     assert "replay" in printed
     assert "project" in printed
     assert "diagram" in printed
