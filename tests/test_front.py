@@ -1,16 +1,23 @@
 """The front door: what is handed out, lazily, and how the package runs as a program."""
 
+import ast
 import subprocess
 import sys
 import tomllib
 from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import polycontext
 from polycontext.polynomial import CONTEXT_POLYNOMIAL
 from polycontext.window import TiktokenCounter
-from tests.house import ROOT
+from tests.house import APPLICATIONS, ROOMS, ROOT, installed_path
+
+STUBS = sorted(path for room in (*ROOMS, *APPLICATIONS) for path in (ROOT / room).rglob("__init__.pyi"))
+"""The public APIs below the front door."""
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -61,3 +68,18 @@ def test_the_package_runs_as_a_program(arguments: Sequence[str], code: int, said
     assert done.returncode == code
     assert said in done.stdout + done.stderr
     assert "\n polycontext " not in done.stdout
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda path: str(path.parent.relative_to(ROOT)))
+def test_every_name_of_a_public_api_is_there(stub: Path) -> None:
+    """At first and again, though its module was imported before; what it does not list is not there."""
+    package = installed_path(stub.parent.relative_to(ROOT)).replace("/", ".")
+    door = import_module(package)
+    for module in stub.parent.glob("[a-z]*.py"):
+        import_module(f"{package}.{module.stem}")
+    listed = ast.parse(stub.read_text(encoding="utf-8")).body
+    modules = {name.name for node in listed if isinstance(node, ast.ImportFrom) and not node.module for name in node.names}
+    for name in door.__all__:
+        assert isinstance(getattr(door, name), ModuleType) == (name in modules), name
+    assert set(door.__all__) <= set(dir(door))
+    assert not hasattr(door, "no_such_name")

@@ -82,7 +82,7 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             f"nodes/part.py {house.MOST_TWINS + 1}",
         ),
         (
-            {name: BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1) for name in ("polynomial/late.py", "apps/cli/late.py")},
+            dict.fromkeys(("polynomial/late.py", "apps/cli/late.py"), BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1)),
             "imports in functions, without the command line",
             house.MOST_LATE_IMPORTS + 1,
             f"polynomial/late.py {house.MOST_LATE_IMPORTS + 1}",

@@ -283,5 +283,5 @@ def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.Monk
 def test_strategies_without_hypothesis_name_the_extra() -> None:
     """Importing them, as importing any module that is not there, raises `ModuleNotFoundError`; this one helps."""
     with pytest.raises(ModuleNotFoundError, match=r"pip install .\.\[laws\].") as caught:
-        extras.require("no_such_module_anywhere", extra="laws", purpose="generated conversations")
+        extras.require_extra("no_such_module_anywhere", extra="laws", purpose="generated conversations")
     assert caught.value.name == "no_such_module_anywhere"

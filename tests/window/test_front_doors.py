@@ -2,9 +2,6 @@
 
 import subprocess
 import sys
-from importlib import import_module
-
-import pytest
 
 WAITING = (
     "tiktoken",
@@ -14,17 +11,6 @@ WAITING = (
     "polycontext.window.items.markdown",
     "polycontext.window.providers",
 )
-
-
-@pytest.mark.parametrize("name", ["window", "window.items", "window.pills", "window.providers"])
-def test_every_name_of_a_front_door_is_there(name: str) -> None:
-    """What the door lists can be had, at first and again, and what it does not list is not there."""
-    door = import_module(f"polycontext.{name}")
-    for _ in range(2):
-        assert all(getattr(door, each) is not None for each in door.__all__)
-    assert len(set(door.__all__)) == len(door.__all__) <= 40
-    assert set(door.__all__) <= set(dir(door))
-    assert not hasattr(door, "no_such_name")
 
 
 def test_a_name_is_no_module() -> None:

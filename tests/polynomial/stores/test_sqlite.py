@@ -17,7 +17,7 @@ from textwrap import dedent
 import pytest
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial import ContextSession, stores
+from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent
 from polycontext.polynomial.stores import InMemoryStore, Snapshot, SQLiteStore
@@ -502,8 +502,6 @@ def test_a_lock_that_cannot_be_made_or_read_is_told(path: Path, holder: subproce
         with pytest.raises(StoreError, match="it was opened before this process was forked"):
             third.add_user_turn("one")
     third.close()
-    with pytest.raises(AttributeError, match="Store"):
-        _ = stores.Store
 
 
 def test_tasks_open_and_close(path: Path) -> None:
