@@ -227,9 +227,32 @@ def deep_imports(root: Path, source: str) -> list[str]:
 
 
 def _public_names(root: Path, parts: Sequence[str]) -> Collection[str]:
-    """Return the names that a package hands out; none where it is a module, which lies behind one."""
-    doors = (Path(root, folder, *parts, "__init__.py") for folder in (".", "apps"))
-    return next((exported(_listing(door)) for door in doors if door.exists()), ())
+    """Return the names that a package hands out, or all of a module that a package hands out; none of what lies behind one."""
+    for folder in (root, root / "apps"):
+        door, above = folder.joinpath(*parts, "__init__.py"), folder.joinpath(*parts[:-1], "__init__.py")
+        if door.exists():
+            return exported(_listing(door))
+        if parts[1:] and above.exists() and parts[-1] in exported(_listing(above)):
+            return defined(above.with_name(f"{parts[-1]}.py").read_text(encoding="utf-8"))
+    return ()
+
+
+def defined(source: str) -> list[str]:
+    r"""Return the public names that a module defines.
+
+    >>> defined("from a import b\nX = 1\n_y = 2\ndef f(): ...\nclass C: ...\n")
+    ['X', 'f', 'C']
+    """
+    found: list[str] = []
+    for node in ast.parse(source).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.append(name)
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                found.append(name)
+            case _:
+                pass
+    return [name for name in found if not name.startswith("_")]
 
 
 def base_packages(root: Path) -> list[str]:
