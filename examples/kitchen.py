@@ -25,7 +25,6 @@ from typing import Any
 
 from polycontext.nodes import (
     NodeContext,
-    ScriptedModel,
     build_act_context,
     build_reply_context,
     build_think_context,
@@ -35,6 +34,7 @@ from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.history import PendingState
 from polycontext.nodes.memory import ConversationContext, CurrentTurn, close_turn
 from polycontext.polynomial import ContextSession
+from polycontext.testing import ScriptedModel
 from polycontext.window import ToolCall
 
 SCENARIO = Path(__file__).with_name("kitchen.json")

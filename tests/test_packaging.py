@@ -107,6 +107,21 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.parametrize("host", ["litellm[proxy]==1.106.2", "hermes-agent==0.19.0"])
+def test_it_installs_beside_a_host(uv: str, wheel: Path, host: str) -> None:
+    """What a base install names can be had together with what a proxy and an agent pin."""
+
+    def resolve(*wanted: str) -> subprocess.CompletedProcess[str]:
+        command = [uv, "pip", "compile", "--quiet", "--python", sys.executable, "-"]
+        return subprocess.run(command, cwd="/", input="\n".join(wanted), capture_output=True, text=True, check=False)
+
+    if resolve(host).returncode:
+        pytest.skip(f"the package index has no {host}")
+    together = resolve(host, f"polycontext @ {wheel.as_uri()}")
+    assert together.returncode == 0, together.stderr
+    assert "polycontext" in together.stdout
+
+
 def test_the_machine_imports_no_terminal_and_no_plots(python: Path) -> None:
     """`polycontext.polynomial` loads neither typer nor rich nor matplotlib: servers do not pay for the command line."""
     code = "import sys, polycontext.polynomial; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
