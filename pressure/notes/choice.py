@@ -190,10 +190,11 @@ class Fitter:
         """Return the start of the first that has one that fits: with who says it, or of the words alone; in a token or two without a mark."""
         for unit in (self.units[bundle[-1]] for bundle in order):
             opening = self.entries[unit.entry].opening
-            bare = () if unit.subject else ((unit.text, f" {GAP}"), (unit.text, GAP), (unit.text, ""))
+            words = unit.text if unit.opens else f"{GAP} {unit.text}"
+            bare = () if unit.subject else ((words, f" {GAP}"), (words, GAP), (words, ""))
             for text, mark in () if unit.hidden else ((printed(self.entries, [unit]), f" {GAP}"), *bare):
                 start = clip(text, self.max_tokens, self.counter, mark)
-                if len(start) > (len(opening) + _LEAST_LETTERS if text is not unit.text else 0):
+                if len(start.strip(f"{GAP} ")) > (len(opening) + _LEAST_LETTERS if text is not words else 0):
                     return start
         return ""
 

@@ -134,6 +134,17 @@ def test_what_is_left_out_between_two_sentences_is_marked() -> None:
         assert sentence.rstrip(f" {GAP}").endswith("yard.") or text.endswith(f"{sentence}")
 
 
+def test_the_least_that_is_said_is_marked_where_it_begins() -> None:
+    """What stands alone for want of room and is from the middle of a sentence says so on its left."""
+    said = (
+        "We went through all of the papers that were left in the drawer of the desk, and because nobody had ever looked at them before, "
+        "the inventory QX-7731 of the cellar was found among the bills"
+    )
+    for tokens in range(2, 9):
+        shown = ExtractiveSummariser().summarise([user(said)], tokens, counter=EXACT, query="Where was inventory QX-7731?")
+        assert shown.removeprefix("user: ").startswith("… the"), shown
+
+
 def test_a_line_keeps_the_class_and_function_that_it_belongs_to() -> None:
     """A line of code comes with what it stands under."""
     code = "\n".join(line for n in range(20) for line in (f"class Part{n}:", f"    def run_{n}(self):", f"        return make_part_{n}(7)"))
