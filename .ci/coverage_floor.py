@@ -12,7 +12,7 @@ from pathlib import Path
 
 from polycontext.linearity.extras import is_installed
 
-ASKS = re.compile(r'^require\("([\w.]+)"', re.MULTILINE)
+ASKS = re.compile(r'^require_extra\("([\w.]+)"', re.MULTILINE)
 
 
 def below(report: Path, floor: float) -> dict[str, float]:

@@ -168,6 +168,6 @@ def checked_ids(given: object) -> tuple[str, ...]:
     Raises:
         InvalidOptionError: no ids.
     """
-    ids = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    ids: tuple[Any, ...] = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     require("resource_ids", given, all(isinstance(each, str) for each in ids), "one id or a list of ids, such as ['t5']")
     return ids

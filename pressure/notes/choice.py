@@ -93,10 +93,11 @@ class Chooser:
 
     def _worth(self, bundle: Bundle) -> object:
         """Return what the rank of a bundle follows from: two lines of one text that add the same are worth the same."""
-        unit = self._units[bundle[-1]]
+        index = bundle[-1]
+        unit = self._units[index]
         if unit.header or len(bundle) > 1:
             return bundle
-        return unit.entry, unit.terms, unit.cost, unit.boost, self._asked[bundle[-1]], self._claimed[bundle]
+        return unit.entry, unit.terms, unit.cost, unit.boost, self._asked[index], self._claimed[bundle]
 
     def _claims(self, bundle: Bundle) -> tuple[int, ...]:
         """Return the numbers of the rooms that a bundle may go to, the first of which has precedence."""

@@ -11,7 +11,7 @@ import typer
 from attrs import frozen
 
 from polycontext.cli.app import app
-from tests.nodes.command import EXAMPLE, Command, as_lines, assistant, result, saved, spawn, user
+from tests.cli.command import EXAMPLE, Command, as_lines, assistant, result, saved, spawn, user
 
 
 @frozen

@@ -8,7 +8,7 @@ import pytest
 
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check, check_request, findings
-from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, saved, user
+from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, saved, user
 
 BLANK = {"role": "user", "content": [{"type": "text", "text": " "}]}
 CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "files.read", "input": {}}]}

@@ -6,8 +6,8 @@ import pytest
 
 from polycontext.cli.diagram import BEGIN, END
 from polycontext.polynomial.machine.diagram import dot, mermaid
+from tests.cli.command import Command
 from tests.house import ROOT
-from tests.nodes.command import Command
 
 
 @pytest.mark.parametrize(("form", "text"), [("mermaid", mermaid()), ("dot", dot())])

@@ -9,7 +9,7 @@ import pytest
 
 from polycontext.linearity import extras
 from polycontext.testing.law_runner import all_laws
-from tests.nodes.command import Command, Ran, spawn
+from tests.cli.command import Command, Ran, spawn
 
 SUBJECTS = "tests.testing.law_subjects"
 ROOM = ("--room", "linearity")

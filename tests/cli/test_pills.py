@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from polycontext.window.providers import get_format
-from tests.nodes.command import Command, spawn
+from tests.cli.command import Command, spawn
 
 
 @pytest.fixture

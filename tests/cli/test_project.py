@@ -7,8 +7,8 @@ import pytest
 
 from polycontext.polynomial import project
 from polycontext.window.providers import get_format
+from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, assistant, chat, recordings, saved, user
 from tests.house import sizes
-from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, assistant, chat, recordings, saved, user
 
 
 def test_messages_go_to_standard_output_and_the_report_beside(polycontext: Command) -> None:

@@ -22,8 +22,8 @@ from polycontext.cli.recordings.report import Compressed
 from polycontext.cli.replay import marks
 from polycontext.cli.tables import MOST_STEPS, replay_table
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
+from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, Ran, as_lines, assistant, chat, recordings, result, saved, spawn, user
 from tests.house import ROOT, sizes
-from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, Ran, as_lines, assistant, chat, recordings, result, saved, spawn, user
 
 TOO_LARGE = {"role": "system", "content": "word " * 5000}
 """A message that no window of these tests holds, and that is not cut either."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nodes.command import Command, as_lines, saved
+from tests.cli.command import Command, as_lines, saved
 
 CONTROLS = "\x1b[2J \x1b]0;t\x07 \x9b31m \x9d0;t\x9c \x85 \x7f \u061c\u200e\u200f \u202a\u202e\u2066\u2069 \u200b\u2060\ufeff\xad \u2028\u2029 a\u200db \U000e0041"
 LETTERS = "\u05d0\u05d1 \u0627\u0644 \u0645\u06cc\u200c\u062e 👩\u200d💻 é"

@@ -21,8 +21,8 @@ from polycontext.testing import FAST
 from polycontext.testing.machines import sessions
 from polycontext.testing.talk import conversations
 from polycontext.window import ContextItem, Part, Role, ToolCall, count_tools
+from tests.cli.command import EXAMPLE, Command
 from tests.house import ROOT, examples
-from tests.nodes.command import EXAMPLE, Command
 
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
 

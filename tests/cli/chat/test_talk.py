@@ -24,8 +24,8 @@ from polycontext.testing import FAST
 from polycontext.testing.strict import StrictChat, StrictServer
 from polycontext.window import Role
 from polycontext.window.pills import PillDocument
+from tests.cli.command import Command
 from tests.house import ROOT, sizes
-from tests.nodes.command import Command
 
 Piece = str | BaseException | Callable[[], object]
 

@@ -15,7 +15,7 @@ from polycontext.cli.recordings.documents import Document, read_documents, size_
 from polycontext.linearity import InvalidDataError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
-from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, as_lines, assistant, result, saved, user
+from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, as_lines, assistant, result, saved, user
 
 CHAT = [user("a"), assistant("b")]
 

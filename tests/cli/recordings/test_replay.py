@@ -21,7 +21,7 @@ from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.threshold import marked
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
-from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, assistant, chat, result, user
+from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, assistant, chat, result, user
 
 
 def conversation(value: Any) -> Conversation:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.nodes.command import Command, Ran
+from tests.cli.command import Command, Ran
 
 Asked = Callable[..., Ran]
 

@@ -15,8 +15,8 @@ from rich.progress import Progress
 from polycontext import ContextSession
 from polycontext.cli.app import main
 from polycontext.cli.session import exchanged, reading_in
+from tests.cli.command import Command, assistant, chat, result, user
 from tests.cli.session.conftest import Asked
-from tests.nodes.command import Command, assistant, chat, result, user
 
 MAIN = "from polycontext.cli.app import main; sys.exit(main())"
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from tests.cli.command import Command, chat, user
 from tests.cli.session.conftest import Asked
-from tests.nodes.command import Command, chat, user
 
 WORDS = (
     "new|append|show|context|messages|compress|recall|explain|search|rewind|fork|export|import|list|delete|forget|retain|close-open-calls"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from polycontext import ContextSession
+from tests.cli.command import assistant, chat, user
 from tests.cli.session.conftest import Asked
-from tests.nodes.command import assistant, chat, user
 
 
 @pytest.fixture

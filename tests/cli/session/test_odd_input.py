@@ -10,8 +10,8 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.polynomial.stores import SQLiteStore
+from tests.cli.command import Command, as_lines, chat, saved, spawn, user
 from tests.cli.session.conftest import Asked
-from tests.nodes.command import Command, as_lines, chat, saved, spawn, user
 
 COMMANDS = (
     *(("append", "--role", "user", "x"), ("show",), ("messages",), ("compress",), ("recall", "t1"), ("explain", "t1"), ("delete",)),

@@ -14,8 +14,8 @@ import pytest
 
 from polycontext import ContextSession
 from polycontext.testing.strict import RequestRefusedError, StrictChat, StrictServer
+from tests.cli.command import Command, saved
 from tests.house import ROOT, examples
-from tests.nodes.command import Command, saved
 
 pytestmark = pytest.mark.no_cover  # the commands run in other processes
 

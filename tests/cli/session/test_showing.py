@@ -13,8 +13,8 @@ from polycontext.linearity import ResourceClass
 from polycontext.nodes.waffles import cells, portions
 from polycontext.pressure import Fidelity
 from polycontext.window.providers import get_format
+from tests.cli.command import EXAMPLE, assistant, chat, result, spawn, user
 from tests.cli.session.conftest import Asked
-from tests.nodes.command import EXAMPLE, assistant, chat, result, spawn, user
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from rich.progress import Progress
 
 from polycontext import ContextSession
 from polycontext.cli.session import reading_in, written
+from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, assistant, chat, result, saved, user
 from tests.cli.session.conftest import Asked
-from tests.nodes.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, assistant, chat, result, saved, user
 
 TEXT = [{"type": "text", "text": "Hello"}]
 THOUGHT = {"type": "thinking", "thinking": "Well.", "signature": "c2ln"}
