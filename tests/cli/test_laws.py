@@ -122,7 +122,7 @@ def test_a_summariser_that_ignores_its_budget_is_found_out(check: Check) -> None
     assert ran.code == 1
     assert ran.out.startswith(f"{SUBJECTS}:Chatty is a summariser (summarise(turns, max_tokens, *, counter, query))\n")
     assert "\npressure.summaries_keep_to_their_allowance\n" in ran.out
-    allowed = re.search(r"  summariser = a tests\.nodes\.testing\.law_subjects\.Chatty\n  allowance = (\d+)\n", ran.out)
+    allowed = re.search(r"  summariser = a tests\.testing\.law_subjects\.Chatty\n  allowance = (\d+)\n", ran.out)
     assert allowed is not None
     assert f" is not at most {allowed[1]} tokens\n" in ran.out
     assert re.search(r"summaries_are_storable_text +20  holds\b", ran.out)
