@@ -85,7 +85,7 @@ def viewed(
         needs = needed(session, reserve, tools, system)
         command = making_room(session, needs)
         if command is None:
-            session.usage.delivery.handed_out(session.window, needs.sent)
+            session.usage._delivery.handed_out(session.window, needs.sent)
             return seen(session, session._handles or {})
         yield write(session, command)
     raise session._writer.outrun()

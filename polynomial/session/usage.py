@@ -127,11 +127,11 @@ class Usage(SessionPart):
         """Return the account, which begins when it is first asked for."""
         session = self._session
         if session._billing is None:
-            session._billing = Billing.of(session, self.delivery)
+            session._billing = Billing.of(session, self._delivery)
         return session._billing
 
     @property
-    def delivery(self) -> Delivery:
+    def _delivery(self) -> Delivery:
         """Return what writes the view for providers, made when it is first asked for."""
         # Threads that ask at once get the same one.
         delivery: Delivery = vars(self._session).setdefault("_delivery", Delivery())
@@ -204,7 +204,7 @@ class Usage(SessionPart):
         """
         session = self._session
         sizes = Sizes(session._writer.given, session._asking.tool_tokens, session.window.max_tokens)
-        told, session._reports = measured(session._reports, self.delivery.delivered, usage, model or session._asking.model or "", sizes)
+        told, session._reports = measured(session._reports, self._delivery.delivered, usage, model or session._asking.model or "", sizes)
         if told is not None:
             session._writer.resize(told.room)
         return told
