@@ -12,6 +12,9 @@ from types import ModuleType
 import pytest
 
 import polycontext
+from polycontext import testing
+from polycontext.__main__ import main as program
+from polycontext.linearity.extras import MissingExtraError
 from polycontext.polynomial import CONTEXT_POLYNOMIAL
 from polycontext.window import TiktokenCounter
 from tests.house import APPLICATIONS, ROOMS, ROOT, installed_path
@@ -83,3 +86,33 @@ def test_every_name_of_a_public_api_is_there(stub: Path) -> None:
         assert isinstance(getattr(door, name), ModuleType) == (name in modules), name
     assert set(door.__all__) <= set(dir(door))
     assert not hasattr(door, "no_such_name")
+
+
+def test_the_program_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it is called, with its arguments."""
+    monkeypatch.setattr(sys, "argv", ["polycontext", "--version"])
+    assert program() == 0
+    assert capsys.readouterr().out == f"polycontext {polycontext.__version__}\n"
+
+
+def test_the_program_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without its extra it ends as for wrong usage."""
+    for name in ("polycontext.cli", "polycontext.cli.app"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr("polycontext.linearity.extras.find_spec", lambda name: None)
+    assert program("demo") == 2
+    assert capsys.readouterr().err.startswith("demo: no typer for the command line; legal: pip install")
+
+
+def test_strategies_without_their_library_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else is missing is said as it is."""
+
+    def missing(name: str) -> object:
+        raise ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr("polycontext.testing._load", missing)
+    with pytest.raises(ModuleNotFoundError):
+        vars(testing)["__getattr__"]("another")
+    monkeypatch.setattr("polycontext.linearity.extras.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install .\.\[laws\]."):
+        vars(testing)["__getattr__"]("hypothesis")
