@@ -23,7 +23,7 @@ import grimp
 
 ROOT = Path(__file__).resolve().parents[1]
 FRONT = "front"
-
+SESSION, MACHINE = "polynomial/session", "polynomial/machine"
 ROOMS = (FRONT, "linearity", "window", "pressure", "polynomial", "nodes")
 APPLICATIONS = ("apps/adapters", "apps/models", "apps/cli", "apps/server", "apps/testing")
 MAY_BE_SHORT = ("__init__.py", "__main__.py")
@@ -38,10 +38,12 @@ MOST_ERRORS = 51
 MOST_NAMES = 40  # of each public API
 MOST_LOADED = 89
 MOST_CYCLES = 0
-MOST_LATE_IMPORTS = 59
+MOST_LATE_IMPORTS = 59  # of the whole house, without the command line
+MOST_LATE_IN_SESSION = 12  # of these, in session and machine
 MOST_DEEP_IMPORTS = 0
 MOST_PACKAGES = 8  # of other projects, in a base install
-MOST_TWINS = 8  # of which LangChain and llama-index prescribe one each
+MOST_TWINS = 8  # of the whole house; LangChain and llama-index prescribe one each
+MOST_TWINS_IN_SESSION = 1  # of these, the two drivers of a session's writer
 
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 """Tokens that make no line one of code."""
@@ -81,6 +83,7 @@ def checks(root: Path, loaded: Sequence[str], cycles: Sequence[Sequence[str]] = 
     late = {name: late_imports(source) for name, source in sources.items() if not name.startswith("apps/cli/")}
     deep = {name: len(deep_imports(root, source)) for name, source in sources.items() if name not in core}
     packages = base_packages(root)
+    in_session = {name for name in sources if name.startswith((f"{SESSION}/", f"{MACHINE}/"))}
     errors = Counter(name for name, count in error_classes(sources).items() for _ in range(count))
     return [
         Check("Python files", MOST_FILES, len(sources), Counter(Path(name).parent.as_posix() for name in sources)),
@@ -101,8 +104,20 @@ def checks(root: Path, loaded: Sequence[str], cycles: Sequence[Sequence[str]] = 
         Check("modules loaded after three turns", MOST_LOADED, len(loaded), Counter(name.rpartition(".")[0] for name in loaded)),
         Check("import cycles", MOST_CYCLES, len(cycles), {" <-> ".join(each): len(each) for each in cycles}),
         Check("imports in functions, without the command line", MOST_LATE_IMPORTS, sum(late.values()), late),
+        Check(
+            "imports in functions of session and machine",
+            MOST_LATE_IN_SESSION,
+            sum(late[name] for name in in_session),
+            {name: late[name] for name in in_session},
+        ),
         Check("packages that a base install names", MOST_PACKAGES, len(packages), dict.fromkeys(packages, 1)),
         Check("twins written by hand", MOST_TWINS, sum(twins.values()), twins),
+        Check(
+            "twins in session and machine",
+            MOST_TWINS_IN_SESSION,
+            sum(twins[name] for name in in_session),
+            {name: twins[name] for name in in_session},
+        ),
     ]
 
 

@@ -78,7 +78,7 @@ def prefix_plan(window: ContextWindow, tokens: int, reach: Reach | None = None) 
 
 
 def cutting_plan(window: ContextWindow, places: Sequence[int]) -> Plan:
-    """Return the plan by which the results at `places` are cut to what says that they were cut."""
+    """Return the plan that cuts the results at `places` to a mark that they were cut."""
     turns, ladder = window.all_turns(), ladder_of(window, Reach())
     nothing, columns = plan_at(ladder, 0, window.total_tokens), ladder.columns
     jobs = []

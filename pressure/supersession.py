@@ -17,7 +17,7 @@ def superseded(columns: Columns, rules: Sequence[ToolRule] = ()) -> list[int]:
 
 
 def superseded_ids(window: ContextWindow, reach: Reach) -> list[str]:
-    """Return the ids of the turns of `window` that stand whole though a later one has what they say; see `superseded`."""
+    """Return the ids of turns that `window` holds verbatim although a later turn has their current text; see `superseded`."""
     columns = columns_of(window, reach)
     cuttable = (columns.cuttable(atom) for atom in superseded(columns, reach.rules))
     return [columns.atoms.turns[place].resource_id for places in cuttable for place in places]

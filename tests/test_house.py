@@ -76,10 +76,22 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             "a0 1",
         ),
         (
-            {"nodes/part.py": BODY + "class A:\n" + "".join(f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n" for n in range(house.MOST_TWINS + 1))},
+            {"window/part.py": BODY + "class A:\n" + "".join(f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n" for n in range(house.MOST_TWINS + 1))},
             "twins written by hand",
             house.MOST_TWINS + 1,
-            f"nodes/part.py {house.MOST_TWINS + 1}",
+            f"window/part.py {house.MOST_TWINS + 1}",
+        ),
+        (
+            {"polynomial/session/part.py": BODY + "class A:\n" + "".join(f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n" for n in range(house.MOST_TWINS_IN_SESSION + 1))},
+            "twins in session and machine",
+            house.MOST_TWINS_IN_SESSION + 1,
+            f"polynomial/session/part.py {house.MOST_TWINS_IN_SESSION + 1}",
+        ),
+        (
+            {"polynomial/machine/late.py": BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IN_SESSION + 1)},
+            "imports in functions of session and machine",
+            house.MOST_LATE_IN_SESSION + 1,
+            f"polynomial/machine/late.py {house.MOST_LATE_IN_SESSION + 1}",
         ),
         (
             dict.fromkeys(("polynomial/late.py", "apps/cli/late.py"), BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1)),

@@ -1,4 +1,4 @@
-"""What tests of conversations need: strategies for Hypothesis, a runner for the laws, and the contract of session stores (extra `laws`); models that answer by script, and strict providers (`polycontext.testing.strict`).
+"""Tools for tests: Hypothesis strategies, a law runner and the store contract (extra `laws`), scripted models, strict providers (`.strict`).
 
 Each strategy is biased towards the edges where context code breaks: empty conversations, one
 turn, open atoms, ids of calls that are used again, equal timestamps, hostile and

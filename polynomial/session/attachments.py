@@ -1,4 +1,4 @@
-"""Attachments: the same text of the same source is attached once, and an id that named one item is never given to another."""
+"""Attachments: a text of a source is attached once, and no id names two items."""
 
 from attrs import evolve
 
@@ -13,7 +13,7 @@ from .drafts import Draft
 
 
 def attaching(draft: Draft, command: Attach) -> ContextInput | None:
-    """Return the input that attaches an item, or raises its class where it stands in the view; None where nothing is to be done.
+    """Return the input that attaches an item, or that raises its class if the view has it; None if there is nothing to do.
 
     What is attached is REQUIRED unless the caller says otherwise: no classifier is asked about a file.
     """
@@ -28,7 +28,7 @@ def attaching(draft: Draft, command: Attach) -> ContextInput | None:
 
 
 def held_attachment(window: ContextWindow, item: ContextItem, source: str | None = None) -> Turn | None:
-    """Return the turn of `window` that holds `item` word for word; None where its source has another text since."""
+    """Return the turn of `window` that holds `item` verbatim; None if its source has a newer text."""
     wanted = item_turn(item, source)
     sought = _source(wanted)
     for turn in reversed(window.all_turns()):
@@ -41,7 +41,7 @@ def held_attachment(window: ContextWindow, item: ContextItem, source: str | None
 
 
 def attaching_turn(log: Log, item: ContextItem, source: str | None) -> Turn:
-    """Return the turn that attaches `item`, under a fresh id where its own one named another item in `log`."""
+    """Return the turn that attaches `item`, with a fresh id if its own names another item in `log`."""
     turn = item_turn(item, source)
     first = log.item(item.id)
     if first is None or (_source(first), first.text) == (_source(turn), turn.text):

@@ -1,4 +1,4 @@
-"""Compression: when a session makes room by itself, how far it compresses, and what is taken of what was written for a plan."""
+"""Compression: when a session compresses automatically, to which target, and how it commits the summaries."""
 
 from attrs import evolve
 
@@ -15,16 +15,16 @@ from .drafts import Deciding, Draft, Wanted
 from .thoughts import is_answering
 
 _NEAR = 8
-"""In how many of the last turns an answer is looked for, as long as which the next one may be."""
+"""How many of the last turns are searched for an answer; the next one is assumed to be as long."""
 
 BY_HAND = FixedThreshold().low
-"""How much of the free room stays in use where a caller compresses without a target: automatic compression may aim so high that nothing would yield."""
+"""The target of a caller who names none: automatic compression may aim so high that nothing would yield."""
 
 # --- when ---------------------------------------------------------------------------
 
 
 def pays(draft: Draft, turn: Turn) -> bool:
-    """Tell whether room is made before `turn` because carrying what there is has cost as much; where prices are known, and no model is asked just now."""
+    """Return whether compressing before `turn` is cheaper than sending the view again; needs prices, and no request under way."""
     conversation, policy = draft.conversation, draft.policy
     window = conversation.window
     if policy.prices is None or window.open_calls or not draft.conversation.takes(InputKind.COMPRESS):
@@ -37,7 +37,7 @@ def pays(draft: Draft, turn: Turn) -> bool:
 
 
 def wants_room(conversation: Conversation) -> bool:
-    """Tell whether what came in is to be followed by a compression: over budget, or a model is asked next whose answer binds it, and may not fit."""
+    """Return whether to compress after a turn: over budget, or the next answer may not fit and carries bound thinking."""
     window = conversation.window
     if is_over_budget(window):
         return True
@@ -50,7 +50,7 @@ def wants_room(conversation: Conversation) -> bool:
 
 
 def plan_of(draft: Draft, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
-    """Plan the view of a draft; see `planned`. Where nothing else makes it fit, what the user said last is truncated, or the task too."""
+    """Plan the view of a draft; see `planned`. If nothing else makes it fit, the last user turn is truncated, then the task."""
     window, policy = draft.conversation.window, draft.policy
     if is_over_budget(window):
         policy = subjects.overflow.fitting(window, policy)
@@ -58,7 +58,7 @@ def plan_of(draft: Draft, target: float | None = None, query: str | None = None,
 
 
 def planned(window: ContextWindow, policy: ContextPolicy, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
-    """Plan `window` down to `target`; without one, as automatic compression does, to `low` at most. What speaks most of `query` stands whole."""
+    """Plan `window` to `target`, or as automatic compression does to `low` at most. Turns that match `query` stay verbatim."""
     if target is not None:
         return policy.projector.plan_to(window, target, query)
     return policy.projector.plan_between(window, min(low, policy.threshold.low), policy.high(window), query)
@@ -68,14 +68,14 @@ def planned(window: ContextWindow, policy: ContextPolicy, target: float | None =
 
 
 def compressed(draft: Draft, command: Compress) -> Deciding:
-    """Compress because a caller says so."""
+    """Compress at a caller's command."""
     draft.check_direction(InputKind.COMPRESS)
     fulfilment = yield Wanted(plan_of(draft, command.target, command.query, low=BY_HAND), draft.conversation.reading)
     return draft.take(ContextInput.compress(fulfilment))
 
 
 def made_room(draft: Draft) -> Deciding:
-    """Compress because a turn needs the room now; where models write in the background, nobody waits for one: what is ready is put in, or an extract."""
+    """Compress because a turn needs the room now; in the background mode use the summary that is ready, or an extract."""
     ready = draft.ready
     if ready is not None and ready.plan.fits(draft.conversation.window):
         done = committed(draft, ready)
@@ -86,7 +86,11 @@ def made_room(draft: Draft) -> Deciding:
 
 
 def committed(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -> Draft:
-    """Take in what was made of a plan, if the conversation only went on since; nothing happens for an empty plan, or where an answer is refused."""
+    """Commit the summaries of a plan, unless the plan is empty or a summary was refused.
+
+    Raises:
+        ConflictError: the conversation did more than go on since the plan was made.
+    """
     plan, window = fulfilment.plan, draft.conversation.window
     if not plan.fits(window):
         raise ConflictError("compression plan", plan.window, window)

@@ -1,8 +1,8 @@
 """Decide what a command does to a conversation: pure, over the table that is compiled from the machine.
 
 `decide` is a generator: where words are needed it yields what it wants summarised and is sent the fulfilment, so
-that one piece of code serves drivers that wait and drivers that await. Nothing is ever rolled back: a draft that
-did not work out is dropped, and the conversation it began from is still there.
+that one generator serves blocking and async drivers. Nothing is ever rolled back: a draft that fails is dropped, and
+the conversation it started from is unchanged.
 """
 
 import logging

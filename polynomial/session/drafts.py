@@ -1,4 +1,4 @@
-"""A draft: a decision in the making. Each step gives another one; one that did not work out is dropped, and nothing has to be rolled back."""
+"""Drafts: unfinished decisions. Each step returns a new draft; a draft that fails is dropped, so nothing is rolled back."""
 
 from collections.abc import Generator
 from datetime import datetime
@@ -47,7 +47,7 @@ class Draft:
         return Draft(conversation.after(event, step.after), self.policy, self.at, self.epoch, self, (event, step), ready=self.ready)
 
     def taking(self, context_input: ContextInput) -> "Draft":
-        """Return the draft after an input; where a subclass of the machine leads to one of our states, the guards say to which."""
+        """Return the draft after an input; if an added event leads to one of our states, the guards choose which."""
         promotion = context_input.payload
         if isinstance(promotion, Promotion) and promotion.at is UNIX_EPOCH:
             context_input = evolve(context_input, payload=evolve(promotion, at=self.at))
@@ -76,7 +76,7 @@ class Draft:
         return Draft(stands, self.policy, self.at, stands.window.epoch.number, self, (event, step))
 
     def patched(self, command: Patch) -> "Draft":
-        """Return the draft with a document changed; nothing happens where nothing is to be changed."""
+        """Return the draft with a document changed, or itself if the change is empty."""
         conversation = self.conversation
         require("name", command.name, command.name not in conversation.companions, "a name that no other companion has")
         change = command.change(conversation.documents.get(command.name))
@@ -87,7 +87,7 @@ class Draft:
         return Draft(after, self.policy, self.at, self.epoch, self, (event, after))
 
     def taken(self) -> list[tuple[Event, Made]]:
-        """Return the events so far and what made them, in their order."""
+        """Return the events so far and what made them, in order."""
         found: list[tuple[Event, Made]] = []
         draft: Draft | None = self
         while draft is not None and draft.last is not None:
@@ -96,11 +96,11 @@ class Draft:
         return found[::-1]
 
     def check_direction(self, kind: InputKind) -> None:
-        """Refuse what is illegal here before any work is done for it."""
+        """Raise if `kind` is illegal in this state, before any work is done for it."""
         self.conversation.machine.table.rows(self.conversation.state, kind)
 
     def stamped(self, turn: Turn) -> Turn:
-        """Return `turn` with a time of its own or that of the draft, to be counted by the window whatever the caller says."""
+        """Return `turn` with its own time or that of the draft; the window counts its tokens, whatever the caller says."""
         if turn.timestamp is not UNIX_EPOCH and turn.tokens is None:
             return turn
         return turn.stamped(self.at if turn.timestamp is UNIX_EPOCH else turn.timestamp)

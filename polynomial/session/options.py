@@ -41,7 +41,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def is_whole(value: object) -> bool:
-    """Tell whether `value` is a whole number; True and False are none."""
+    """Return whether `value` is an integer and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -1,4 +1,4 @@
-"""Overflow: what is truncated in the view where compressing everything that may yield is not enough."""
+"""Overflow: what is truncated in the view when compressing everything that may yield is not enough."""
 
 from attrs import evolve
 
@@ -11,13 +11,13 @@ from .drafts import Draft
 
 
 def truncating(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
-    """Return the policy by which what the user said last may be truncated in the view, and the `task` too."""
+    """Return the policy that may truncate the last user turn in the view, and the `task` too."""
     projector = policy.projector
     return evolve(policy, projector=evolve(projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task)))
 
 
 def fitting(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
-    """Return the policy by which a window over its budget can fit; what the user said last is truncated before the task is."""
+    """Return the policy under which a window over its budget fits; the last user turn is truncated before the task."""
     for each in (policy, truncating(policy, task=False)):
         if each.projector.floor(window) + besides_floor(window, each.projector) <= window.max_tokens:
             return each
@@ -25,9 +25,9 @@ def fitting(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
 
 
 def let_in(draft: Draft, context_input: ContextInput) -> Draft:
-    """Take in a turn that could not fit: it is truncated in the view.
+    """Add a turn that could not fit, truncated in the view.
 
-    Only what is pinned and the task keep their class: another turn that is kept whole would be a dead end.
+    Only pinned turns and the task keep their class: another turn that stays verbatim would be a dead end.
     """
     turn, given = context_input.turn, context_input.resource_class
     is_task = given is None and not draft.conversation.window.has_task

@@ -1,4 +1,4 @@
-"""Thinking that is bound to the request it was written for: when a compression waits for it, and when it falls."""
+"""Thinking that is bound to its request: when a compression waits for it, and when it is dropped."""
 
 from polycontext.pressure import Fulfilment, unbinding_plan
 from polycontext.window import ContextWindow, Role
@@ -9,7 +9,7 @@ from .drafts import Draft
 
 
 def is_answering(conversation: Conversation) -> bool:
-    """Tell whether a model that thinks is asked next, or being asked: what it thinks is bound to what it was handed."""
+    """Return whether a thinking model is asked next, or is being asked: its thinking is bound to the request."""
     window = conversation.window
     last = window.peek(len(window))
     asks = last is not None and last.role in (Role.USER, Role.TOOL) and not window.open_calls
@@ -21,7 +21,7 @@ def _thinks(window: ContextWindow) -> bool:
 
 
 def without_foreign_thoughts(draft: Draft) -> Draft:
-    """Let bound parts of the last turn fall, which are bound to what a model was handed before a compression."""
+    """Drop the bound parts of the last turn: they are bound to a request from before a compression."""
     window = draft.conversation.window
     last = window.peek(len(window))
     if last is None or not any(part.is_bound for part in last.parts):
