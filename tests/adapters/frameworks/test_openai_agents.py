@@ -218,18 +218,32 @@ def test_tools_handoffs_and_the_reply_take_room() -> None:
         asyncio.run(fit(ContextFilter(ROOM), items, max_tokens=ROOM))
 
 
+class Counting(ScriptedModel):
+    """Answer always the same, and count `factor` tokens for four characters."""
+
+    def __init__(self, factor: int) -> None:
+        self._factor = factor
+        super().__init__([ModelStep(output=[assistant_message("Plums.")]) for _ in range(60)])
+
+    async def get_response(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer, and say what it counted."""
+        response = await super().get_response(*args, **kwargs)
+        counted = self._factor * len(str(self.calls[-1].input)) // 4
+        response.usage = Usage(requests=1, input_tokens=counted, output_tokens=5, total_tokens=counted + 5)
+        return response
+
+
 def test_what_the_provider_counts_is_learnt() -> None:
     """By the filter as hooks of the run: one that counts twice as much is sent much less."""
-    lengths = []
+    sent = []
     for factor in (1, 2):
-        usage = Usage(requests=1, input_tokens=factor * 2_400, output_tokens=5, total_tokens=factor * 2_400 + 5)
-        model, agent = scripted(*(ModelStep(output=[assistant_message("Plums.")], usage=usage) for _ in range(3)))
-        fitting = ContextFilter(ROOM)
-        for exchanges in (13, 14, 40):
-            run = {"run_config": RunConfig(call_model_input_filter=fitting), "hooks": fitting}
-            asyncio.run(Runner.run(agent, talk(exchanges), **run))
-        lengths.append(len(str(model.calls[-1].input)))
-    assert lengths[1] < 0.8 * lengths[0]
+        model, fitting = Counting(factor), ContextFilter(ROOM)
+        run = {"run_config": RunConfig(call_model_input_filter=fitting), "hooks": fitting}
+        for exchanges in range(10, 60, 2):
+            asyncio.run(Runner.run(Own("Cellar", instructions=SYSTEM, model=model), talk(exchanges), **run))
+        sent.append(sum(len(str(call.input)) for call in model.calls))
+    # Between two compressions a conversation grows: all the requests together tell, one does not.
+    assert sent[1] < 0.7 * sent[0], sent
 
 
 def test_hooks_without_the_filter_learn_nothing() -> None:
