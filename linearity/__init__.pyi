@@ -1,7 +1,7 @@
 from . import effects
-from .classifying.classifier import Classifier, default_classifier, is_acknowledgement, is_empty_result
-from .classifying.constraints import constraint_sentences, states_constraint
-from .classifying.tool_rules import ToolRule, keep_last, never_yield, yield_first
+from .classification.classifier import Classifier, default_classifier, is_acknowledgement, is_empty_result
+from .classification.constraints import constraint_sentences, states_constraint
+from .classification.tool_rules import ToolRule, keep_last, never_yield, yield_first
 from .errors import (
     CallerError,
     CollaboratorError,

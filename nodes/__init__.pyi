@@ -2,10 +2,10 @@ from .builders import NodeContext, build_act_context, build_context, build_reply
 from .entities import SessionIdRegistry, format_entity_context, get_entity_context
 from .history import PendingState, format_conversation_for_prompt, get_conversation_history
 from .memory import ConversationContext, CurrentTurn, close_turn, summarize
+from .message import Attached, SentMessage, asend_message, asend_resolved, items_of, send_message
 from .prompts import PromptBuilder
 from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
 from .reasoning import format_reasoning_for_prompt, get_reasoning_trace
-from .sending import Attached, SentMessage, asend_message, asend_resolved, items_of, send_message
 from .waffles import Portion, Waffle, cells, portions, waffle
 
 __all__ = [

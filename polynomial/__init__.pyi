@@ -1,7 +1,6 @@
 from .algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position
 from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
 from .algebra.poly_agent import Left, Lens, PolyAgent, Right, Those, coproduct, parallel, product, sequential, through
-from .brought_back import known_again
 from .errors import ContextOverflowError, ContextPressureError, IllegalDirectionError, SessionWriteError
 from .inputs import ContextInput, ContextOutput, InputKind
 from .journal.conversation import Conversation, evolve, replay
@@ -9,6 +8,7 @@ from .journal.events import Event
 from .machine.context_machine import VALID_DIRECTIONS, ContextMachine, context_transition
 from .machine.step import ContextPolicy
 from .projection import Projection, project
+from .restoration import known_again
 from .session.answer import Answer
 from .session.context_session import ContextSession
 from .state import ContextState

@@ -11,8 +11,8 @@ from attrs import evolve, field, frozen
 from polycontext.linearity import LinearityMap
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
-from polycontext.window.opening import Introduced
-from polycontext.window.yielding import unbound
+from polycontext.window.filler import Introduced
+from polycontext.window.part_removal import unbound
 
 from . import notes
 from .fidelity import Fidelity
@@ -22,7 +22,7 @@ from .reach import Columns, Reach
 from .view import View
 
 if TYPE_CHECKING:
-    from .explained import Explanation
+    from .explanation import Explanation
 
 _SUMMARY = Turn(Role.USER, "")
 """What a summary is to its neighbours, before it is written."""
@@ -148,7 +148,7 @@ class Plan:
 
     def explain(self) -> "Explanation":
         """Return what each token that is promised is spent on, row by row; printed, it is a table."""
-        from .explained import explain  # noqa: PLC0415 - for those who ask
+        from .explanation import explain  # noqa: PLC0415 - for those who ask
 
         return explain(self)  # pyright: ignore[reportArgumentType] - it sees this module twice
 

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, ToolRule
 from polycontext.window import REQUEST_OVERHEAD, AtomColumns, ContextWindow, Role, TokenCounter, Turn
-from polycontext.window.yielding import bare, unbound
+from polycontext.window.part_removal import bare, unbound
 
 from .gist import attachment_in, is_summary, least_digest
 from .view import may_be_truncated

@@ -16,8 +16,8 @@ from polycontext.linearity import InvalidOptionError, LinearityMap, ResourceClas
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Turn
 from polycontext.window.part import bound_providers
+from polycontext.window.part_removal import bare, fell, unbound
 from polycontext.window.sources import Traces
-from polycontext.window.yielding import bare, fell, unbound
 
 from .errors import FloorError
 from .fidelity import Fidelity, floor_of

@@ -23,7 +23,7 @@ from attrs import define, field
 
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.polynomial.stores.places import store_at
+from polycontext.polynomial.stores.locations import store_at
 from polycontext.server.access import Access
 from polycontext.server.app import create_app
 

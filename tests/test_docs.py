@@ -17,7 +17,7 @@ from polycontext import ContextSession, project
 from polycontext.cli.app import main
 from polycontext.polynomial.session.background import Background
 from polycontext.polynomial.session.documents import Documents
-from polycontext.polynomial.session.exchange import Archive
+from polycontext.polynomial.session.export import Archive
 from polycontext.polynomial.session.history import History
 from polycontext.polynomial.session.usage import Usage
 from polycontext.testing import STORE_CHECKS

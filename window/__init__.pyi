@@ -9,7 +9,7 @@ from .part import Part, PartKind
 from .pills import FileResolver, PillDocument
 from .store import Store, StoreComonad
 from .tokens.calibration import CalibratedCounter, calibrate
-from .tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact
+from .tokens.counter import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact
 from .tokens.tiktoken_counter import TiktokenCounter, default_counter
 from .tokens.vocabulary import InexactCountWarning
 from .turn import Role, ToolCall, Turn

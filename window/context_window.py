@@ -28,12 +28,12 @@ from polycontext.linearity.shared_store import number_of
 from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, open_calls, spliced
 from .epoch import FIRST_EPOCH, Epoch
 from .errors import InvalidTurnError
+from .filler import Introduced, is_opening
 from .items.attachment import attachment_of
-from .opening import Introduced, is_opening
 from .part import PartKind, bound_providers
 from .sources import Sources
 from .store import StoreComonad
-from .tokens.counting import TokenCounter, count_turn, counted_parts
+from .tokens.counter import TokenCounter, count_turn, counted_parts
 from .turn import Role, Turn
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")

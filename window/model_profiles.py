@@ -17,7 +17,7 @@ from polycontext.linearity import InvalidOptionError, UnknownNameError
 from .model_table import Listed, find_listed, listed_models
 from .providers.wire import Provider, as_provider
 from .tokens.calibration import CalibratedCounter, calibrate
-from .tokens.counting import TokenCounter, is_exact
+from .tokens.counter import TokenCounter, is_exact
 from .tokens.media_rules import ImageRule, Patches, Tiles
 from .tokens.vocabulary import SHA256, Vocabulary
 

@@ -20,7 +20,7 @@ from polycontext.window.pills import PillError, Resolver
 from . import agui, uploads
 from .access import Access
 from .chats import Chats
-from .documented import schemas
+from .openapi import schemas
 from .page import Page
 from .routes import router
 from .sources import Sources, refusal

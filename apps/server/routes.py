@@ -13,7 +13,7 @@ from polycontext.window.pills import Pill
 from .access import Access
 from .chat import Chat
 from .chats import Chats
-from .documented import gives
+from .openapi import gives
 from .sources import MOST_OFFERED, MOST_PILLS, document_of
 
 PAGE = 100

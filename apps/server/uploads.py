@@ -17,7 +17,7 @@ from polycontext.window.pills import CannotAttachError, DuplicatePillError, Reas
 from polycontext.window.providers import format_of
 
 from .chat import Chat
-from .documented import gives
+from .openapi import gives
 from .routes import One
 
 MOST_UPLOADED = 5_000_000

@@ -1,10 +1,4 @@
-from .law_inputs import NOTHING, Strategies, focused_anywhere, for_parameter, inputs_of
-from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
-from .machines import agents, lenses, machine_inputs, sessions
-from .scripted_model import ScriptedModel, ScriptEndedError
-from .store_contract import STORE_CHECKS
-from .structures import ledgers, stores
-from .talk import (
+from .dialogue import (
     ANY_TEXT,
     CLASSES,
     CONSTRAINTS,
@@ -27,6 +21,12 @@ from .talk import (
     windows,
     wire_turns,
 )
+from .law_inputs import NOTHING, Strategies, focused_anywhere, for_parameter, inputs_of
+from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
+from .machines import agents, lenses, machine_inputs, sessions
+from .scripted_model import ScriptedModel, ScriptEndedError
+from .store_contract import STORE_CHECKS
+from .structures import ledgers, stores
 
 __all__ = [
     "ANY_TEXT",

@@ -31,7 +31,7 @@ from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
 from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn, calibrate
 from polycontext.window.providers import Provider, get_format
 
-from . import machines, structures, talk
+from . import dialogue, machines, structures
 from .hostile import KINDS, hostile_text
 
 Known = Mapping[str, Any]
@@ -62,8 +62,8 @@ _WORDS = (
 )
 _PIECES = st.lists(st.sampled_from(_WORDS), max_size=25)
 """What the sentences of a constraint, and what looks like them, are made of."""
-_SAID = st.sampled_from(talk.CONSTRAINTS) | st.sampled_from(talk.ACKNOWLEDGEMENTS)
-_CONTENTS = _SAID | talk.TEXTS | _PIECES.map(" ".join) | _PIECES.map("".join)
+_SAID = st.sampled_from(dialogue.CONSTRAINTS) | st.sampled_from(dialogue.ACKNOWLEDGEMENTS)
+_CONTENTS = _SAID | dialogue.TEXTS | _PIECES.map(" ".join) | _PIECES.map("".join)
 
 
 def _known_ids(known: Known) -> st.SearchStrategy[str]:
@@ -79,11 +79,11 @@ def focused_anywhere(window: ContextWindow) -> st.SearchStrategy[ContextWindow]:
     return st.just(window) | st.integers(0, len(window)).map(window.seek)
 
 
-_LIVED = talk.lived_windows().flatmap(focused_anywhere)
-_ANY = talk.windows() | talk.windows(max_atoms=6) | _LIVED  # lived ones are dear to make
+_LIVED = dialogue.lived_windows().flatmap(focused_anywhere)
+_ANY = dialogue.windows() | dialogue.windows(max_atoms=6) | _LIVED  # lived ones are dear to make
 _SMALL = machines.small_windows().flatmap(focused_anywhere)
 # Sizes that a few turns fill, or a machine would hardly ever be PRESSURED.
-_EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(lambda size: ContextWindow(size, counter=talk.FAST))
+_EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(lambda size: ContextWindow(size, counter=dialogue.FAST))
 
 
 def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
@@ -108,22 +108,22 @@ def _any_positions(known: Known) -> st.SearchStrategy[int]:
     return _positions(known) | st.sampled_from([-1, last + 1]) | st.integers(-9, 99)
 
 
-_TURNS = talk.plain_turns() | talk.calling_turns()
-_TASK: Sequence[talk.Move] = [(Turn(Role.USER, "Book a night train to Vienna."), None)]
-_HEADS: st.SearchStrategy[Sequence[talk.Move]] = st.sampled_from([_TASK, [(Turn(Role.SYSTEM, "You are an agent."), None), *_TASK]])
-_HOSTILE = st.lists(st.sampled_from(talk.HOSTILE_TEXTS), min_size=1, max_size=3)
+_TURNS = dialogue.plain_turns() | dialogue.calling_turns()
+_TASK: Sequence[dialogue.Move] = [(Turn(Role.USER, "Book a night train to Vienna."), None)]
+_HEADS: st.SearchStrategy[Sequence[dialogue.Move]] = st.sampled_from([_TASK, [(Turn(Role.SYSTEM, "You are an agent."), None), *_TASK]])
+_HOSTILE = st.lists(st.sampled_from(dialogue.HOSTILE_TEXTS), min_size=1, max_size=3)
 
 
 def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
     """Draw a turn that the window accepts next: a result while calls are open, anything else while none is; some bring id and count."""
     waiting = known["window"].open_calls if "window" in known else ()
-    turns = st.builds(Turn, st.just(Role.TOOL), talk.TEXTS, tool_call_id=st.sampled_from(waiting)) if waiting else _TURNS
+    turns = st.builds(Turn, st.just(Role.TOOL), dialogue.TEXTS, tool_call_id=st.sampled_from(waiting)) if waiting else _TURNS
     return turns | turns.map(lambda turn: turn.admitted("", 7)) | turns.map(lambda turn: turn.admitted("an id of its own", 7))
 
 
 def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
     """Draw a turn that the window may have to refuse."""
-    results = st.builds(Turn, st.just(Role.TOOL), talk.TEXTS, tool_call_id=st.sampled_from(talk.CALL_IDS))
+    results = st.builds(Turn, st.just(Role.TOOL), dialogue.TEXTS, tool_call_id=st.sampled_from(dialogue.CALL_IDS))
     return _TURNS | results | _next_turns(known)
 
 
@@ -133,11 +133,13 @@ def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
     For a message format the user begins; for a summariser there is something to read.
     """
     if "wire" in known:
-        begun = st.builds(lambda head, moves: talk.filled([*head, *moves]).all_turns(), _HEADS, talk.conversations(max_atoms=14))
-        return begun | talk.wire_turns(open_tail=True)
-    turns = talk.conversations(max_atoms=6).map(lambda moves: talk.filled(moves).all_turns())
+        begun = st.builds(lambda head, moves: dialogue.filled([*head, *moves]).all_turns(), _HEADS, dialogue.conversations(max_atoms=14))
+        return begun | dialogue.wire_turns(open_tail=True)
+    turns = dialogue.conversations(max_atoms=6).map(lambda moves: dialogue.filled(moves).all_turns())
     if "allowance" in known:
-        return turns.filter(bool) | _HOSTILE.map(lambda texts: talk.filled([(Turn(Role.USER, text), None) for text in texts]).all_turns())
+        return turns.filter(bool) | _HOSTILE.map(
+            lambda texts: dialogue.filled([(Turn(Role.USER, text), None) for text in texts]).all_turns()
+        )
     return turns
 
 
@@ -155,7 +157,7 @@ def _views(known: Known) -> st.SearchStrategy[View]:
 
 
 def _of_a_window(make: Callable[[ContextProjector, ContextWindow, float], Any]) -> Drawing:
-    return _always(st.builds(make, structures.projectors(), talk.lived_windows(), talk.TARGETS))
+    return _always(st.builds(make, structures.projectors(), dialogue.lived_windows(), dialogue.TARGETS))
 
 
 # --- machines -------------------------------------------------------------
@@ -168,7 +170,7 @@ def _agents(known: Known) -> st.SearchStrategy[machines.AnyAgent]:
 
 def _summarised(text: str) -> object:
     """Read `text` as a summariser does."""
-    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=talk.FAST)
+    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=dialogue.FAST)
 
 
 _ENGINES = (ContextMachine, TableMachine)
@@ -196,21 +198,21 @@ _DRAWINGS: Final[Drawings] = {
     # window
     "store": _always(structures.stores()),
     "window": _windows,
-    "other_window third_window": _always(talk.windows(max_atoms=4)),
+    "other_window third_window": _always(dialogue.windows(max_atoms=4)),
     "view other_view": _one_of(*structures.READINGS),
     "position other_position": _positions,
     "positions": lambda known: st.lists(_positions(known), max_size=4),
     "turn other_turn": _next_turns,
-    "counter": lambda _: st.sampled_from([talk.FAST, TiktokenCounter("o200k_base"), calibrate(talk.FAST, 80, 100)]),
-    "text": _always(talk.TEXTS),
+    "counter": lambda _: st.sampled_from([dialogue.FAST, TiktokenCounter("o200k_base"), calibrate(dialogue.FAST, 80, 100)]),
+    "text": _always(dialogue.TEXTS),
     "wire": _one_of(*(get_format(provider) for provider in Provider)),
     # pressure
     "first_view second_view third_view ceiling": _views,
     "ladder": _of_a_window(lambda projector, window, _: projector.ladder(window)),
     "plan": _always(structures.plans()),
     "result": _of_a_window(lambda projector, window, target: projector.compress(window, target)),
-    "target other_target": _always(talk.TARGETS),
-    "targets": _always(st.lists(talk.TARGETS, min_size=1, max_size=6)),
+    "target other_target": _always(dialogue.TARGETS),
+    "targets": _always(st.lists(dialogue.TARGETS, min_size=1, max_size=6)),
     "summariser offline_summariser": _one_of(ExtractiveSummariser()),
     # 1 comes first, so that a counterexample shrinks to it: to be allowed no token at all is a corner of its own.
     "allowance": _always(st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000)),

@@ -19,8 +19,8 @@ from hypothesis.errors import HypothesisException
 
 from polycontext.linearity import Law, LawViolation, laws_of
 
+from .display import shown
 from .law_inputs import NOTHING, Strategies, inputs_of
-from .shown import shown
 
 ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""

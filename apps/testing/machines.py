@@ -28,8 +28,7 @@ from polycontext.polynomial import (
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, ExtractiveSummariser, FixedThreshold, Signals
 from polycontext.window import ContextWindow, ToolCall, Turn
 
-from .shown import Named
-from .talk import (
+from .dialogue import (
     BUDGETS,
     CLASSES,
     FAST,
@@ -43,6 +42,7 @@ from .talk import (
     reaches,
     with_parts,
 )
+from .display import Named
 
 NUMBERS = st.integers(0, 2)
 """Positions, inputs and outputs of finite agents."""

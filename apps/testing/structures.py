@@ -10,8 +10,8 @@ from polycontext.linearity import LinearityMap, ResourceClass, Tag
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, Fidelity, Plan, View, plan_at
 from polycontext.window import Store, StoreComonad
 
-from .shown import Named
-from .talk import Head, lived_windows, reaches, windows
+from .dialogue import Head, lived_windows, reaches, windows
+from .display import Named
 
 # --- ledgers --------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from warnings import catch_warnings, simplefilter
 from attrs import define, field
 
 from benchmarks.conversation import RememberingCounter
-from polycontext.window.tokens.counting import REQUEST_OVERHEAD, TURN_OVERHEAD
+from polycontext.window.tokens.counter import REQUEST_OVERHEAD, TURN_OVERHEAD
 from polycontext.window.tokens.item_tokens import SeenTokens
 
 Message = dict[str, Any]

@@ -12,7 +12,7 @@ from benchmarks.retention.recall import Wanted, whole_text
 from benchmarks.retention.recordings import PROVIDER, Message, counter, message_tokens, pinned
 from polycontext.polynomial import project
 from polycontext.window import REQUEST_OVERHEAD
-from polycontext.window.tokens.counting import TURN_OVERHEAD
+from polycontext.window.tokens.counter import TURN_OVERHEAD
 
 _WORD = re.compile(r"\w+")
 _PIECE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")

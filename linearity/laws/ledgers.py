@@ -14,8 +14,8 @@ from typing import Any
 
 from attrs import evolve
 
-from ..classifying.classifier import Classifier
-from ..classifying.constraints import constraint_sentences, states_constraint
+from ..classification.classifier import Classifier
+from ..classification.constraints import constraint_sentences, states_constraint
 from ..errors import DemotionError, InvalidOptionError, UnknownResourceError
 from ..law import agree, holds, law, outcome
 from ..ledger import LinearityMap

@@ -1,8 +1,8 @@
 """AgentContext: the agents' shared, guarded store (docs/agent-context.md).
 
 What most users need is here. Every class of the data model is in `records`; the table of all keys in `schema`, what
-a place for artifacts of one's own is written with in `artifacts`, what looks for faults and mends them in `examining`, what counts
-model calls in `metering`, the migrations of this package in `migrations`.
+a place for artifacts of one's own is written with in `artifacts`, what looks for faults and mends them in `consistency`, what counts
+model calls in `metrics`, the migrations of this package in `migrations`.
 """
 
 from .artifacts import ArtifactExternalizer, collect_garbage, externalize_artifacts, retrieve_artifact
@@ -21,7 +21,7 @@ from .errors import (
     UnknownVersionError,
 )
 from .limits import ContextLimits, ContextSizeChecker
-from .merging import merge
+from .merges import merge
 from .migrations import MigrationRegistry
 from .object_store import ObjectStoreExternalizer
 from .records import Artifact, Conclusion, Fact, Hypothesis, Intent

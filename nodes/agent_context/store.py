@@ -19,14 +19,14 @@ from .artifacts import (
     swapped,
     with_stubs,
 )
+from .consistency import fixing_changes, refuse_new_faults
 from .context import AgentContext, utc_now
 from .context_patch import ContextPatch, diff
 from .errors import ContextSizeError, ContextViolationError
-from .examining import fixing_changes, refuse_new_faults
 from .kinds import kind_of
 from .limits import ContextSizeChecker
-from .merging import merge
-from .metering import ModelCall, with_calls, with_run
+from .merges import merge
+from .metrics import ModelCall, with_calls, with_run
 from .record_base import changed
 from .records import AgentRun, Artifact, AuditContext, ContextDiff, ExternalContent, ValidationReport
 from .sizes import measure

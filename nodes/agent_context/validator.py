@@ -18,9 +18,9 @@ from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionErr
 from polycontext.linearity.json_data import FrozenDict
 
 from .array_changes import shared_start
+from .consistency import entries_of, refuse_new_faults
 from .context import AgentContext
 from .errors import ContextViolationError, located
-from .examining import entries_of, refuse_new_faults
 from .json_text import canonical
 from .kinds import Shape, kind_of
 from .record_base import Record, changed, field_reader, layout

@@ -3,7 +3,8 @@
 from ..entities import EntityMode
 from ..history import ConversationPart
 from ..reasoning import ReasoningPart
-from .build import (
+from .budget import NodeBudgetError
+from .builder import (
     NodeContext,
     build_act_context,
     build_context,
@@ -12,7 +13,6 @@ from .build import (
     build_understand_context,
 )
 from .declarations import ACT, DO_NOT_READ, NODES, REPLY, THINK, UNDERSTAND
-from .fit import NodeBudgetError
 from .layers import (
     build_act_entity_context,
     get_conversation_with_engagement,

@@ -2,13 +2,13 @@
 
 from polycontext.linearity import ResourceClass
 
+from ..condensation import condense
 from ..entities import EntityMode, format_entity_context
-from ..fitting import condense
 from ..history import ConversationPart as Said
 from ..prompt_text import json_line, one_line
 from ..reasoning import NODE_PARTS, TurnExecutionSummary
 from .node import Addition, Material, Node, Section
-from .standing import ATTACHED, GISTS, RESULTS, RULES, STANDING
+from .shared_sections import ATTACHED, GISTS, RESULTS, RULES, STANDING
 
 SAID_TOKENS = 200
 """How many tokens of a model's own words an addition that stays word for word may take."""

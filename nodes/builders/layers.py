@@ -8,7 +8,7 @@ from polycontext.polynomial import ContextOutput
 
 from ..entities import EntityContext, EntityMode, get_entity_context
 from ..history import ConversationHistory, ConversationPart, get_conversation_history, visible_conversation
-from ..history.reading import RECENT_ONLY, Depth
+from ..history.construction import RECENT_ONLY, Depth
 from ..memory import ConversationContext, CurrentTurn
 from ..reasoning import CurationSummary, ReasoningTrace, get_reasoning_trace, visible_reasoning
 from .declarations import ACT, REPLY, UNDERSTAND

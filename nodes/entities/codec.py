@@ -9,7 +9,7 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import strict_converter, structured
 from polycontext.linearity.json_data import under
 
-from .naming import EntityId, check_id, check_names, numbered
+from .names import EntityId, check_id, check_names, numbered
 from .records import IdKey, Live, Records, Removed
 from .snapshot import CurationEntry, EntityStatus
 

@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 from polycontext.linearity.json_data import check_text
 
 from ..checks import is_text, whole_from
-from .naming import GENERATED, EntityId, RefRefusedError, check_id, check_type
+from .names import GENERATED, EntityId, RefRefusedError, check_id, check_type
 from .snapshot import EntitySnapshot, EntityStatus, Tombstone, UnknownRefError
 
 # A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the registry.

@@ -15,10 +15,10 @@ from polycontext.linearity import UnknownNameError
 from ..checks import check_count, check_said
 from . import translation
 from .codec import decode, encode, restored
-from .hiding import HiddenIds
-from .naming import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
+from .hidden_ids import HiddenIds
+from .names import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
+from .presentation import EntityMode, Tier, visible_entities
 from .records import REMEMBERED, Live, Records, Report, generated, saved, seen
-from .showing import EntityMode, Tier, visible_entities
 from .snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
 from .translation import Fields
 

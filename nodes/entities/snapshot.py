@@ -11,7 +11,7 @@ from polycontext.linearity import CallerError, InvalidDataError
 from polycontext.linearity.json_data import FrozenDict
 
 from ..checks import chosen, is_said, is_text, object_or_none, whole_from
-from .naming import is_ref, is_type
+from .names import is_ref, is_type
 
 
 class EntityStatus(StrEnum):

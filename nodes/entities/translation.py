@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import MAX_DEPTH, under
 
-from .naming import GENERATED, EntityId, RefRefusedError, numbered
+from .names import GENERATED, EntityId, RefRefusedError, numbered
 from .records import Records
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None

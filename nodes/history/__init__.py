@@ -1,8 +1,8 @@
 """Layer 2: what user and assistant said (docs/memory.md)."""
 
+from .construction import ANSWER_TOKENS, Depth, Exchange, get_conversation_history, open_exchange
 from .exchanges import ConversationHistory, ConversationTurn, PendingKind, PendingState
-from .printing import ConversationPart, conversation_parts, format_conversation_for_prompt, visible_conversation
-from .reading import ANSWER_TOKENS, Depth, Exchange, get_conversation_history, open_exchange
+from .visibility import ConversationPart, conversation_parts, format_conversation_for_prompt, visible_conversation
 
 __all__ = [
     "ANSWER_TOKENS",

@@ -3,7 +3,7 @@
 In `CurrentTurn`, `close_turn` and `turn_num` the word turn means an exchange (docs/memory.md).
 """
 
-from .closing import ClosedTurnError, close_turn, summarize
+from .closure import ClosedTurnError, close_turn, summarize
 from .conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
 from .current_exchange import CurrentTurn, StepResult
 from .digest import Digest, DigestEntry

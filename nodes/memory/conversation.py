@@ -17,10 +17,10 @@ from polycontext.pressure import ContextProjector
 from polycontext.window import Role, TokenCounter, Turn
 
 from ..checks import are_texts, checked, is_a, is_text, texts, whole_from
+from ..condensation import condense
 from ..entities import SessionIdRegistry
-from ..fitting import condense
 from ..history import ANSWER_TOKENS, ConversationTurn, Exchange, PendingState
-from ..history.reading import exchanges
+from ..history.construction import exchanges
 from ..prompt_text import one_line
 from ..reasoning import TurnCuration, TurnExecutionSummary
 from .codec import Stored

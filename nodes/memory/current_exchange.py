@@ -9,8 +9,8 @@ from attrs.validators import optional
 from polycontext.linearity.json_data import check_text, freeze
 
 from ..checks import is_a, is_text, whole_from
-from ..entities.naming import singular
-from ..fitting import condense
+from ..condensation import condense
+from ..entities.names import singular
 from ..history import PendingState
 from ..history.exchanges import routing_or_none
 from ..reasoning import (

@@ -18,7 +18,7 @@ from polycontext.polynomial import ContextOutput, ContextOverflowError
 from polycontext.pressure import ContextProjector
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, Turn, count_turn
 
-from ..fitting import write_within
+from ..condensation import write_within
 from ..prompt_text import one_line
 from .library import TemplateLibrary, given_library, merge, package_library, read_folder
 from .persona import describe_persona

@@ -1,14 +1,5 @@
 """Layer 3: what was decided and done, exchange by exchange (docs/memory.md)."""
 
-from .printing import (
-    NODE_PARTS,
-    ReasoningNode,
-    ReasoningPart,
-    format_reasoning_for_prompt,
-    get_reasoning_trace,
-    reasoning_parts,
-    visible_reasoning,
-)
 from .summaries import (
     ConversationPhase,
     CurationSummary,
@@ -18,6 +9,15 @@ from .summaries import (
     ThinkDecision,
     TurnCuration,
     TurnExecutionSummary,
+)
+from .visibility import (
+    NODE_PARTS,
+    ReasoningNode,
+    ReasoningPart,
+    format_reasoning_for_prompt,
+    get_reasoning_trace,
+    reasoning_parts,
+    visible_reasoning,
 )
 
 __all__ = [

@@ -1,8 +1,8 @@
 from .conversation import Conversation, replay, standing
 from .events import ERASED, ClearEvent, CompressEvent, Event, TurnEvent, is_erased
 from .json_patch import patched
-from .named_sources import with_sources
 from .rows import event_from_json, event_to_json
+from .source_ranges import with_sources
 
 __all__ = [
     "ERASED",

@@ -141,7 +141,7 @@ def evolve(conversation: Conversation, event: Event, target: Conversation | None
     place = f"$.events[{conversation.revision}]"
     try:
         if type(event) is CompressEvent and event.names_ranges:
-            from .named_sources import compression_with_sources  # noqa: PLC0415 - for what was read from a store
+            from .source_ranges import compression_with_sources  # noqa: PLC0415 - for what was read from a store
 
             event = compression_with_sources(event, conversation.window)
         if isinstance(event, RewindEvent):

@@ -41,12 +41,12 @@ class CompressEvent:
 
     @property
     def names_ranges(self) -> bool:
-        """Tell whether what a gist stands for is still the ranges that were read, see `named_sources`."""
+        """Tell whether what a gist stands for is still the ranges that were read, see `source_ranges`."""
         return any(names_ranges(turn) for splice in self.edit.splices for turn in splice.turns)
 
 
 def names_ranges(turn: Turn) -> bool:
-    """Tell whether the sources of a gist are still the ranges that were read, see `named_sources`."""
+    """Tell whether the sources of a gist are still the ranges that were read, see `source_ranges`."""
     return bool(turn.sources) and type(turn.sources) is tuple and type(turn.sources[0]) is tuple
 
 

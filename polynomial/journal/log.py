@@ -19,7 +19,7 @@ from polycontext.window import Role, Turn
 from polycontext.window.items import ITEM_IDS, attachment_of
 
 if TYPE_CHECKING:
-    from .stored_turns import StoredTurns
+    from .lazy_turns import StoredTurns
 
 _FEW_RUNS, _TURNS_A_RUN = 64, 16
 _CHUNK = 64

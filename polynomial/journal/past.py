@@ -14,8 +14,8 @@ from polycontext.pressure import Edit, is_summary
 from polycontext.pressure.fulfilment import RememberingSummariser
 from polycontext.pressure.gist import source_ids
 from polycontext.window import ContextWindow, TokenCounter, Turn
+from polycontext.window.part_removal import bare
 from polycontext.window.turn import GIST
-from polycontext.window.yielding import bare
 
 from .events import is_erased
 from .log import Log

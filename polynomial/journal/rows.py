@@ -31,7 +31,7 @@ from .events import (
     RewindEvent,
     TurnEvent,
 )
-from .named_sources import read_sources, written_sources
+from .source_ranges import read_sources, written_sources
 
 CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"})
 CONVERTER.register_structure_hook_func(lambda kind: kind == Sequence[str], lambda value, _: read_sources(value))

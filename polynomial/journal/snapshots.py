@@ -30,10 +30,10 @@ from ..errors import StoreError
 from ..state import state_of
 from ..stores.session_store import Opened, Snapshot
 from .conversation import Conversation
+from .lazy_turns import Part, StoredTurns
 from .log import Log
 from .past import Past
 from .rows import CONVERTER, microseconds, moment
-from .stored_turns import Part, StoredTurns
 
 SCHEMA = 2
 _READABLE = (1, SCHEMA)

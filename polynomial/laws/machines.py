@@ -14,7 +14,7 @@ from polycontext.linearity.law import agree, holds, law
 from polycontext.pressure import ContextProjector, pressure_of
 from polycontext.pressure.threshold import marked
 from polycontext.window import ContextWindow, Turn
-from polycontext.window.yielding import says_all_of
+from polycontext.window.part_removal import says_all_of
 
 from ..algebra.context_polynomial import Position
 from ..algebra.poly_agent import PolyAgent

@@ -5,29 +5,29 @@ from . import (
     children,
     context_tools,
     delivery,
+    dispatch,
     documents,
-    exchange,
-    followed,
-    forgetting,
+    export,
     history,
     live_machine,
     lookup,
-    measuring,
+    measurement,
     overflow,
     paths,
     plugins,
     recall,
-    sending,
+    retention,
+    synchronisation,
     time_travel,
     usage,
 )
 from .commands import Oversize
 from .delivery import joined_options, options_for
-from .exchange import Imported, store_whole
-from .followed import Kept, Seen, pairs_of, says_the_same
+from .export import Imported, store_whole
 from .intake import utc_now
-from .measuring import input_tokens
+from .measurement import input_tokens
 from .options import check_arguments, require, whole_number
+from .synchronisation import Kept, Seen, pairs_of, says_the_same
 from .writer import TRIES
 
 __all__ = [
@@ -43,16 +43,15 @@ __all__ = [
     "children",
     "context_tools",
     "delivery",
+    "dispatch",
     "documents",
-    "exchange",
-    "followed",
-    "forgetting",
+    "export",
     "history",
     "input_tokens",
     "joined_options",
     "live_machine",
     "lookup",
-    "measuring",
+    "measurement",
     "options_for",
     "overflow",
     "pairs_of",
@@ -60,9 +59,10 @@ __all__ = [
     "plugins",
     "recall",
     "require",
+    "retention",
     "says_the_same",
-    "sending",
     "store_whole",
+    "synchronisation",
     "time_travel",
     "usage",
     "utc_now",

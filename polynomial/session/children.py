@@ -17,8 +17,8 @@ from polycontext.pressure import ConflictError
 from polycontext.pressure.notes import cut
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import ContextItem, Role, Turn, count_tools
+from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of, item_turn
-from polycontext.window.opening import is_opening
 
 from ..errors import ContextOverflowError
 from ..inputs import ContextOutput

@@ -11,7 +11,7 @@ import orjson
 from attrs import evolve, frozen
 
 from polycontext.linearity import Classifier, ToolRule
-from polycontext.linearity.classifying.tool_rules import classified_by
+from polycontext.linearity.classification.tool_rules import classified_by
 from polycontext.pressure import ContextProjector, Threshold, session_threshold
 from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
@@ -173,10 +173,10 @@ def beside(session: S, session_id: str) -> S:
 
 
 def store_at(url: Place, timeout: float, *, create: bool = True) -> SessionStore:
-    """Return the store at `url`; see `polycontext.polynomial.stores.places`."""
-    from ..stores import places  # noqa: PLC0415 - for those who keep sessions somewhere
+    """Return the store at `url`; see `polycontext.polynomial.stores.locations`."""
+    from ..stores import locations  # noqa: PLC0415 - for those who keep sessions somewhere
 
-    return places.store_at(url, timeout, create=create)
+    return locations.store_at(url, timeout, create=create)
 
 
 @contextmanager

@@ -87,7 +87,7 @@ class ContextSession:
     """Made for the first request, or for whoever asks what they cost."""
     _log_index: "subjects.lookup.LogIndex | None" = None
     """Made at the first search of what no store searches; without it the next search makes another."""
-    _handles: "Mapping[str, subjects.followed.Pair] | None" = None
+    _handles: "Mapping[str, subjects.synchronisation.Pair] | None" = None
     """By the id of each turn: the turn as it came, and the object that it came as. They are not kept with the session."""
 
     def __init__(
@@ -291,7 +291,7 @@ class ContextSession:
         >>> session.send("user_turn", "Where is my parcel?").state
         <ContextState.ACCUMULATING: 'ACCUMULATING'>
         """
-        return subjects.sending.sent(self, event, args, kwargs)
+        return subjects.dispatch.sent(self, event, args, kwargs)
 
     asend = twin(send)
 
@@ -503,14 +503,14 @@ class ContextSession:
         >>> [turn.text for turn in session.log()]
         ['Red or blue?', 'Blue.']
         """
-        return subjects.followed.synced(self, turns, handles, repair=repair, rewind=rewind)
+        return subjects.synchronisation.synced(self, turns, handles, repair=repair, rewind=rewind)
 
     asynced = twin(sync)
 
     @procedure
     def view(
         self, *, reserve: int = 0, tools: Sequence[Mapping[str, Any]] | None = (), system: str | None = None
-    ) -> "Steps[tuple[subjects.followed.Seen, ...]]":
+    ) -> "Steps[tuple[subjects.synchronisation.Seen, ...]]":
         """Return what a model is to see: the turns that stand, as the objects that they came as, and gists in the place of the others.
 
         It is valid and fits beside what this request needs besides: `reserve` tokens for the reply, `tools`, and a `system` prompt that is no
@@ -520,7 +520,7 @@ class ContextSession:
         Raises:
             ContextOverflowError: not even with everything yielded that may. InvalidOptionError: what cannot be.
         """
-        return subjects.followed.viewed(self, reserve, tools, system)
+        return subjects.synchronisation.viewed(self, reserve, tools, system)
 
     aview = twin(view)
 

@@ -17,12 +17,12 @@ from polycontext.linearity.codec import json_object
 from polycontext.pressure import pressure_of
 from polycontext.pressure.notes import MOST_CHARS_A_TOKEN, cut
 from polycontext.window import PartKind, Role, TokenCounter, Turn
+from polycontext.window.part_removal import unbound
 from polycontext.window.providers import Provider, as_provider
-from polycontext.window.yielding import unbound
 
 from ..journal.conversation import Conversation
 from ..journal.log import Log
-from ..stores.asked_words import said
+from ..stores.search_query import said
 from ..stores.session_store import Found
 from .lookup import MOST_FOUND
 from .options import is_whole, require, whole_number

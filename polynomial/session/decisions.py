@@ -13,7 +13,7 @@ from attrs import define
 
 from polycontext.pressure import Fulfilment, Rejection
 from polycontext.window import Role
-from polycontext.window.opening import is_opening
+from polycontext.window.filler import is_opening
 
 from .. import session as subjects
 from ..errors import ContextOverflowError

@@ -10,7 +10,7 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesE
 from polycontext.window.providers import Provider, Rendered, WireFormat, fresh, get_format
 from polycontext.window.providers.layout import left_behind
 from polycontext.window.providers.wire import Judge, Writer
-from polycontext.window.tokens.counting import count_introduced
+from polycontext.window.tokens.counter import count_introduced
 
 from ..errors import ContextOverflowError
 

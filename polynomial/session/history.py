@@ -9,7 +9,7 @@ from polycontext.window.providers import Provider, get_format
 
 from .. import session as subjects
 from ..journal.events import CompressEvent, Event
-from ..journal.named_sources import with_sources
+from ..journal.source_ranges import with_sources
 from ..stores.session_store import Found, SearchableStore
 from .commands import Command
 from .intake import Items
@@ -197,7 +197,7 @@ class History(SessionPart):
         (True, '[forgotten]')
         """
         check_arguments(resource_id=resource_id)
-        return subjects.forgetting.forget(self._session, resource_id, self._session._clock())
+        return subjects.retention.forget(self._session, resource_id, self._session._clock())
 
     aforget = twin(forget)
 
@@ -217,7 +217,7 @@ class History(SessionPart):
         >>> session.history.retain(max_bytes=0), session.log()[0].text
         (1, '[expired]')
         """
-        return subjects.forgetting.retain(self._session._writer, days, max_bytes, self._session._clock())
+        return subjects.retention.retain(self._session._writer, days, max_bytes, self._session._clock())
 
     aretain = twin(retain)
 
@@ -234,7 +234,7 @@ class History(SessionPart):
         >>> next(session.history.export())[:80]
         '{"format":"polycontext session","schema":4,"session_id":"session","events":1,"co'
         """
-        return subjects.exchange.session_lines(self._session)
+        return subjects.export.session_lines(self._session)
 
     def export_turns(self) -> Iterator[str]:
         """Iterate over the log as lines of JSON, a turn a line, for whoever reads JSON; `ContextSession.history.load_turns` begins anew with them.
@@ -245,7 +245,7 @@ class History(SessionPart):
         >>> [(turn["resource_id"], turn["role"], turn["content"]) for turn in map(json.loads, session.history.export_turns())]
         [('t1', 'user', 'Hi'), ('t2', 'assistant', 'Hello')]
         """
-        return subjects.exchange.log_lines(self._session.conversation.log)
+        return subjects.export.log_lines(self._session.conversation.log)
 
     def messages(self, provider: Provider | str | None = None) -> list[dict[str, Any]]:
         """Return the whole log, whatever the view has of it, as a provider's message list, to be kept or read; `from_messages` takes it.
@@ -256,4 +256,4 @@ class History(SessionPart):
             UnknownNameError: no such provider.
         """
         wire = get_format(self._session._provider if provider is None else provider)
-        return wire.render(subjects.exchange.as_told_anew(self._session.conversation.log), readable=True).inline()
+        return wire.render(subjects.export.as_told_anew(self._session.conversation.log), readable=True).inline()

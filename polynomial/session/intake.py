@@ -8,7 +8,7 @@ from typing import Any
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
 from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, ContextWindow, InvalidTurnError, Role, ToolCall, Turn
-from polycontext.window.opening import OPENING, opening_of
+from polycontext.window.filler import OPENING, opening_of
 from polycontext.window.providers import Provider, format_of
 
 from ..inputs import ContextInput
@@ -67,7 +67,7 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
     else:
         from polycontext.window.providers.answers import opened  # noqa: PLC0415 - as above
 
-        from ..brought_back import known_again  # noqa: PLC0415 - for lists
+        from ..restoration import known_again  # noqa: PLC0415 - for lists
 
         given = opened(given)
         parsed = format_of(given, provider).parse(given, waiting=conversation.window.open_calls)

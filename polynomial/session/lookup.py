@@ -12,13 +12,13 @@ from attrs import frozen
 from polycontext.linearity import ResourceClass, Tag, default_classifier
 from polycontext.pressure.notes import traced
 from polycontext.window import Role, Turn
+from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
-from polycontext.window.opening import is_opening
 
 from ..journal.conversation import Conversation, standing
 from ..journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
 from ..journal.log import Log
-from ..stores.asked_words import AskedWords, found_in
+from ..stores.search_query import AskedWords, found_in
 from ..stores.session_store import Found, SearchableStore
 from ..stores.word_index import WordIndex
 from .options import check_arguments, is_whole, require

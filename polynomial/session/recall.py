@@ -11,7 +11,7 @@ from attrs import frozen
 from polycontext.pressure import Edit
 from polycontext.window import ContextWindow, Role, Splice, Turn
 from polycontext.window.part import native_providers
-from polycontext.window.yielding import unbound
+from polycontext.window.part_removal import unbound
 
 from ..errors import ContextOverflowError
 from ..inputs import ContextInput, InputKind

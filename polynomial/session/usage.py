@@ -16,7 +16,7 @@ from polycontext.window.providers import Provider, Rendered, as_provider
 from ..journal.conversation import Conversation
 from ..machine.step import is_over_budget
 from .delivery import Delivery, options_for
-from .measuring import Measured, Sizes, measured
+from .measurement import Measured, Sizes, measured
 from .options import require, whole_number
 from .verbs import SessionPart
 

@@ -30,7 +30,7 @@ from .commands import Command, Oversize
 
 if TYPE_CHECKING:
     from .context_session import ContextSession
-    from .exchange import Archive
+    from .export import Archive
     from .history import History
 
 P = ParamSpec("P")
@@ -150,4 +150,4 @@ class HistoryPart:
     def __get__(self, session: "ContextSession", owner: type) -> "History": ...
     def __get__(self, session: Any, owner: Any) -> Any:
         """Return either, loaded when it is first asked for."""
-        return subjects.exchange.Archive(owner) if session is None else subjects.history.History(session)
+        return subjects.export.Archive(owner) if session is None else subjects.history.History(session)

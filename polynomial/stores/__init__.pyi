@@ -1,5 +1,5 @@
 from .in_memory import InMemoryStore
-from .places import store_at
+from .locations import store_at
 from .session_store import (
     AsyncSessionStore,
     ErasingStore,

@@ -20,7 +20,7 @@ from polycontext.window import Turn
 from ..errors import StoreError
 from ..journal.events import Event
 from ..journal.rows import Row, event_of_row, ids_of, row_of, turn_of_row
-from .asked_words import AskedWords, found_in
+from .search_query import AskedWords, found_in
 from .session_store import Found, Opened, Rewritten, Snapshot, Stored, check_fork
 from .sqlite_file import SQLiteFile
 from .sqlite_schema import OF_A_SESSION

@@ -12,7 +12,7 @@ from attrs import frozen
 from polycontext.window import Turn
 
 from ..errors import StoreError
-from .asked_words import AskedWords, said, spaced
+from .search_query import AskedWords, said, spaced
 
 _MAKE = (
     "CREATE VIRTUAL TABLE {table} USING fts5(said, content = '', tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\")"

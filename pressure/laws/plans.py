@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from polycontext.linearity.law import agree, holds, law
 from polycontext.window import ContextWindow
-from polycontext.window.yielding import says_all_of
+from polycontext.window.part_removal import says_all_of
 
 from ..fidelity import Fidelity, floor_of
 from ..gist import source_ids

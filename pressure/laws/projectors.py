@@ -9,7 +9,7 @@ from attrs import evolve
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.law import agree, holds, law
 from polycontext.window import Atom, ContextWindow, Role, Turn
-from polycontext.window.yielding import says_all_of
+from polycontext.window.part_removal import says_all_of
 
 from ..gist import is_summary, source_ids
 from ..threshold import pressure_of

@@ -1,11 +1,11 @@
 from .cues import asks_about_the_past
-from .cutting import MOST_CHARS_A_TOKEN, cut
 from .excerpts import excerpt
 from .facts import Fact, completed, facts_of, facts_of_plan
 from .pieces import clip
+from .provenance import traced
 from .summariser import Candidates, ExtractiveSummariser
 from .terms import by_relevance
-from .tracing import traced
+from .truncation import MOST_CHARS_A_TOKEN, cut
 from .units import Head, Told, told_in
 
 __all__ = [

@@ -8,8 +8,8 @@ from attrs import frozen
 
 from polycontext.window import Role, TokenCounter
 
+from .lines import GAP, HEADED_FROM, printed
 from .pieces import clip, most
-from .printing import GAP, HEADED_FROM, printed
 from .terms import terms_of
 from .units import Entry, Unit
 

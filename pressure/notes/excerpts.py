@@ -6,8 +6,8 @@ from itertools import pairwise
 from polycontext.linearity import constraint_sentences
 
 from .cues import says_failure
+from .lines import GAP
 from .pieces import whole_letter
-from .printing import GAP
 from .terms import relevance
 
 MOST_CHARS, MOST_DEMANDS = 200_000, 400

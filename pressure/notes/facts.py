@@ -14,8 +14,8 @@ from polycontext.linearity import constraint_sentences
 from polycontext.window import TokenCounter, Turn
 
 from .cues import is_intention
+from .lines import pair_text
 from .pieces import one_line
-from .printing import pair_text
 from .summariser import Candidates, ExtractiveSummariser
 from .terms import STRONG, kind_of, terms_of
 from .units import LAWGIVERS, Head, Unit, told_in

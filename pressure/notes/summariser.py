@@ -18,7 +18,7 @@ from ..gist import unframed
 from .choice import Bundle, Chooser, Fitter
 from .cues import is_intention
 from .injections import ASKS_OF_INSTRUCTIONS
-from .printing import HEADED_FROM, printed
+from .lines import HEADED_FROM, printed
 from .terms import relevance, weights_of
 from .units import Entry, Unit, read
 from .updates import newest

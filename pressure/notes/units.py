@@ -18,8 +18,8 @@ from ..gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
 from . import cues
 from .excerpts import excerpt
 from .injections import LIKELY, injected, score
+from .lines import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
 from .pieces import Hides, one_line, split
-from .printing import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
 from .records import Item, Record, item_of, items_of, may_command, parsed, read_json, records_of
 from .terms import FAILED, is_prose, terms_of
 

@@ -13,7 +13,7 @@ from polycontext.adapters import Bridge, Dialect, Sessions
 from polycontext.adapters.dialect import Held, MessageDialect, Piece
 from polycontext.adapters.wire_dialect import WireDialect
 from polycontext.linearity import InvalidDataError, InvalidOptionError
-from polycontext.polynomial.session.followed import Kept
+from polycontext.polynomial.session.synchronisation import Kept
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.testing import FAST
 from polycontext.window import Role, ToolCall, Turn

@@ -23,7 +23,7 @@ from polycontext.testing import FAST, Head, all_laws, run_law
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
 from polycontext.window.providers import Provider, WireFormat, get_format
-from polycontext.window.tokens.counting import TURN_OVERHEAD
+from polycontext.window.tokens.counter import TURN_OVERHEAD
 from tests.pressure.samples import HEAD, calls, extended, opened, result, talk, user, words
 
 pytestmark = pytest.mark.no_cover  # what is looked at is what is drawn

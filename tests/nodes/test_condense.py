@@ -7,7 +7,7 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.fitting import condense
+from polycontext.nodes.condensation import condense
 from polycontext.testing import ANY_TEXT
 from polycontext.window import Role, TokenCounter, Turn, default_counter
 

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.nodes.context_managers import COMPANION, ContextManagers
-from polycontext.nodes.sending import asend_message, send_message
+from polycontext.nodes.message import asend_message, send_message
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextOverflowError, project
-from polycontext.polynomial.brought_back import known_again
 from polycontext.polynomial.projection import _filled
+from polycontext.polynomial.restoration import known_again
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.gist import digest_text, is_gist_text, summary_marks, summary_text
 from polycontext.testing import FAST, Move

@@ -16,7 +16,7 @@ from polycontext.polynomial import ContextOverflowError, Verification, project, 
 from polycontext.polynomial.verification import found_in_order
 from polycontext.testing import FAST, Move
 from polycontext.window import InvalidMessagesError
-from polycontext.window.opening import SYSTEM_READ
+from polycontext.window.filler import SYSTEM_READ
 from polycontext.window.providers import get_format
 from tests.polynomial.conversations import (
     RECORDINGS,

@@ -8,7 +8,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.testing import TARGETS, Head, Move, conversations, filled, reaches
 from polycontext.window import ContextWindow, Role, Turn
-from polycontext.window.yielding import says_all_of
+from polycontext.window.part_removal import says_all_of
 from tests.pressure.samples import HEAD, calls, extended, ids, opened, result, talk, user, words
 
 

@@ -11,7 +11,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, GistKind, Reach, pressure_of
 from polycontext.testing import TARGETS, Head, conversations, filled, lived_windows, lives, reaches
 from polycontext.window import REQUEST_OVERHEAD, Atom, ContextWindow, OrderError, Role, TiktokenCounter, TokenCounter, Turn
-from polycontext.window.yielding import says_all_of
+from polycontext.window.part_removal import says_all_of
 from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
 
 _HERE = Path(__file__)

@@ -5,7 +5,7 @@ from hypothesis import given
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.testing import TARGETS, lived_windows, reaches
 from polycontext.window import ContextWindow, Role, Turn
-from polycontext.window.yielding import bare
+from polycontext.window.part_removal import bare
 from tests.pressure.samples import HEAD, extended, opened, talk, user, words
 
 

@@ -12,9 +12,9 @@ from polycontext.linearity.law import Law, LawViolation, agree, holds
 from polycontext.polynomial import CONTEXT_POLYNOMIAL, ContextSession, PolyAgent, parallel
 from polycontext.pressure import Fidelity, View
 from polycontext.testing import FAST
+from polycontext.testing.display import LONGEST, shown
 from polycontext.testing.law_inputs import PARAMETERS, WIDER, for_parameter
 from polycontext.testing.law_runner import ROOMS, all_laws, run_law
-from polycontext.testing.shown import LONGEST, shown
 from polycontext.window import ContextWindow, Role, Store, ToolCall, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.house import ROOMS as HOUSE

@@ -10,7 +10,7 @@ from hypothesis import given
 from polycontext.linearity import DemotionError, InvalidOptionError, ResourceClass, UnknownResourceError
 from polycontext.testing import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
 from polycontext.window import ContextWindow, InvalidTurnError, OrderError, Part, PositionError, Role, TiktokenCounter, ToolCall, Turn
-from polycontext.window.tokens.counting import count_turn
+from polycontext.window.tokens.counter import count_turn
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
 CALL = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "run")))

@@ -9,7 +9,7 @@ from attrs import define, evolve
 
 from polycontext.linearity import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
 
-from ..tokens.counting import TokenCounter
+from ..tokens.counter import TokenCounter
 from ..tokens.tiktoken_counter import default_counter
 from .item import ContextItem, ItemType, check_item_type
 from .markdown import context_to_string

@@ -8,7 +8,7 @@ from polycontext.linearity.law import agree, holds, law
 from ..atoms import open_calls
 from ..errors import InvalidMessagesError
 from ..providers import Message, WireFormat
-from ..tokens.counting import TURN_OVERHEAD, TokenCounter, count_turn
+from ..tokens.counter import TURN_OVERHEAD, TokenCounter, count_turn
 from ..turn import Role, Turn
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -5,7 +5,7 @@ from polycontext.linearity.law import agree, holds, law, refusal_of
 from ..atoms import Splice
 from ..context_window import ContextWindow
 from ..errors import OrderError
-from ..tokens.counting import count_turn
+from ..tokens.counter import count_turn
 from ..turn import Role, Turn
 
 

@@ -5,8 +5,8 @@ from .errors import CannotAttachError, DuplicatePillError, InvalidPillNameError,
 from .file_resolver import FileResolver, decoded_text
 from .keymap import DEFAULT_KEYMAP, Keymap, PillAction, keymap_of
 from .pill import PILL_FACE, PILL_KEYMAP, Pill, PillType, TextProperties, check_name, check_path, find_pills
-from .resolved import Candidate, Resolved, Resolver, Source
-from .resolving import BufferResolver, FunctionResolver, PillProblem, ResolvedMessage, Resolvers, resolve_document, update_moved
+from .resolution import BufferResolver, FunctionResolver, PillProblem, ResolvedMessage, Resolvers, resolve_document, update_moved
+from .resolver import Candidate, Resolved, Resolver, Source
 from .symbol_resolver import SymbolResolver
 
 __all__ = [

@@ -7,7 +7,7 @@ from itertools import takewhile
 from unicodedata import normalize
 
 from .pill import Pill, PillType, as_type
-from .resolved import Candidate, Source
+from .resolver import Candidate, Source
 
 _BOUNDARY = re.compile(r"[/.]")
 _SEPARATOR = {PillType.FILE: "/", PillType.SYMBOL: ".", PillType.BUFFER: "/"}

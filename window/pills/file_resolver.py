@@ -9,11 +9,11 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from .beneath import open_beneath
 from .errors import CannotAttachError, Reason
-from .kept_back import holds_secrets, kept_back
+from .exclusions import holds_secrets, kept_back
+from .file_access import open_beneath
 from .pill import PillType, check_name, check_path, is_name, is_path
-from .resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
+from .resolver import DEFAULT_LIMIT, Candidate, Resolved, clipped
 from .tree import walk_files
 
 MOST_BYTES = 10_000_000

@@ -11,7 +11,7 @@ from ..items.python_source import Definition, definitions
 from .errors import CannotAttachError, InvalidPillNameError, PillError, Reason
 from .file_resolver import FileResolver, as_paths
 from .pill import PillType, check_name
-from .resolved import DEFAULT_LIMIT, Candidate, Resolved, clipped
+from .resolver import DEFAULT_LIMIT, Candidate, Resolved, clipped
 
 
 @frozen

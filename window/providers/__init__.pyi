@@ -1,9 +1,9 @@
 from . import anthropic, chat, openai_findings, responses
 from .blocks import copied_messages, dumped, loaded_object
 from .breach import Breach, Spot
+from .detection import AUTO, format_of
 from .formats import check, check_request, findings, get_format
 from .layout import fresh
-from .recognising import AUTO, format_of
 from .wire import Message, Parsed, Provider, Rendered, WireFormat, as_provider
 
 __all__ = [

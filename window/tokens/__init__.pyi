@@ -1,5 +1,5 @@
 from .block_tokens import PER_MESSAGE, BlockTokens, text_blocks
-from .counting import TURN_OVERHEAD
+from .counter import TURN_OVERHEAD
 from .item_tokens import SeenTokens
 
 __all__ = [

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from ..media import read_medium
 from ..providers.blocks import compact
-from .counting import TokenCounter
+from .counter import TokenCounter
 
 PER_MESSAGE, PER_BLOCK, PER_TOOL_PROMPT = 3, 3, 300
 """Tokens of a message's frame, of a call's or result's, and of what tells the model that there are tools."""

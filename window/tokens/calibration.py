@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError
 
-from .counting import TokenCounter
+from .counter import TokenCounter
 
 if TYPE_CHECKING:
     from .media_rules import ImageRule
@@ -74,7 +74,7 @@ def calibrate(counter: TokenCounter, counted: float, provider_reported_tokens: f
     Raises:
         InvalidOptionError: a number that is not finite and above 0.
 
-    >>> from polycontext.window.tokens.counting import EstimatingCounter
+    >>> from polycontext.window.tokens.counter import EstimatingCounter
     >>> once = calibrate(EstimatingCounter(), 100, 120)
     >>> once.factor, once.calibrate(provider_reported_tokens=150, counted=120).factor
     (1.2, 1.35)

@@ -7,7 +7,7 @@ import orjson
 from attrs import frozen
 
 from ..media import Medium, MediumKind, read_medium
-from .counting import TokenCounter
+from .counter import TokenCounter
 from .media_rules import medium_tokens, openai_image_tokens
 
 UNKNOWN_IMAGE = 1_105

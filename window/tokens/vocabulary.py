@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from .counting import EstimatingCounter
+from .counter import EstimatingCounter
 
 if TYPE_CHECKING:
     import tiktoken

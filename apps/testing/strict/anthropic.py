@@ -21,11 +21,11 @@ from polycontext.window.tokens import BlockTokens, text_blocks
 from .anthropic_editing import Edits, edits_of, iterations
 from .anthropic_events import error_event, message_events
 from .anthropic_prefix import INVALID, MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
-from .binding import Bound, Signer, canonical
 from .faults import Break, Fault, Faults, broken
 from .memory import Memory, digest
 from .provider import Endpoint, Event, Headers, Request
 from .refusal import RequestRefusedError
+from .signatures import Bound, Signer, canonical
 
 Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """What the model says: a text, blocks, or an object with `content` and perhaps `stop_reason`."""

@@ -14,9 +14,9 @@ from polycontext.window.providers import Provider, copied_messages
 from polycontext.window.providers.anthropic import COMPACTION_BETA, Progress, judged_one
 from polycontext.window.tokens import PER_MESSAGE, BlockTokens, text_blocks
 
-from .binding import Bound, Signer, Verdict, canonical
 from .memory import Memory, digest
 from .refusal import RequestRefusedError
+from .signatures import Bound, Signer, Verdict, canonical
 
 PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"
 """Why a thinking block was dropped, in the vendor's words."""

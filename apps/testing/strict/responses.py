@@ -17,7 +17,7 @@ from .memory import Memory
 from .openai import OpenAIOptions, refuse, unbroken, without
 from .prefixes import MOST_PREFIXES, chain, json_bytes, longest
 from .provider import Endpoint, Event, Headers, Request
-from .responses_binding import Binding, Secrets, family_of, start_of
+from .responses_signatures import Binding, Secrets, family_of, start_of
 from .responses_stream import events
 
 Item = Mapping[str, Any]

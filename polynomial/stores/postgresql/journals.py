@@ -14,7 +14,7 @@ from ...journal.events import Event, TurnEvent
 from ...journal.rows import Row, event_of_row, row_of, turn_of_row
 from ..session_store import Snapshot, Stored
 from .statements import Statements
-from .words import kept, read
+from .text import kept, read
 
 T = TypeVar("T")
 

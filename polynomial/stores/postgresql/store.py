@@ -20,12 +20,12 @@ from polycontext.window import Turn
 
 from ...errors import StoreBusyError, StoreError
 from ...journal.events import Event, TurnEvent
-from ..asked_words import AskedWords
+from ..search_query import AskedWords
 from ..session_store import Found, Opened, Rewritten, Snapshot, Stored, shown
-from .altering import Altering
 from .journals import Journals
+from .maintenance import Altering
 from .server import PostgreSQLServer
-from .words import kept, read
+from .text import kept, read
 
 _SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
 _LONGEST_NAME = 2_000

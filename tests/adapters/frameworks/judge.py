@@ -8,7 +8,7 @@ from attrs import define, field
 from polycontext.adapters import Dialect
 from polycontext.window import Role, Turn
 from polycontext.window.providers import get_format
-from polycontext.window.tokens.counting import count_tools
+from polycontext.window.tokens.counter import count_tools
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from tests.adapters.models import Looking
 from tests.strict.asking import STRICT

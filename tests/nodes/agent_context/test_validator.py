@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.nodes.agent_context import DEFAULT_RIGHTS, AgentContext, ContextValidator, ContextViolationError, Fact, Intent, deserialize
-from polycontext.nodes.agent_context.examining import WITH_IDS
+from polycontext.nodes.agent_context.consistency import WITH_IDS
 from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.record_base import changed
 from polycontext.nodes.agent_context.schema import SCHEMA, all_keys

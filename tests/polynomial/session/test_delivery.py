@@ -12,7 +12,7 @@ from polycontext.testing import FAST, Move
 from polycontext.window import ContextWindow, Part, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, Rendered, get_format
-from polycontext.window.tokens.counting import count_introduced
+from polycontext.window.tokens.counter import count_introduced
 from tests.polynomial.conversations import WORDS, session_moves
 
 PROVIDERS = st.lists(st.sampled_from(Provider), max_size=2)

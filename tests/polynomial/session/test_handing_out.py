@@ -7,8 +7,8 @@ from polycontext.linearity import UnknownNameError
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.testing import FAST, Move
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, OrderError, TiktokenCounter, ToolCall, Turn
+from polycontext.window.part_removal import says_all_of
 from polycontext.window.providers import Provider, get_format
-from polycontext.window.yielding import says_all_of
 from tests.polynomial.conversations import (
     add_all,
     chat,

@@ -10,7 +10,7 @@ import pytest
 
 from polycontext.linearity import InvalidDataError, ResourceClass
 from polycontext.polynomial import ContextSession, ContextState, Conversation, replay
-from polycontext.polynomial.journal.saved import read_document
+from polycontext.polynomial.journal.settings import read_document
 from polycontext.window import ContextWindow
 from tests.polynomial.conversations import WORDS, add_all, document, tool_atom, words
 from tests.polynomial.session.faulty import Ticking, seeded

@@ -12,7 +12,7 @@ from polycontext.polynomial import ContextState
 from polycontext.pressure import ContextProjector
 from polycontext.testing import FAST
 from polycontext.window import ToolCall
-from polycontext.window.opening import OPENING
+from polycontext.window.filler import OPENING
 from tests.polynomial.conversations import text_of
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

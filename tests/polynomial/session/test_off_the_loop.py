@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import ResourceClass, default_classifier
-from polycontext.linearity.classifying import constraints, phrase_table
+from polycontext.linearity.classification import constraints, phrase_table
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.journal import snapshots
 from polycontext.polynomial.stores import InMemoryStore

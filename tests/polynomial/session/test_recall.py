@@ -17,8 +17,8 @@ from polycontext.polynomial import (
 from polycontext.pressure import AdaptiveThreshold, Fidelity, view_of
 from polycontext.testing import FAST, Move
 from polycontext.window import ContextWindow, Turn
+from polycontext.window.part_removal import unbound
 from polycontext.window.providers import Provider, get_format
-from polycontext.window.yielding import unbound
 from tests.polynomial.conversations import WORDS, add_all, chat, recount, session_moves, session_of, tool_atom, whole, words
 
 

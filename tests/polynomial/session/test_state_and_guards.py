@@ -282,7 +282,7 @@ def test_the_laws_hold_over_random_sessions(chunk: int) -> None:
 
 BROKEN: dict[str, tuple[str, object]] = {
     "a writer that does not ask the guards again": ("polycontext.polynomial.session.writer.Writer._settle", lambda self, *_: None),
-    "a forgotten turn after which no guard is asked": ("polycontext.polynomial.journal.erasing._settled", lambda event, *_: event),
+    "a forgotten turn after which no guard is asked": ("polycontext.polynomial.journal.erasure._settled", lambda event, *_: event),
     "a decision that does not make room in the end": ("polycontext.polynomial.session.decisions.is_over_budget", lambda window: False),
     "a live machine that misses patches of the window": (
         "polycontext.polynomial.session.live_machine.LiveMachine.add",

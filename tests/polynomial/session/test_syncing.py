@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.polynomial.session.commands import Add, Asked, Together
-from polycontext.polynomial.session.followed import Gist, Kept, seen
+from polycontext.polynomial.session.synchronisation import Gist, Kept, seen
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
 from polycontext.testing import Move
 from polycontext.window import InvalidTurnError, OrderError, Part, ToolCall, Turn
-from polycontext.window.opening import OPENING
-from polycontext.window.providers.pairing import NO_RESULT
+from polycontext.window.filler import OPENING
+from polycontext.window.providers.tool_pairs import NO_RESULT
 from tests.polynomial.conversations import WORDS, chat, session_moves, session_of, text_of, tool_atom, words
 
 START = datetime(2026, 11, 23, tzinfo=UTC)

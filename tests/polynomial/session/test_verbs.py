@@ -21,8 +21,8 @@ from polycontext.nodes.context_managers import ContextManagers
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session.background import Background
 from polycontext.polynomial.session.documents import Documents
-from polycontext.polynomial.session.followed import Seen
 from polycontext.polynomial.session.history import History
+from polycontext.polynomial.session.synchronisation import Seen
 from polycontext.polynomial.session.usage import Usage
 from polycontext.polynomial.stores.session_store import Found
 from polycontext.polynomial.stores.sqlite import SQLiteStore

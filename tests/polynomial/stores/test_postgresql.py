@@ -27,11 +27,11 @@ from polycontext.linearity import InvalidOptionError, extras
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.stores.places import store_at
+from polycontext.polynomial.stores.locations import store_at
 from polycontext.polynomial.stores.postgresql import PostgreSQLStore, statements
 from polycontext.polynomial.stores.postgresql.schema import Tables
+from polycontext.polynomial.stores.postgresql.text import kept, read
 from polycontext.polynomial.stores.postgresql.versions import v1
-from polycontext.polynomial.stores.postgresql.words import kept, read
 from polycontext.pressure import ConflictError
 from polycontext.testing.store_lives import HOSTILE, lived_events
 from tests.polynomial.conversations import WORDS

@@ -4,8 +4,8 @@ import pytest
 
 from polycontext.linearity import InvalidDataError
 from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.journal.named_sources import with_sources
 from polycontext.polynomial.journal.rows import Row, event_from_json, event_of_row, event_to_json, row_of
+from polycontext.polynomial.journal.source_ranges import with_sources
 from polycontext.testing.store_lives import lived_events
 
 GOOD = Row("user", "ACCUMULATING", 0, "t1", 1, 0, 3, "hello")

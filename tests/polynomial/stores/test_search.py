@@ -18,7 +18,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, sqlite_search, word_index
-from polycontext.polynomial.stores.asked_words import MOST_TERMS, MOST_TOKENS, MOST_TOKENS_A_TERM, SNIPPET, AskedWords
+from polycontext.polynomial.stores.search_query import MOST_TERMS, MOST_TOKENS, MOST_TOKENS_A_TERM, SNIPPET, AskedWords
 from polycontext.testing import ANY_TEXT, FAST
 from polycontext.window import Role, ToolCall, Turn
 

@@ -19,7 +19,7 @@ from polycontext.pressure.cache.prefix_cache import Breakpoint, Values
 from polycontext.pressure.cache.rules import rules_of
 from polycontext.window import ContextWindow, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
-from polycontext.window.tokens.counting import EstimatingCounter
+from polycontext.window.tokens.counter import EstimatingCounter
 
 RULES = rules_of(Provider.ANTHROPIC)
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]

@@ -13,7 +13,7 @@ from polycontext.pressure.cache.schedule import pays
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.model_profiles import known_models
 from polycontext.window.providers import Provider
-from polycontext.window.tokens.counting import EstimatingCounter
+from polycontext.window.tokens.counter import EstimatingCounter
 
 LOW = 0.5
 

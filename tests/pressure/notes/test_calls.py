@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from polycontext.pressure.notes.provenance import traced
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
-from polycontext.pressure.notes.tracing import traced
 from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn
 from tests.growth import BOUND, growth

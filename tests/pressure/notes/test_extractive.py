@@ -73,7 +73,7 @@ def test_the_same_turns_give_the_same_summary(moves: list[Move], max_tokens: int
 def test_the_summary_does_not_depend_on_the_process() -> None:
     """Two interpreters with different hash seeds print the same bytes."""
     script = (
-        "from polycontext.window import Turn; from polycontext.window.tokens.counting import EstimatingCounter\n"
+        "from polycontext.window import Turn; from polycontext.window.tokens.counter import EstimatingCounter\n"
         "from polycontext.pressure import ExtractiveSummariser\n"
         "turns = [Turn('user', f'Module_{n} in src/part_{n % 7}.py failed, said word{n % 5} and word{n % 3}.') for n in range(60)]\n"
         "print(ExtractiveSummariser().summarise(turns, 120, counter=EstimatingCounter(), query='word2 part_3'))"

@@ -12,8 +12,8 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.gist import summary_text
 from polycontext.pressure.notes.facts import facts_of
+from polycontext.pressure.notes.provenance import traced
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
-from polycontext.pressure.notes.tracing import traced
 from polycontext.pressure.notes.units import Head
 from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn

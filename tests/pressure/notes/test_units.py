@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from polycontext import project
 from polycontext.pressure import ExtractiveSummariser
+from polycontext.pressure.notes.lines import GAP
 from polycontext.pressure.notes.pieces import clip, split
-from polycontext.pressure.notes.printing import GAP
+from polycontext.pressure.notes.provenance import traced
 from polycontext.pressure.notes.records import items_of, parsed, records_of
 from polycontext.pressure.notes.summariser import Candidates
-from polycontext.pressure.notes.tracing import traced
 from polycontext.window import Turn
 from polycontext.window.turn import GIST
 from tests.polynomial.conversations import chat

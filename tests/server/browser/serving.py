@@ -19,7 +19,7 @@ import httpx
 import uvicorn
 
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.stores.places import store_at
+from polycontext.polynomial.stores.locations import store_at
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.server.access import Access
 from polycontext.server.app import create_app

@@ -14,7 +14,7 @@ from polycontext.window.pills import (
     CannotAttachError,
     PillType,
 )
-from polycontext.window.pills.resolved import clipped
+from polycontext.window.pills.resolver import clipped
 from tests.window.pills.trees import planted
 
 TEXTS = st.text(st.sampled_from("ab \n"), max_size=40)

@@ -15,8 +15,8 @@ from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Rendered
 from polycontext.window.providers.anthropic.messages import check, hoist, parse, render
-from polycontext.window.providers.anthropic.write import with_user_first
-from polycontext.window.providers.pairing import NO_RESULT
+from polycontext.window.providers.anthropic.writer import with_user_first
+from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 

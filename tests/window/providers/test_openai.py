@@ -18,7 +18,7 @@ from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.providers.blocks import Place
 from polycontext.window.providers.chat.messages import check, parse, render
-from polycontext.window.providers.pairing import NO_RESULT
+from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 

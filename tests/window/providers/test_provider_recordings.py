@@ -16,7 +16,7 @@ import pytest
 from polycontext.polynomial import ContextSession, project
 from polycontext.testing import FAST
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.opening import OPENING
+from polycontext.window.filler import OPENING
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.turn import Role, Turn
 from tests.house import DATA, sizes

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.window.part import Part, PartKind
-from polycontext.window.tokens.counting import TURN_OVERHEAD, count_part, count_turn
+from polycontext.window.tokens.counter import TURN_OVERHEAD, count_part, count_turn
 from polycontext.window.tokens.media_rules import AUDIO_TOKENS, IMAGE_TOKENS, PAGE_TOKENS
 from polycontext.window.tokens.part_text import part_text
 from polycontext.window.tokens.tiktoken_counter import default_counter

@@ -20,7 +20,7 @@ from tiktoken import registry
 
 from polycontext.linearity import CallerError, UnknownNameError
 from polycontext.window.tokens import vocabulary
-from polycontext.window.tokens.counting import EstimatingCounter
+from polycontext.window.tokens.counter import EstimatingCounter
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
 from polycontext.window.tokens.vocabulary import CHUNK, InexactCountWarning, chunks
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.window.tokens.counting import REQUEST_OVERHEAD, EstimatingCounter, count_tools, count_turn
+from polycontext.window.tokens.counter import REQUEST_OVERHEAD, EstimatingCounter, count_tools, count_turn
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import ToolCall, Turn
 from tests.house import DATA

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from polycontext.window.part import Part
 from polycontext.window.providers.blocks import EMPTY, FOREIGN, is_visible
-from polycontext.window.tokens.counting import (
+from polycontext.window.tokens.counter import (
     CALL_OVERHEAD,
     NAME_OVERHEAD,
     PARALLEL_CALL_OVERHEAD,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polycontext.testing import wire_turns
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Provider, get_format
-from polycontext.window.tokens.counting import REQUEST_OVERHEAD, count_turn
+from polycontext.window.tokens.counter import REQUEST_OVERHEAD, count_turn
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.window.media_files import b64, pdf, png

@@ -11,7 +11,7 @@ from typing import Any
 
 from polycontext.window.media import Medium, read_medium, read_source
 from polycontext.window.providers.blocks import compact
-from polycontext.window.tokens.counting import TokenCounter
+from polycontext.window.tokens.counter import TokenCounter
 from tests.window.tokens.published_rules import claude_most, openai_most
 
 MARKS = frozenset({"role", "type", "status", "phase", "detail", "format", "media_type", "cache_control", "object", "encoding"})

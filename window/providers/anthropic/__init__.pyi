@@ -13,7 +13,7 @@ from .request_rules import (
     judged_one,
 )
 from .versions import NEWEST, check_version
-from .write import Writer
+from .writer import Writer
 
 __all__ = [
     "BINDING_BETA",

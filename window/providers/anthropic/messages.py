@@ -13,12 +13,12 @@ from ...epoch import Epoch
 from ...turn import Role, ToolCall, Turn
 from ..blocks import Place, compact, copied_messages, shown
 from ..layout import MISSING, Collector, without
-from ..pairing import Pairing
+from ..tool_pairs import Pairing
 from ..wire import Message, Parsed, Provider, Rendered, rendered
 from .block_rules import THINKING
 from .request_rules import BINDING_BETA, check_messages
 from .rules import Entry, checked_entries
-from .write import Writer, hoisted
+from .writer import Writer, hoisted
 
 _MESSAGE = ("role", "content")
 _CALL = ("type", "id", "name", "input")

@@ -1,7 +1,7 @@
 from .messages import check, parse, render
 from .request_rules import check_request, request_breach
 from .rules import ChatJudge, GrowingList, check_messages
-from .write import Writer
+from .writer import Writer
 
 __all__ = [
     "ChatJudge",

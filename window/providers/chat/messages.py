@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from ...turn import Role, ToolCall, Turn
 from ..blocks import Place, check_blocks, copied_messages, shown
 from ..layout import MISSING, Collector, without
-from ..pairing import Pairing, refuse_open_tail
+from ..tool_pairs import Pairing, refuse_open_tail
 from ..wire import Message, Parsed, Provider, Rendered, rendered
-from .write import BODIES, MAX_CALL_ID, TEXTS, Writer
+from .writer import BODIES, MAX_CALL_ID, TEXTS, Writer
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 

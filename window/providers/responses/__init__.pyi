@@ -2,7 +2,7 @@ from .item_rules import ID_STARTS, item_breach, type_of
 from .messages import check, parse, render
 from .request_rules import check_request, not_found, request_breach, unstored
 from .rules import TRIGGER, GrowingList, InputJudge, check_messages
-from .write import Writer
+from .writer import Writer
 
 __all__ = [
     "ID_STARTS",

@@ -13,11 +13,11 @@ from attrs import Factory, define
 from ...turn import Role, Turn
 from ..blocks import Place, copied_messages, shown
 from ..layout import Collector
-from ..pairing import Pairing, refuse_open_tail
+from ..tool_pairs import Pairing, refuse_open_tail
 from ..wire import Message, Parsed, Provider, Rendered, rendered
-from .read import call_of, is_call, role_of, take_message, take_output, type_of
+from .item_reader import call_of, is_call, role_of, take_message, take_output, type_of
 from .rules import judged
-from .write import COMPACTION, Writer
+from .writer import COMPACTION, Writer
 
 
 def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:

@@ -1,0 +1,222 @@
+"""Cut the entries of a node context to a token budget: DROPPABLE ones go, REQUIRED ones yield to notes where they stood.
+
+Unlike a conversation, a context has sections: a note stands for neighbours only, so that none
+reaches over a heading, and says by their short forms, or by an extract, what they said. None is
+ever summarised twice: each build starts from the whole entries.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from attrs import Factory, define, field, frozen
+
+from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
+from polycontext.pressure import ExtractiveSummariser
+from polycontext.window import Role, TokenCounter, Turn
+
+from ..condensation import shared
+from ..prompt_text import MARK, Entry, quoted
+from .node import Section
+
+NOTHING = "(nothing yet)"
+"""What a section says that has no entries."""
+
+LEFT_OUT = "(left out)"
+"""What a part says of which every entry was dropped."""
+
+EXTRACT_SHARE = 0.25
+"""What of entries without a short form should be left, if it can be."""
+
+_SECTIONS = (*(f"## {section}" for section in Section), "---")
+_PART = "### "
+_SPEAKER = re.compile(r"^assistant: ", re.MULTILINE)
+_EXTRACTIVE = ExtractiveSummariser()
+
+
+@define(slots=False, eq=False)
+class NodeBudgetError(CallerError, ValueError):
+    """Say that a node's context cannot get within its budget: what must stay takes more."""
+
+    node: str
+    needed: int
+    budget: int
+
+    def __str__(self) -> str:
+        return f"the context of node {self.node!r} needs {self.needed} tokens; legal: a budget of at least that, not {self.budget}"
+
+
+@frozen
+class Fitted:
+    """Hold the text that a node reads, its tokens, what it took uncut, and how many entries stand in notes or not at all."""
+
+    text: str
+    tokens: int
+    tokens_uncut: int
+    gisted: int = 0
+    dropped: int = 0
+
+
+def fit(node: str, sections: Mapping[Section, Sequence[Entry]], task: str, budget: int, counter: TokenCounter) -> Fitted:
+    """Return the prompt text of the sections' entries and of `task` in at most `budget` tokens.
+
+    PRESERVED entries stay word for word, REQUIRED ones yield to notes, DROPPABLE ones go first;
+    within a class the first entries yield first.
+
+    Raises:
+        NodeBudgetError: what must stay takes more than `budget`.
+        InvalidOptionError: `budget` is no number of tokens.
+    """
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+        raise InvalidOptionError("budget", budget, "a number of tokens, at least 1")
+    entries: list[Entry] = []
+    for section in Section:
+        entries += _pinned(f"## {section}"), *(sections.get(section) or [_pinned(NOTHING)])
+    return _Cutting((*entries, _pinned(f"---\n## Your Task\n{task}")), counter).fit(node, budget)
+
+
+def _pinned(text: str) -> Entry:
+    return Entry(text, resource_class=ResourceClass.PRESERVED)
+
+
+@frozen
+class _Note:
+    """Hold what neighbours that yield leave: all they could say in short, and the room that this takes."""
+
+    entries: Sequence[Entry]
+    counter: TokenCounter
+
+    @property
+    def head(self) -> str:
+        return f"[{len(self.entries)} earlier, cut]"
+
+    @property
+    def whole(self) -> str:
+        return "\n".join(entry.text for entry in self.entries)
+
+    @property
+    def most(self) -> int:
+        """Return the tokens of words that it can use; a note is shorter than what it stands for."""
+        spare = self.counter.count(self.whole) - self.counter.count(self.head) - 1
+        shorts = [entry.short for entry in self.entries]
+        return min(spare, self.counter.count("; ".join(shorts)) + _room_of_count(shorts, self.counter)) if all(shorts) else spare
+
+    def text(self, room: int) -> str:
+        """Return the note with at most `room` tokens of words."""
+        words = self._words(room) if room > 0 else ""
+        said = "\n".join(line.strip().removeprefix(MARK) for line in words.splitlines())
+        return f"{self.head} {quoted(said)}".rstrip()
+
+    def _words(self, room: int) -> str:
+        shorts = [entry.short for entry in self.entries]
+        if all(shorts):
+            return _joined(shorts, room, self.counter)
+        turns = [Turn(Role.ASSISTANT, entry.text) for entry in self.entries if entry.text.strip()]
+        return _SPEAKER.sub("", _EXTRACTIVE.summarise(turns, room, counter=self.counter)) if turns else ""
+
+
+def _room_of_count(shorts: Sequence[str], counter: TokenCounter) -> int:
+    return counter.count(f"({len(shorts)} more); ")
+
+
+def _joined(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> str:
+    """Return the most of the latest short forms that fits, and how many are not among them; nothing where none fits."""
+    # Room for the count is kept from the start, needed or not: in the end there may be none left for it.
+    room = max_tokens - _room_of_count(shorts, counter)
+    kept: list[str] = []
+    for short in reversed(shorts):
+        room -= counter.count(f"; {short}" if kept else short)
+        if room < 0:
+            break
+        kept.append(short)
+    more = [f"({len(shorts) - len(kept)} more)"] if 0 < len(kept) < len(shorts) else []
+    return "; ".join([*more, *reversed(kept)])
+
+
+def _in_order(entries: Sequence[Entry]) -> Sequence[int]:
+    """Return the places of what may yield, in the order in which it does."""
+    yielding = (ResourceClass.DROPPABLE, ResourceClass.REQUIRED)
+    return [place for each in yielding for place, entry in enumerate(entries) if entry.resource_class is each]
+
+
+@frozen
+class _Cutting:
+    """Cut `entries`: the more of them yield, in their order, the less the text takes."""
+
+    entries: Sequence[Entry]
+    counter: TokenCounter
+    order: Sequence[int] = field(init=False, default=Factory(lambda self: _in_order(self.entries), takes_self=True))
+    sizes: Sequence[int] = field(
+        init=False, default=Factory(lambda self: [self.counter.count(f"{entry.text}\n") for entry in self.entries], takes_self=True)
+    )
+
+    def fit(self, node: str, budget: int) -> Fitted:
+        """Return the text for which fewest entries yield and still leave their short forms, or else for which all do."""
+        whole = tokens = self.counter.count(text := _laid_out([entry.text for entry in self.entries]))
+        if whole <= budget:
+            return Fitted(text, whole, whole)
+        most = len(self.order)
+        share = sum(self.sizes) / whole
+        first = bisect_left(range(most), -budget * share, key=lambda count: -self._wanted(count))
+        for count in range(first, most + 1):
+            text, tokens, gisted, dropped = self._filled(self.order[:count], budget)
+            if tokens <= budget:
+                return Fitted(text, tokens, whole, gisted, dropped)
+        raise NodeBudgetError(node, tokens, budget)
+
+    def _wanted(self, count: int) -> int:
+        """Return about what the text takes if the first `count` yield and their notes say what they should."""
+        gone, tokens = set(self.order[:count]), 0
+        for place, entry in enumerate(self.entries):
+            if place not in gone:
+                tokens += self.sizes[place]
+            elif entry.resource_class is ResourceClass.REQUIRED:
+                said = self.counter.count(f"; {entry.short}") if entry.short else int(self.sizes[place] * EXTRACT_SHARE)
+                starts = place - 1 not in gone
+                tokens += min(self.sizes[place], said + starts * self.counter.count("[9 earlier, cut] (9 more); \n"))
+        return tokens
+
+    def _filled(self, gone: Collection[int], budget: int) -> tuple[str, int, int, int]:
+        """Return the text without the entries `gone`, the budget spent on words of its notes; its tokens; how many yielded and went."""
+        blocks = list(self._blocks(set(gone)))
+        wants = [block.most for block in blocks if isinstance(block, _Note)]
+        gisted = sum(len(block.entries) for block in blocks if isinstance(block, _Note))
+        dropped = sum(self.entries[place].resource_class is ResourceClass.DROPPABLE for place in gone)
+        text = _written(blocks, [0] * len(wants))
+        tokens = self.counter.count(text)
+        pool = budget - tokens
+        # A text need not take what its parts take: what the words are over, they are given less.
+        while pool > 0:
+            longer = _written(blocks, shared(pool, wants))
+            over = (taken := self.counter.count(longer)) - budget
+            if over <= 0:
+                return longer, taken, gisted, dropped
+            pool -= over
+        return text, tokens, gisted, dropped
+
+    def _blocks(self, gone: Collection[int]) -> Iterator[str | _Note]:
+        """Yield what stands and, for neighbours that yield, a note if it is shorter."""
+        left = [place for place, entry in enumerate(self.entries) if place not in gone or entry.resource_class is ResourceClass.REQUIRED]
+        for yields, places in groupby(left, gone.__contains__):
+            entries = [self.entries[place] for place in places]
+            if yields and (note := _Note(entries, self.counter)).most > 0:
+                yield note
+            else:
+                yield from (entry.text for entry in entries)
+
+
+def _written(blocks: Sequence[str | _Note], rooms: Iterable[int]) -> str:
+    """Return the prompt with so many tokens of words in each note."""
+    room = iter(rooms)
+    return _laid_out([block.text(next(room)) if isinstance(block, _Note) else block for block in blocks])
+
+
+def _laid_out(blocks: Sequence[str]) -> str:
+    """Return the prompt: a blank line before each section, and a word where a part is gone."""
+    lines: list[str] = []
+    for block, following in zip(blocks, [*blocks[1:], ""], strict=True):
+        lines.append(f"\n{block}" if lines and block.startswith(_SECTIONS) else block)
+        if block.startswith(_PART) and following.startswith((_PART, *_SECTIONS)):
+            lines.append(LEFT_OUT)
+    return "\n".join(lines)

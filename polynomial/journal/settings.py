@@ -1,0 +1,164 @@
+"""The settings of a saved session, and documents in which sessions were saved with their journals.
+
+Loading replays the journal, so nothing is asked of a model, a classifier or a clock.
+What cannot be written down (a summariser, a classifier, a counter of your own)
+is handed in again, and so are the marks of the threshold.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Self
+
+from attrs import field, fields, frozen
+
+from polycontext.linearity import InvalidDataError, PolycontextError, UnknownNameError
+from polycontext.linearity.codec import structured
+from polycontext.pressure import ContextProjector, Reach, Signals
+from polycontext.pressure.threshold import NO_SIGNALS
+from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter
+from polycontext.window.providers import Provider
+from polycontext.window.tokens.vocabulary import SHA256
+
+from ..machine.step import ContextPolicy
+from ..state import ContextState
+from .events import Event
+from .rows import CONVERTER
+from .source_ranges import with_sources
+from .upgrade import upgraded
+
+SCHEMA = 4
+CUSTOM = "custom"
+
+
+@frozen
+class Settings:
+    """Hold what a session goes by, as plain data; `taken` tokens of `max_tokens` are for what the request needs besides."""
+
+    max_tokens: int
+    taken: int
+    auto: bool
+    cooldown: int
+    preserved_share: float
+    counter: str
+    reach: Reach
+    signals: Signals = NO_SIGNALS
+    provider: str = Provider.OPENAI
+    background: bool = False
+
+    @classmethod
+    def of(cls, window: ContextWindow, policy: ContextPolicy, *, taken: int, provider: Provider = Provider.OPENAI) -> Self:
+        """Return the settings of a session, as data."""
+        return cls(
+            window.max_tokens + taken,
+            taken,
+            policy.auto,
+            policy.cooldown,
+            window.preserved_share,
+            _named(window.counter),
+            policy.projector.reach,
+            policy.signals,
+            str(provider),
+            policy.background,
+        )
+
+    def options(self) -> dict[str, Any]:
+        """Return what a session is made with again, but for its counter."""
+        return {
+            "max_tokens": self.max_tokens,
+            "auto": "background" if self.background else self.auto,
+            "reserve": self.taken,
+            "projector": ContextProjector(reach=self.reach),
+            "cooldown": self.cooldown,
+            "preserved_share": self.preserved_share,
+            "provider": self.provider,
+        }
+
+    def loaded_counter(self) -> TokenCounter:
+        """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own, or that of an unknown model."""
+        if self.counter == CUSTOM:
+            raise InvalidDataError("settings.counter", "a counter of the caller's own", "pass counter= again")
+        if self.counter in SHA256:
+            return TiktokenCounter(self.counter)
+        from polycontext.window import find_model  # noqa: PLC0415 - for sessions of a model
+        from polycontext.window.model_profiles import UNLISTED  # noqa: PLC0415 - for sessions of a model
+
+        try:
+            return find_model(UNLISTED.get(self.counter, self.counter)).counter()
+        except UnknownNameError as error:
+            raise InvalidDataError("settings.counter", str(error), "register_model its profile before, or pass counter= again") from None
+
+    @contextmanager
+    def checked(self) -> Generator[None]:
+        """Say of a setting that no session can have that it was read."""
+        try:
+            yield
+        except InvalidDataError:
+            raise
+        except PolycontextError as error:
+            raise InvalidDataError("settings", f"{type(error).__name__}: {error}", "what makes a session") from None
+
+
+def read_document(data: dict[str, Any]) -> tuple[Settings, list[Event], dict[str, str]]:
+    """Read a session that was saved as one document, of any schema there was: its settings, its journal, and what is kept beside it.
+
+    Raises:
+        InvalidDataError: names the path of the first fault.
+    """
+    if data.get("schema") == 1:
+        data = _of_schema_1(data)
+    if data.get("schema") == 2:  # noqa: PLR2004 - the schema in which parts were told otherwise
+        data = {**upgraded(data), "schema": 3}
+    if data.get("schema") == 3:  # noqa: PLR2004 - the schema before this one, in which gists named every id: that is read still
+        data = _of_schema_3(data)
+    if data.get("schema") != SCHEMA:
+        raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
+    # The marks were saved once: a session that is opened again takes today's, or what it is given.
+    saved = structured(CONVERTER, {name: value for name, value in data.items() if name != "threshold"}, _Document, legal="a saved session")
+    settings = {each.name: getattr(saved, each.name) for each in fields(Settings)}
+    return Settings(**settings), list(with_sources(saved.events)), saved.companions
+
+
+@frozen(kw_only=True)
+class _Document(Settings):
+    schema: int
+    events: list[Event]
+    companions: dict[str, str] = field(factory=dict)
+
+
+def _named(counter: TokenCounter) -> str:
+    """Return the name by which a counter is found again: of an encoding, of a model."""
+    if type(counter) is TiktokenCounter:
+        return counter.encoding
+    from polycontext.window.model_profiles import ModelCounter  # noqa: PLC0415 - for sessions of a model
+
+    return counter.profile.name if type(counter) is ModelCounter else CUSTOM
+
+
+def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a session of schema 1 as one of schema 2: which engine it ran is no fact about it, and no class rises in EMPTY."""
+    if data.get("engine") not in ("machine", "table"):
+        raise InvalidDataError("$.engine", f"engine {data.get('engine')!r}", "machine, table")
+    events = data.get("events")
+    moved = _promoted_before_clearing(events) if isinstance(events, list) else events
+    kept = {name: value for name, value in data.items() if name != "engine"}
+    return {**kept, "schema": 2, "events": moved}
+
+
+def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a session of schema 3 as one of schema 4: what shared out the room among gists is no option any more."""
+    reach = data.get("reach")
+    if isinstance(reach, dict):
+        data = {**data, "reach": {name: value for name, value in reach.items() if name not in ("gist_share", "fan_in")}}
+    return {**data, "schema": 4}
+
+
+def _promoted_before_clearing(events: list[Any]) -> list[Any]:
+    """Move a promotion that came in EMPTY before the clear that led there: to the ledger it is all the same."""
+    moved: list[Any] = []
+    for event in events:
+        kind, state = (event.get("event"), event.get("state")) if isinstance(event, dict) else (None, None)
+        place = len(moved)
+        if kind == "PromoteEvent" and state == ContextState.EMPTY:
+            place = next((i for i in range(len(moved) - 1, 0, -1) if moved[i].get("event") == "ClearEvent"), len(moved))
+        moved.insert(place, event if place == len(moved) else {**event, "state": moved[place - 1]["state"]})
+    return moved

@@ -1,0 +1,145 @@
+"""What a list brings back: gists and attachments that a request handed out once, and that stand again for what they are.
+
+On the wire both are messages, and hosts join messages, split them, copy them and change their roles. They are known by their form,
+in lists alone: what somebody adds as the user's words is the user's words.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from attrs import evolve
+
+from polycontext.pressure import is_gist_text
+from polycontext.pressure.gist import Mark, summary_marks
+from polycontext.window import Part, PartKind, Role, Turn
+from polycontext.window.filler import is_opening
+from polycontext.window.part import native_providers
+from polycontext.window.turn import GIST
+
+_MOST_MARKS = 64
+"""How many marks of one message are looked at; behind them all is a summary."""
+
+Run = tuple[int, int, bool]
+"""Where a run of a text starts and stops, and whether it is a summary."""
+
+
+def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn, ...]]:
+    r"""Yield for each of `turns` what it was when it was handed out: itself, or the several turns that a host joined.
+
+    Text between the marks of a summary is nobody's words, whatever its role. A summary without an end goes on to the end of its message,
+    or through the messages that follow in one role if one of those has the end: a host split it. What looks like an attached item is that
+    item, unless the user says it first: then it is the task, unless the conversation `has_task`.
+
+    Laws: no word of a turn changes; forged marks make a summary of what may have been more, never more of a summary.
+
+    >>> came = Turn("user", "Soup?\n[Summary of earlier messages]\nuser: two soups\n[End of summary]\nAnd now?")
+    >>> [(turn.text[:9], turn.is_gist) for turn in next(known_again([came], has_task=False))]
+    [('Soup?', False), ('[Summary ', True), ('And now?', False)]
+    """
+    until = -1
+    for place, turn in enumerate(turns):
+        if turn.role is Role.TOOL:
+            yield (_marked(turn) if is_gist_text(turn.text, turn.role) else turn,)
+            continue
+        marks = summary_marks(turn.text)
+        runs = _runs(turn.text, marks, inside=place <= until)
+        if place >= until and marks and not marks[-1].is_end:
+            until = _end(turns, place)
+        yield _pieces(turn, runs, has_task=has_task)
+        has_task = has_task or (turn.role is Role.USER and not is_opening(turn))
+
+
+def _end(turns: Sequence[Turn], place: int) -> int:
+    """Return which turn ends the summary that turn `place` leaves open: a later one if a host split it, else that turn itself."""
+    for later in range(place + 1, len(turns)):
+        turn = turns[later]
+        if turn.role is Role.TOOL or turn.role is not turns[place + 1].role:
+            break
+        marks = summary_marks(turn.text)
+        if marks or turn.tool_calls:
+            return later if marks and marks[0].is_end else place
+    return place
+
+
+def _runs(text: str, marks: Sequence[Mark], *, inside: bool) -> list[Run]:
+    """Return the runs of `text` that are a summary and those that are not, without the line ends that join them."""
+    cuts = [(0, inside)]
+    for mark in marks[:_MOST_MARKS]:
+        if mark.is_end:
+            cuts[-1] = (cuts[-1][0], True)
+            cuts.append((mark.stop, False))
+        elif not cuts[-1][1]:
+            cuts.append((mark.start, True))
+    if len(marks) > _MOST_MARKS:
+        cuts[-1] = (cuts[-1][0], True)
+    if len(cuts) == 1:
+        return [(0, len(text), inside)]
+    ends = pairwise([*cuts, (len(text), False)])
+    return [_trimmed(text, start, stop, is_summary) for (start, is_summary), (stop, _) in ends if not _is_blank(text[start:stop])]
+
+
+def _is_blank(text: str) -> bool:
+    return not text or text.isspace()
+
+
+def _trimmed(text: str, start: int, stop: int, is_summary: bool) -> Run:  # noqa: FBT001 - an entry of a run
+    run = text[start:stop]
+    return stop - len(run.lstrip("\r\n")), start + len(run.rstrip("\r\n")), is_summary
+
+
+def _pieces(turn: Turn, runs: list[Run], *, has_task: bool) -> tuple[Turn, ...]:
+    if turn.role is Role.USER and has_task:
+        turn = _attached(turn)
+    if native_providers(turn.parts) or turn.metadata or not any(is_summary for _, _, is_summary in runs):
+        return (turn,)
+    if len(runs) == 1 and not turn.tool_calls:
+        return (_marked(turn),)
+    if turn.tool_calls and runs[-1][2]:
+        runs.append((len(turn.text), len(turn.text), False))
+    parts = _parts(turn, runs)
+    return tuple(_piece(turn, run, parts[number], is_last=run is runs[-1]) for number, run in enumerate(runs))
+
+
+def _piece(turn: Turn, run: Run, parts: Sequence[Part], *, is_last: bool) -> Turn:
+    start, stop, is_summary = run
+    piece = evolve(turn, content=turn.text[start:stop] or None, parts=parts, tool_calls=turn.tool_calls if is_last else ())
+    return _marked(piece) if is_summary else piece
+
+
+def _parts(turn: Turn, runs: Sequence[Run]) -> list[list[Part]]:
+    """Return the parts of each run: words are cut where the text is, a message begins with its first words, a block stands behind those before it."""
+    parts: list[list[Part]] = [[] for _ in runs]
+    at = 0
+    for part, following in pairwise([*turn.parts, None]):
+        assert part is not None
+        if part.kind is PartKind.WORDS:
+            at = part.stop
+            for number, (start, stop, _) in enumerate(runs):
+                first, last = max(start, part.start), min(stop, part.stop)
+                if first < last:
+                    # What else is said of the words, such as where a cache ends, is said of their end.
+                    data = part.data if part.stop <= stop or number + 1 == len(runs) else "{}"
+                    parts[number].append(evolve(part, start=first - start, stop=last - start, data=data))
+        elif part.kind is PartKind.CALL:
+            parts[-1].append(part)
+        else:
+            begins = part.kind is PartKind.MESSAGE and following is not None and following.kind is PartKind.WORDS
+            parts[_run_at(runs, following.start + 1 if begins and following is not None else at)].append(part)
+    return parts
+
+
+def _run_at(runs: Sequence[Run], at: int) -> int:
+    return next((number for number, (_, stop, _) in enumerate(runs) if stop >= at), len(runs) - 1)
+
+
+def _marked(turn: Turn) -> Turn:
+    return evolve(turn, metadata={**turn.metadata, GIST: True})
+
+
+def _attached(turn: Turn) -> Turn:
+    if turn.text.startswith("### "):
+        from polycontext.window.items.attachment import attached_metadata  # noqa: PLC0415 - for texts that look like one
+
+        found = attached_metadata(turn.text)
+        return turn if found is None else evolve(turn, metadata={**turn.metadata, **found})
+    return _marked(turn) if is_gist_text(turn.text, turn.role) and not summary_marks(turn.text) else turn

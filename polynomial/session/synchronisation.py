@@ -1,0 +1,221 @@
+# ruff: noqa: SLF001 - a part of a session
+"""What of a conversation that is kept elsewhere is new here, and what of it the view has; see `ContextSession.sync`."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attrs import field, frozen
+
+from polycontext.linearity.effects import Steps
+from polycontext.pressure import ConflictError
+from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
+from polycontext.window.filler import OPENING, opening_of
+from polycontext.window.providers.tool_pairs import NO_RESULT
+
+from ..errors import ContextOverflowError
+from ..inputs import ContextOutput
+from ..journal.events import is_erased
+from .commands import Add, Command, Compress, Together
+from .compression import planned
+from .intake import checked_turn
+from .options import check_tools, require, whole_number
+from .time_travel import rewinding
+from .verbs import write
+from .writer import TRIES
+
+if TYPE_CHECKING:
+    from .context_session import ContextSession
+
+
+@frozen
+class Kept:
+    """Hold a turn of the view with the object that it came as; None where nobody knows it, or some of it has fallen: then the turn says what is left.
+
+    `came` is the object of a turn of which some has fallen: it tells where the turn stood.
+    """
+
+    handle: Any
+    turn: Turn
+    came: Any = field(default=None, eq=False)
+
+
+@frozen
+class Gist:
+    """Hold a turn of the view that stands for others, whose ids are `sources`: a summary, or a result that was cut in its place, with what it came as."""
+
+    turn: Turn
+    sources: Sequence[str]
+    handle: Any = None
+
+
+class Needed(NamedTuple):
+    """Say what a request needs beside the view, in tokens: what is sent with it, and what is kept free for the reply."""
+
+    sent: int
+    reply: int
+
+
+Seen = Kept | Gist
+Pair = tuple[Turn, Any]
+
+
+def synced(
+    session: "ContextSession", turns: Iterable[Turn], handles: Iterable[object] | None, *, repair: bool, rewind: bool
+) -> Steps[ContextOutput]:
+    """Make the conversation that of `turns`; see `ContextSession.sync`."""
+    pairs = pairs_of(turns, handles, repair=repair)
+    for _ in range(TRIES):
+        base, output = session.conversation.revision, session.output
+        command = becoming(session, pairs, rewind=rewind)
+        try:
+            output = output if command is None else (yield write(session, command, expected_revision=base))
+        except ConflictError:
+            continue
+        session._handles = handled(session.conversation.log, pairs)
+        return output
+    raise session._writer.outrun()
+
+
+def viewed(
+    session: "ContextSession", reserve: int, tools: Sequence[Mapping[str, Any]] | None, system: str | None
+) -> "Steps[tuple[Seen, ...]]":
+    """Return what a model is to see, once it fits; see `ContextSession.view`."""
+    for _ in range(TRIES):
+        needs = needed(session, reserve, tools, system)
+        command = making_room(session, needs)
+        if command is None:
+            session.usage._delivery.handed_out(session.window, needs.sent)
+            return seen(session, session._handles or {})
+        yield write(session, command)
+    raise session._writer.outrun()
+
+
+def pairs_of(turns: Iterable[object], handles: Iterable[object] | None, *, repair: bool) -> list[Pair]:
+    """Return turns with the objects that they came as, repaired if wanted.
+
+    Raises:
+        InvalidOptionError: not as many handles as turns. InvalidTurnError: no turn.
+    """
+    checked = [checked_turn(turn) for turn in turns]
+    if handles is None:
+        pairs: list[Pair] = [(turn, None) for turn in checked]
+    else:
+        given = [*handles]
+        require("handles", f"{len(given)} handles", len(given) == len(checked), f"{len(checked)}: one for each turn")
+        pairs = [*zip(checked, given, strict=True)]
+    return [*_repaired(pairs)] if repair else pairs
+
+
+def _repaired(pairs: Sequence[Pair]) -> Iterator[Pair]:
+    """Yield what a conversation can be: calls have results, results have calls, and the user opens."""
+    opens = opening_of([turn for turn, _ in pairs])
+    waiting: dict[str, None] = {}
+    for place, (turn, handle) in enumerate(pairs):
+        if place == opens:
+            yield Turn(Role.USER, OPENING), None
+        if turn.role is not Role.TOOL:
+            yield from _closed(waiting)
+            waiting = dict.fromkeys(call.id for call in turn.tool_calls)
+        elif turn.tool_call_id not in waiting:
+            continue
+        else:
+            del waiting[turn.tool_call_id]
+        yield turn, handle
+
+
+def _closed(waiting: Iterable[str]) -> Iterator[Pair]:
+    for call in waiting:
+        yield Turn(Role.TOOL, NO_RESULT, tool_call_id=call, metadata={"repaired": True}), None
+
+
+def becoming(session: "ContextSession", pairs: Sequence[Pair], *, rewind: bool) -> Command | None:
+    """Return the command that makes the conversation that of `pairs`; None where it is that already.
+
+    Raises:
+        ConflictError: it has gone on otherwise, and is not to be rewound.
+    """
+    log = session.conversation.log
+    common = _common(log, pairs)
+    if common == len(log) == len(pairs):
+        return None
+    adds = tuple(Add(turn) for turn, _ in pairs[common:])
+    if common == len(log):
+        return Together(adds)
+    if not rewind:
+        raise ConflictError("conversation", f"one that begins with {len(log)} turns of it", f"the first {common} of them")
+    return Together((rewinding(session, log[common - 1].resource_id if common else 0), *adds))
+
+
+def _common(log: Iterable[Turn], pairs: Sequence[Pair]) -> int:
+    """Return how many turns both begin with."""
+    for place, (turn, pair) in enumerate(zip_longest(log, pairs)):
+        if turn is None or pair is None or not says_the_same(turn, pair[0]):
+            return place
+    return len(pairs)
+
+
+def says_the_same(logged: Turn, turn: Turn) -> bool:
+    """Tell whether a turn of the log is `turn`, as far as somebody else can know; one whose words are erased is known by its place.
+
+    >>> says_the_same(Turn("user", "hi", resource_id="t1", tokens=3), Turn("user", "hi"))
+    True
+    """
+    if logged.role is not turn.role or logged.tool_call_id != turn.tool_call_id:
+        return False
+    said = (logged.content, logged.tool_calls, logged.name, logged.parts) == (turn.content, turn.tool_calls, turn.name, turn.parts)
+    return said or is_erased(logged)
+
+
+def handled(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
+    """Return what each turn of the log came as, by its id."""
+    return {logged.resource_id: pair for logged, pair in zip(log, pairs, strict=False)}
+
+
+def seen(session: "ContextSession", handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
+    """Return the view, each turn with the object that it came as."""
+    return tuple(_seen(turn, handles) for turn in session.window.all_turns())
+
+
+def _seen(turn: Turn, handles: Mapping[str, Pair]) -> Seen:
+    if turn.sources:
+        return Gist(turn, turn.sources, handles.get(turn.sources[0], (None, None))[1] if turn.role is Role.TOOL else None)
+    came, handle = handles.get(turn.resource_id, (None, None))
+    # Of what has fallen, or was erased, the object would say it still.
+    whole = came is not None and (turn.content, turn.tool_calls, turn.parts) == (came.content, came.tool_calls, came.parts)
+    return Kept(handle, turn) if whole else Kept(None, turn, handle)
+
+
+def needed(session: "ContextSession", reserve: object, tools: Any, system: object) -> Needed:
+    """Return what a request needs beside the view, and beside what the session was told of it when it was made.
+
+    Raises:
+        InvalidOptionError: what cannot be.
+    """
+    counter = session.window.counter
+    tools = check_tools(tools)
+    require("system", system, system is None or isinstance(system, str), "a text, or None")
+    # The window was made without the session's own reserve and tools: they are not taken off it twice.
+    reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)
+    told = max(0, (count_tools(counter, tools) if tools else 0) - session._asking.tool_tokens)
+    said = count_turn(counter, Turn(Role.SYSTEM, system)) if isinstance(system, str) and system else 0
+    return Needed(REQUEST_OVERHEAD + told + said, reply)
+
+
+def making_room(session: "ContextSession", needs: Needed) -> Compress | None:
+    """Return the command after which the view fits beside what a request needs besides; None where it does already.
+
+    Raises:
+        ContextOverflowError: not even then.
+    """
+    window, policy = session.window, session.policy
+    besides = needs.sent + needs.reply
+    room = window.max_tokens - besides
+    if window.total_tokens <= room:
+        return None
+    floor = policy.projector.floor(window)
+    if floor > room:
+        raise ContextOverflowError(floor + besides, window.max_tokens, "the view beside system, tools and reserve")
+    # As automatic compression does: low counts what is free beside what cannot yield.
+    target = floor + policy.threshold.low * (room - floor)
+    return Compress(min(target, planned(window, policy).tokens_wanted) / window.max_tokens)

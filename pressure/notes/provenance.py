@@ -1,0 +1,68 @@
+"""Find the turns that a line of a summary is from: every pair, argument and sentence of it stands in their notes."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from polycontext.window import Role, Turn
+
+from .lines import GAP, NOTICE, printed
+from .pieces import one_line
+from .summariser import Estimate
+from .units import ATTACHED, CALL_LINE, EARLIER, SPOKEN_LINE, TITLES, attached_label, read
+
+_PARTS = re.compile(rf"{GAP}(?: [\d,]+ (?:line|record|letter|argument)s?\b)?|, | -> |\n|(?<=\S): |[()\[\]{{}}\"]")
+_WAS = re.compile(r" \(was ([^)]*)\)")
+_NOTICE = re.compile(re.escape(NOTICE).replace(r"\{\}", r"(\S+)"))
+_WORD = re.compile(r"\w+")
+
+
+def traced(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """Return the turns, in their order, that together say all pieces of `line`; as few as will do, later ones first. None: nobody said it.
+
+    >>> turns = [Turn("user", "Book it."), Turn("assistant", "I booked seat 12A for you. Anything else?")]
+    >>> [turn.text for turn in traced("assistant: I booked seat 12A for you.", turns)]
+    ['I booked seat 12A for you. Anything else?']
+    >>> traced("assistant: I cancelled it.", turns)
+    ()
+    """
+    turns = list(turns)
+    if line.partition("] ")[2 if line.startswith("[") else 0].startswith(ATTACHED):
+        attached = [turn for turn in turns if (label := attached_label(turn)) and f"{label}:" in line]
+        return tuple(attached[-1:])
+    noticed = {*_NOTICE.findall(line)}
+    text = _WAS.sub(rf" {GAP} \1 {GAP} ", _NOTICE.sub(GAP, _unlabelled(line)))
+    pieces = {piece for part in _PARTS.split(text) if (piece := one_line(part).strip(" ,"))}
+    said = [(places, {piece for piece in pieces if piece in told}) for places, told in _atoms(turns, pieces)]
+    found = {place for place, turn in enumerate(turns) if turn.resource_id in noticed}
+    while pieces:
+        best = max(range(len(said)), key=lambda place: (len(said[place][1] & pieces), place), default=None)
+        if best is None or not said[best][1] & pieces:
+            return ()
+        pieces -= said[best][1]
+        found.update(said[best][0])
+    return tuple(turns[place] for place in sorted(found))
+
+
+def _unlabelled(line: str) -> str:
+    if line.strip() in TITLES:
+        return ""
+    line = line.removeprefix(EARLIER)
+    spoken = SPOKEN_LINE.match(line)
+    if spoken and not CALL_LINE.match(line):
+        return line[spoken.end() :]
+    # The id of a turn stands before what is told, in brackets.
+    return re.sub(r"\A\[[^\]\s]{1,80}\] ", "", line)
+
+
+def _atoms(turns: Sequence[Turn], pieces: Iterable[str]) -> Iterator[tuple[range, str]]:
+    """Yield the places of turns, results with their call, and what notes of them say; those that share no word with a piece left out."""
+    words = {max(_WORD.findall(piece), key=len, default="") for piece in pieces}
+    start = 0
+    for stop in range(1, len(turns) + 1):
+        if stop < len(turns) and turns[stop].role is Role.TOOL:
+            continue
+        places, start = range(start, stop), stop
+        atom = turns[places.start : places.stop]
+        raw = "\n".join(text for turn in atom for text in (turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)))
+        if any(word in raw for word in words):
+            yield places, one_line(f"{printed(*read(atom, 0, 0, Estimate()))} {raw}".replace('"', " "))

@@ -1,0 +1,79 @@
+"""Prose is what is left of a turn without its code, in sentences that can be quoted."""
+
+import pytest
+
+from polycontext.linearity.classification.prose import is_bullet, sentences, words
+
+LONG = "This line is long enough to have been wrapped by an editor, so"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("one thought\nanother thought", ["one thought", "another thought"]),
+        (f"{LONG}\nit runs on.\nNew.", [f"{LONG} it runs on.", "New."]),
+        (f"{LONG}\n\nnew paragraph", [LONG, "new paragraph"]),
+        (f"{LONG}\n- a bullet", [LONG, "- a bullet"]),
+        ("Keep 3.14 and a.b.c as they are. Next", ["Keep 3.14 and a.b.c as they are.", "Next"]),
+        ("It was 2026. Next", ["It was 2026.", "Next"]),
+        ("Yes. 1. First", ["Yes.", "1. First"]),
+        ("2026. First", ["2026. First"]),
+        ("x" * 50 + "\nruns on", ["x" * 50 + " runs on"]),
+        ("x" * 49 + "\nstops", ["x" * 49, "stops"]),
+        ("Use units, e.g. metres, i.e. SI. Next", ["Use units, e.g. metres, i.e. SI.", "Next"]),
+        ("1. First. Then\n2. Second", ["1. First.", "Then", "2. Second"]),
+        ('He said "stop." Then left', ['He said "stop."', "Then left"]),
+        ("Wait... what?! Yes", ["Wait...", "what?!", "Yes"]),
+        ("从现在起用中文。好吗？好", ["从现在起用中文。", "好吗？", "好"]),
+        ("", []),
+        (" \n\t\n ", []),
+        ("\u2028a\u2028", ["a"]),
+    ],
+)
+def test_text_falls_into_sentences(text: str, expected: list[str]) -> None:
+    """Terminators, line ends and list items end a sentence; numbers, abbreviations and wrapped lines do not."""
+    assert list(sentences(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\n```python\ncode\n```\nb", ["a", "b"]),
+        ("a\n~~~\ncode\n```\ncode\n~~~\nb", ["a", "b"]),
+        ("a\n````\n```\ncode\n````\nb", ["a", "b"]),
+        ("a\n```\ncode\n``` not closed by this\ncode", ["a"]),
+        ("- item\n      ```\n      code\n      ```\nb", ["- item", "b"]),
+        ("```inline``` text", ["```inline``` text"]),
+        ("a\n    indented code\n\ttabbed code\nb", ["a", "b"]),
+        ("a\n    - nested item", ["a", "- nested item"]),
+        ("a\r\n```\r\ncode\r\n```\r\nb", ["a", "b"]),
+    ],
+)
+def test_code_is_no_prose(text: str, expected: list[str]) -> None:
+    """Fenced and indented code is left out, list items however deep are not."""
+    assert list(sentences(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("You MUST, always.", ["you", "must", "always"]),
+        ("2) Don’t stop", ["don't", "stop"]),
+        ("git describe --always ./never.py `must` must_have must-have", ["git", "describe", "must_have", "must-have"]),
+        ("see src/never.py and foo.never()", ["see", "src/never.py", "and", "foo.never"]),
+        ("**Never** _ever_ (always)", ["never", "ever", "always"]),
+        ("...", []),
+    ],
+)
+def test_words_are_whole(sentence: str, expected: list[str]) -> None:
+    """Case, punctuation and numbering go; options, paths, identifiers and inline code are no prose words."""
+    assert words(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"), [("- a", True), ("* a", True), ("12. a", True), ("3) a", True), ("-a", False), ("2026. a", False)]
+)
+def test_list_items_are_recognised(sentence: str, expected: bool) -> None:
+    """A bullet or a small number opens a list item."""
+    assert is_bullet(sentence) is expected

@@ -1,0 +1,358 @@
+"""Sessions and logs go out as lines of JSON, and come in elsewhere as what they were, or not at all."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
+from polycontext.polynomial import ContextSession, Event
+from polycontext.polynomial.session.export import as_told_anew
+from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
+from polycontext.pressure import ConflictError
+from polycontext.testing import FAST, sessions
+from polycontext.window import ToolCall, Turn
+
+
+class Order:
+    """Belong to a conversation."""
+
+    def to_data(self) -> Mapping[str, Any]:
+        """Return it as JSON data."""
+        return {"number": "QX7-2281"}
+
+
+def lived() -> ContextSession:
+    """Return a session with compressions, a recall, a companion, and words that lines could break."""
+    session = ContextSession(400, counter=FAST, session_id="s", clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    session.documents.accompany("order", Order())
+    session.add_system("Be brief.")
+    for number in range(60):
+        session.add_user_turn(f"{number}: naïve 日本語\r\nline\u2028line \0 " + "word " * (number % 20))
+        session.add_assistant_turn(f"so {number}")
+    session.compress(0.3)
+    session.recall(session.log()[50].resource_id)
+    session.pin("t2")
+    session.add_user_turn("Look.")
+    session.add_assistant_turn(None, [ToolCall("c1", "look", '{"at": "a b"}')])
+    return session
+
+
+def imported(lines: Any, store: Any, session_id: str | None = None, **options: Any) -> ContextSession:
+    """Return the session of these lines, with the options of `lived`."""
+    return ContextSession.history.load(lines, store, session_id, 400, counter=FAST, **options)
+
+
+@given(sessions())
+def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSession) -> None:
+    """From memory into a file and back: the conversation is equal, and so is every line; preserved turns are the same bytes."""
+    policy = session.policy
+    options: Any = {"max_tokens": session.window.max_tokens, "counter": FAST}
+    options |= {"threshold": policy.threshold, "auto": policy.auto, "cooldown": policy.cooldown}
+    lines = list(session.history.export())
+    with TemporaryDirectory() as folder, ContextSession.history.load(lines, Path(folder) / "s.db", **options) as kept:
+        assert kept.conversation == session.conversation
+        again = list(kept.history.export())
+    back = ContextSession.history.load(again, InMemoryStore(), **options)
+    assert lines == again == list(back.history.export())
+    assert back.conversation == session.conversation
+    for turn in session.window.all_turns():
+        if session.window.class_of(turn) is ResourceClass.PRESERVED:
+            found = next(each for each in back.window.all_turns() if each.resource_id == turn.resource_id)
+            assert repr(found).encode("utf-8", "surrogatepass") == repr(turn).encode("utf-8", "surrogatepass")
+
+
+@given(sessions())
+def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) -> None:
+    """Ids, times, calls and parts are what they were; the log of the new one exports as the same lines."""
+    anew = ContextSession.history.load_turns(session.history.export_turns(), 1_000_000, counter=FAST)
+    assert [turn.text for turn in anew.log()] == [turn.text for turn in as_told_anew(session.log())]
+    assert tuple(turn for turn in anew.log() if session.conversation.log.knows(turn.resource_id)) == session.log()
+    assert list(ContextSession.history.load_turns(anew.history.export_turns(), 1_000_000, counter=FAST).history.export_turns()) == list(
+        anew.history.export_turns()
+    )
+
+
+@given(sessions())
+def test_a_providers_list_of_the_log_says_every_word_again(session: ContextSession) -> None:
+    """The list holds what the view has dropped; who spoke, and with which words and calls, is read from it again."""
+    told = [(turn.role, turn.text, turn.tool_calls) for turn in as_told_anew(session.log()) if not turn.parts]
+    messages = session.history.messages("openai")
+    again = ContextSession.from_messages(messages, 1_000_000, counter=FAST, provider="openai").log() if messages else ()
+    said = [(turn.role, turn.text, turn.tool_calls) for turn in again]
+    assert [each for each in told if each not in said] == []
+    assert len(again) - len(session.log()) in range(2 + sum(len(turn.tool_calls) for turn in session.log()))
+
+
+@pytest.mark.parametrize("provider", [None, "openai", "anthropic", "openai-responses"])
+def test_the_whole_log_is_handed_out_in_every_format(provider: str | None) -> None:
+    """Also what the view no longer has, over budget and with a call that waits."""
+    session = lived()
+    written = json.dumps(session.history.messages(provider), ensure_ascii=False)
+    assert all(f'"so {number}"' in written for number in range(60))
+    assert '"so 3"' not in json.dumps(session.messages(allow_open=True))
+    again = ContextSession.from_messages(session.history.messages(provider), 100_000, counter=FAST)
+    assert [turn.text for turn in again.log()] == [turn.text for turn in session.log()]
+    assert [call.id for call in again.open_calls] == ["c1"]
+
+
+def test_calls_that_were_cleared_while_they_were_open_are_closed_in_what_goes_out() -> None:
+    """A list with a call that nobody answered in the middle is one that no provider takes."""
+    session = ContextSession(400, counter=FAST)
+    session.add_user_turn("Look.")
+    session.add_assistant_turn(None, [ToolCall("c1", "look"), ToolCall("c2", "look")])
+    session.add_tool_turn("red", tool_call_id="c1")
+    session.clear()
+    session.add_user_turn("Look again.")
+    roles = ["user", "assistant", "tool", "tool", "user"]
+    assert [message["role"] for message in session.history.messages()] == roles
+    anew = ContextSession.history.load_turns(session.history.export_turns(), 400, counter=FAST)
+    assert [turn.role.value for turn in anew.log()] == roles
+    assert anew.log()[3].metadata["repaired"] is True
+    assert [*anew.log()[:3], anew.log()[4]] == list(session.log())
+
+
+@cache
+def in_lines() -> list[str]:
+    """Return the lines of a session that has lived."""
+    return list(lived().history.export())
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        (lambda lines: [*lines[:70], lines[70][:-9], *lines[71:]], "line 71: not JSON"),
+        (lambda lines: [*lines[:70], *lines[71:]], "the last line: 1 events are missing behind it"),
+        (lambda lines: [*lines[:70], *lines[71:], lines[-1]], r"line [0-9]+(\.edit|: OrderError)"),
+        (lambda lines: [*lines[:-2], lines[-1]], "line [0-9]+: OrderError|the last line: 1 events are missing"),
+        (lambda lines: lines[:70], "the last line: [0-9]+ events are missing"),
+        (lambda lines: [*lines, lines[-1]], "behind the last event"),
+        (lambda lines: [lines[0], *lines[2:4], lines[1], *lines[4:]], "line [2-5]"),
+        (lambda lines: [*lines[:9], lines[9].replace('"ACCUMULATING"', '"EMPTY"'), *lines[10:]], "line 10.state: .* leads to"),
+        (lambda lines: [*lines[:9], lines[9].replace("TurnEvent", "TornEvent"), *lines[10:]], r"line 10\.event: "),
+        (lambda lines: [*lines[:5], "7\n", *lines[6:]], "line 6: int is not an object"),
+        (lambda lines: [*lines[:9], lines[9].replace('"role"', '"rôle"'), *lines[10:]], "line 10.turn"),
+        (lambda lines: lines[1:], "line 1.* legal: an object with format, schema"),
+        (lambda lines: [lines[0].replace('"schema":4', '"schema":5'), *lines[1:]], "line 1: format 'polycontext session', schema 5; legal: .* schema 4"),
+        (lambda lines: ["{}"], "line 1.format: is missing"),
+        (lambda lines: [re.sub('"events":[0-9]+', '"events":-1', lines[0]), *lines[1:]], r"line 1\.events: -1 events"),
+        (lambda lines: [lines[0].replace("QX7-2281", 'QX7"'), *lines[1:]], "line 1: not JSON"),
+        (lambda lines: [lines[0].replace('QX7-2281\\"}', "QX7"), *lines[1:]], "line 1.companions.order: not JSON"),
+        (lambda lines: [], "line 1: not JSON"),
+        (lambda lines: [None], "line 1: not JSON"),
+    ],
+)  # fmt: skip
+def test_damage_is_refused_with_its_line_and_nothing_is_stored(damage: Callable[[list[str]], list[str]], line: str, tmp_path: Path) -> None:
+    """A line that is cut, missing, twice, in another order, of another format: the store is as it was, and none is made for it."""
+    file = tmp_path / "sessions.db"
+    with pytest.raises(InvalidDataError, match=line):
+        imported(damage(in_lines()), file)
+    assert not file.exists()
+    store = SQLiteStore(file)
+    with pytest.raises(InvalidDataError, match=line):
+        imported(damage(in_lines()), store)
+    assert store.list_sessions() == ()
+    store.close()
+
+
+def test_ranges_of_gists_are_checked_where_they_stand() -> None:
+    """A gist that says it stands for what came later is refused with its line."""
+    lines = in_lines()
+    number = next(number for number, line in enumerate(lines) if "CompressEvent" in line)
+    event = json.loads(lines[number])
+    event["edit"]["splices"][0]["turns"][0]["sources"] = [[0, 4_000]]
+    with pytest.raises(InvalidDataError, match=rf"line {number + 1}.edit: range \[0, 4000\]"):
+        imported([*lines[:number], json.dumps(event), *lines[number + 1 :]], InMemoryStore())
+
+
+@pytest.mark.parametrize("lines", [5, None])
+def test_what_are_no_lines_is_refused(lines: Any) -> None:
+    """A number has no lines."""
+    with pytest.raises(InvalidOptionError, match="lines"):
+        imported(lines, InMemoryStore())
+
+
+def test_lines_come_from_a_file_a_text_or_its_bytes(tmp_path: Path) -> None:
+    """Empty lines are none; whatever separates lines inside of a text separates none here."""
+    lines = in_lines()
+    file = tmp_path / "session.jsonl"
+    with file.open("w", encoding="utf-8", newline="\n") as out:
+        out.writelines(lines)
+    with file.open(encoding="utf-8") as read, file.open("rb") as raw:
+        found = [
+            list(imported(given, InMemoryStore()).history.export())
+            for given in (read, raw, "".join(lines), "".join(lines).encode(), "\r\n".join(line.rstrip("\n") for line in lines), ["\n", *lines])
+        ]  # fmt: skip
+    assert all(each == lines for each in found)
+
+
+def test_an_id_that_is_taken_is_refused(tmp_path: Path) -> None:
+    """Nothing of the session that is there changes; under another id the same lines come in beside it."""
+    file = tmp_path / "sessions.db"
+    with ContextSession.open(file, "s", 400, counter=FAST) as there:
+        there.documents.accompany("order", Order())
+        there.documents.save()
+        before = list(there.history.export())
+        with pytest.raises(InvalidOptionError, match=r"session_id = 's'; legal: an id of which there is no session yet"):
+            imported(in_lines(), file)
+        assert list(ContextSession.open(file, "s", 400, counter=FAST).history.export()) == before
+    with imported(in_lines(), file, "t") as other:
+        assert other.documents.get("order") == {"number": "QX7-2281"}
+        assert other.history.search("naïve")[0].resource_id == lived().history.search("naïve")[0].resource_id
+    assert ContextSession.history.list_sessions(file) == ("s", "t")
+
+
+class Plain:
+    """Keep sessions with the two methods that a session needs."""
+
+    def __init__(self) -> None:
+        self.memory = InMemoryStore()
+        self.full = False
+
+    def load(self, session_id: str, after: int = 0) -> Stored:
+        """Return what is there."""
+        return self.memory.load(session_id, after)
+
+    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None) -> None:
+        """Keep it, unless there is no room."""
+        if self.full:
+            raise OSError("no room")
+        self.memory.append(session_id, base, events, companions, key=key)
+
+
+def test_a_store_of_two_methods_takes_an_import() -> None:
+    """Whether a session is there is asked of what it loads."""
+    store: Any = Plain()
+    store.full = True
+    with pytest.raises(OSError, match="no room"):
+        imported(in_lines(), store)
+    store.full = False
+    assert list(imported(in_lines(), store).history.export()) == in_lines()
+    with pytest.raises(InvalidOptionError, match="session_id"):
+        imported(in_lines(), store)
+
+
+def test_an_import_goes_on_and_its_ids_rise() -> None:
+    """The next turn of both gets the same new id."""
+    session = lived()
+    again = imported(session.history.export(), InMemoryStore())
+    for each in (session, again):
+        each.add_tool_turn("red", tool_call_id="c1")
+        each.add_user_turn("And now?")
+    assert again.log()[-1].resource_id == session.log()[-1].resource_id
+    numbers = [int(turn.resource_id[1:]) for turn in again.log()]
+    assert numbers == sorted(set(numbers))
+
+
+def test_ids_go_on_behind_those_of_a_log_with_gaps() -> None:
+    """Gists have taken numbers between those of turns: a new conversation gives none of them again, nor a lower one."""
+    session = lived()
+    anew = ContextSession.history.load_turns(session.history.export_turns(), 100_000, counter=FAST)
+    assert anew.log() == session.log()
+    anew.add_tool_turn("red", tool_call_id="c1")
+    numbers = [int(turn.resource_id[1:]) for turn in anew.log()]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) < numbers[-1]
+
+
+def test_an_export_is_what_the_session_was_when_it_was_asked_for() -> None:
+    """What is said while lines are written is not in them."""
+    session = lived()
+    lines = session.history.export()
+    first = next(lines)
+    session.add_tool_turn("red", tool_call_id="c1")
+    assert isinstance(lines, Iterator)
+    assert [first, *lines] == in_lines()
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ('{"role": "user", "content": "hi", "tokens": "few"}', r"line 2\.tokens: 'few' is not a whole number"),
+        ('{"role": "nobody", "content": "hi"}', r"line 2\.role: unknown 'nobody'"),
+        ('{"role": "user"}', "line 2.content: is missing"),
+        ("[]", "line 2: list is not an object; legal: a line that export_turns wrote"),
+        ('{"role": "user", "content": null}', "line 2"),
+    ],
+)
+def test_a_line_that_is_no_turn_is_refused(line: str, place: str) -> None:
+    """By its number, and the place of its first fault."""
+    with pytest.raises(InvalidDataError, match=place):
+        ContextSession.history.load_turns(["\n", line], 400, counter=FAST)
+
+
+def test_a_log_is_lines_that_others_can_read() -> None:
+    """One object a turn; a turn needs a role and its content, everything else can be left out."""
+    session = ContextSession(400, counter=FAST)
+    session.add_user_turn("Hi 日本語")
+    (line,) = session.history.export_turns()
+    turn = json.loads(line)
+    assert (turn["role"], turn["content"], turn["resource_id"]) == ("user", "Hi 日本語", "t1")
+    assert "tokens" not in turn
+    plain = ContextSession.history.load_turns('{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}', 400, counter=FAST)
+    assert [(turn.resource_id, turn.text) for turn in plain.log()] == [("t1", "a"), ("t2", "b")]
+
+
+def test_a_task_imports_without_blocking(tmp_path: Path) -> None:
+    """The twin of `load`."""
+
+    async def done() -> list[str]:
+        async with await ContextSession.history.aload(in_lines(), tmp_path / "s.db", "u", 400, counter=FAST) as session:
+            return list(session.history.export())
+
+    assert asyncio.run(done())[1:] == in_lines()[1:]
+
+
+def test_two_imports_of_one_id_are_one(tmp_path: Path) -> None:
+    """Whoever is second finds the session there, also where it came in between the look and the write."""
+    store = SQLiteStore(tmp_path / "s.db")
+
+    class Late(SQLiteStore):
+        """Say that nothing is there."""
+
+        def list_sessions(self) -> tuple[str, ...]:
+            return ()
+
+    imported(in_lines(), store)
+    with pytest.raises(ConflictError):
+        imported(in_lines(), Late(tmp_path / "s.db"))
+    store.close()
+
+
+def test_an_imported_file_opens_from_a_snapshot(tmp_path: Path) -> None:
+    """Opening it does not replay what came in."""
+    imported(in_lines(), tmp_path / "s.db").close()
+    store = SQLiteStore(tmp_path / "s.db")
+    opened = store.opened("s")
+    assert opened is not None
+    assert list(opened.stored.events) == []
+    store.close()
+
+
+@pytest.mark.no_cover
+def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
+    """What is looked at is read, and not all the rest; it goes on from there, and opens as it was."""
+    session = ContextSession(400, counter=FAST, session_id="s")
+    session.extend([Turn("user", f"turn {number}") for number in range(1_500)])
+    imported(session.history.export(), tmp_path / "s.db").close()
+    for more in range(2):
+        with ContextSession.open(tmp_path / "s.db", "s", 400, counter=FAST) as again:
+            assert again.conversation.log[3].text == "turn 3"
+            stored = again.conversation.log._first
+            assert stored is not None
+            assert 1 <= len(stored._turns) < len(stored._parts)
+            assert [turn.text for turn in again.log()[:1_500]] == [turn.text for turn in session.log()]
+            again.extend([Turn("user", f"more {more} {number}") for number in range(300)])
+            assert again.history.search("more", 1_000)[0].resource_id == again.log()[-1].resource_id
+    with ContextSession.open(tmp_path / "s.db", "s", 400, counter=FAST) as again:
+        assert (
+            ContextSession.history.load(again.history.export(), InMemoryStore(), "s", 400, counter=FAST).conversation == again.conversation
+        )

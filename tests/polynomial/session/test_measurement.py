@@ -1,0 +1,406 @@
+"""Counting that learns: what providers report gives the window the room that it has, and nothing else changes by it."""
+
+import asyncio
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polycontext import ContextOverflowError, ContextSession, ResourceClass
+from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.polynomial import ContextState
+from polycontext.polynomial.journal.conversation import replay
+from polycontext.polynomial.session.measurement import TELLING, input_tokens
+from polycontext.polynomial.stores import InMemoryStore
+from polycontext.polynomial.stores.session_store import Stored
+from polycontext.pressure import AdaptiveThreshold
+from polycontext.testing import FAST
+from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, ToolCall
+from tests.polynomial.conversations import WORDS, text_of, words
+
+ROOM = 6_000
+
+
+def chat(tokens: int) -> dict[str, int]:
+    """Return the usage of a chat request."""
+    return {"prompt_tokens": tokens, "completion_tokens": 5, "total_tokens": tokens + 5}
+
+
+def asked(session: ContextSession) -> int:
+    """Hand a request out, and return the tokens that are counted of it."""
+    session.messages()
+    return session.window.total_tokens + REQUEST_OVERHEAD
+
+
+def told(session: ContextSession, tokens: int) -> ContextSession:
+    """Let a user say so many words, and return the session."""
+    session.add_user_turn(words(tokens))
+    return session
+
+
+# --- what is learned ----------------------------------------------------------------
+
+
+@settings(max_examples=settings().max_examples // 4)
+@given(
+    factor=st.floats(0.6, 2.4),
+    besides=st.integers(0, 1_500),
+    lengths=st.lists(st.integers(1, 400), min_size=20, max_size=30),
+)
+def test_no_request_is_over_the_budget_as_the_provider_counts(factor: float, besides: int, lengths: list[int]) -> None:
+    """Once a request of a thousand tokens was reported: whatever stands for each of our tokens, and whatever stands beside them."""
+    session, sure = ContextSession(ROOM, counter=WORDS), False
+    for number, length in enumerate(lengths):
+        session.add_user_turn(words(length, f"u{number}."))
+        counted = asked(session)
+        real = round(factor * counted) + besides
+        assert real <= ROOM + 2 or not sure
+        session.usage.reported(chat(real))
+        sure = sure or counted >= TELLING
+        session.add_assistant_turn(words(length, f"a{number}."))
+
+
+def test_what_is_reported_as_it_was_counted_leaves_the_room_as_it_is() -> None:
+    """An exact counter learns nothing from being right, and the counts of turns are never touched."""
+    session = ContextSession(ROOM, counter=WORDS)
+    for number in range(30):
+        told(session, 100)
+        before = [turn.tokens for turn in session.window.all_turns()]
+        measured = session.usage.reported(chat(asked(session)))
+        assert measured is not None
+        assert (measured.factor, measured.besides) == (1.0, 0)
+        assert session.window.max_tokens >= ROOM - ROOM // 128
+        assert [turn.tokens for turn in session.window.all_turns()] == before
+        session.add_assistant_turn(f"Yes, {number}.")
+
+
+def test_a_gauge_and_its_trigger_agree() -> None:
+    """Pressure, state, the budget of a request and the room for a turn go by one number."""
+    session = told(ContextSession(ROOM, counter=WORDS, threshold=AdaptiveThreshold()), 2_000)
+    assert session.pressure < 0.4
+    states = [session.state]
+    session.usage.reported(chat(2 * asked(session)))
+    assert session.window.max_tokens < 3_100
+    assert session.pressure == session.window.total_tokens / session.window.max_tokens > 0.6
+    with pytest.raises(ContextOverflowError):
+        session.add_user_turn(words(3_200), oversize="error")
+    session.add_assistant_turn(words(900))
+    assert [*states, session.state] == [ContextState.ACCUMULATING, ContextState.PRESSURED]
+
+
+def test_what_stands_beside_the_turns_is_taken_off_once() -> None:
+    """Tools that the session was told of are in what is reported, and in what was taken off already; others come to light by it."""
+    tools = [{"type": "function", "function": {"name": "look", "description": words(400)}}]
+    knowing = told(ContextSession(ROOM, counter=WORDS, tools=tools), 1_200)
+    tool_tokens = ROOM - knowing.window.max_tokens
+    measured = knowing.usage.reported(chat(asked(knowing) + tool_tokens))
+    knowing.add_assistant_turn("So.")
+    told(knowing, 300)
+    measured = knowing.usage.reported(chat(asked(knowing) + tool_tokens))
+    assert measured is not None
+    unknowing = told(ContextSession(ROOM, counter=WORDS), 1_200)
+    unknowing.usage.reported(chat(asked(unknowing) + tool_tokens))
+    unknowing.add_assistant_turn("So.")
+    told(unknowing, 300)
+    unknowing.usage.reported(chat(asked(unknowing) + tool_tokens))
+    assert abs(knowing.window.max_tokens - unknowing.window.max_tokens) <= 2 * (ROOM // 128)
+    assert ROOM - 3 * tool_tokens < knowing.window.max_tokens < ROOM - tool_tokens // 2
+
+
+def test_one_odd_report_moves_little() -> None:
+    """A report of another request (a summariser's, say) leaves what is known of how the model counts."""
+    session = ContextSession(ROOM, counter=WORDS)
+    for _ in range(8):
+        session.usage.reported(chat(round(1.5 * asked(told(session, 150)))))
+        session.add_assistant_turn("Yes.")
+    before = session.usage.reported(chat(round(1.5 * asked(told(session, 10)))))
+    session.add_assistant_turn("Yes.")
+    odd = session.usage.reported(chat(40))
+    assert before is not None
+    assert odd is not None
+    assert abs(odd.factor - before.factor) < 0.2
+    assert odd.room < ROOM
+
+
+def test_each_model_counts_for_itself() -> None:
+    """A conversation that changes its model goes by what the new one reports, and still knows the old one."""
+    session = told(ContextSession(ROOM, counter=WORDS), 1_200)
+    dear = session.usage.reported({"model": "dear", "usage": chat(2 * asked(session))})
+    cheap = session.usage.reported(chat(asked(session)), model="cheap")
+    assert dear is not None
+    assert cheap is not None
+    assert (dear.model, cheap.model, cheap.factor) == ("dear", "cheap", 1.0)
+    assert dear.room < cheap.room
+    session.add_assistant_turn("Yes.")
+    again = session.usage.reported({"model": "dear", "usage": chat(2 * asked(told(session, 20)))})
+    assert again is not None
+    assert again.factor == pytest.approx(dear.factor, rel=0.02)
+
+
+def test_what_cannot_be_is_refused_and_changes_nothing() -> None:
+    """Nothing handed out, no usage, or nothing left for the turns: a typed error, the room as before."""
+    session = ContextSession(ROOM, counter=WORDS)
+    with pytest.raises(InvalidOptionError, match=r"messages\(\) or request\(\)"):
+        session.usage.reported(chat(5))
+    asked(told(session, 10))
+    before = session.window.max_tokens
+    for wrong in (None, 5, {}, {"usage": None}, {"prompt_tokens": 0}, {"prompt_tokens": True}, {"input_tokens": "7"}, {"input_tokens": -1}):
+        with pytest.raises(InvalidDataError):
+            session.usage.reported(wrong)
+    with pytest.raises(ContextOverflowError, match="what was sent beside the turns"):
+        session.usage.reported(chat(ROOM))
+    assert session.window.max_tokens == before
+    assert session.usage.reported(chat(20)) is not None
+
+
+# --- nothing else changes --------------------------------------------------------------
+
+
+def driven(session: ContextSession, *, factor: float) -> ContextSession:
+    """Return a session of many turns in which every response was reported."""
+    dice = random.Random(3)  # noqa: S311 - nothing here is a secret
+    for number in range(120):
+        session.add_user_turn(f"{number}: " + words(dice.randrange(1, 120), f"w{number}."))
+        session.usage.reported(chat(round(factor * asked(session)) + 100))
+        session.add_assistant_turn(words(dice.randrange(1, 60)))
+    return session
+
+
+def test_a_journal_knows_nothing_of_what_was_reported() -> None:
+    """Replaying gives the same conversation in the room that was asked for; a saved session has that room, too."""
+    session = driven(ContextSession(ROOM, counter=FAST), factor=1.4)
+    assert session.window.max_tokens < ROOM
+    assert session.window.epoch.number > 2
+    again = replay(session.history.events(), session.conversation.__class__(ContextWindow(ROOM, counter=FAST)))
+    assert again.with_room(session.window.max_tokens) == session.conversation
+    loaded = ContextSession.history.load(text_of(session), counter=FAST)
+    assert loaded.window.max_tokens == ROOM
+    assert loaded.conversation.with_room(session.window.max_tokens) == session.conversation
+
+
+def test_the_live_machine_follows_into_another_room(caplog: pytest.LogCaptureFixture) -> None:
+    """A listener goes on being told, and the machine's window is the session's."""
+    heard: list[str] = []
+
+    class Listener:
+        def after_transition(self, event: str) -> None:
+            heard.append(event)
+
+    session = driven(ContextSession(ROOM, counter=FAST, listeners=[Listener()]), factor=1.7)
+    assert session.machine.window.has_contents_of(session.window)
+    assert session.machine.context_state is session.state
+    assert len(heard) == session.history.revision
+    assert not caplog.records
+
+
+def test_going_back_keeps_the_room_that_was_measured(tmp_path: Any) -> None:
+    """Rewound, forked, opened elsewhere: the room is a matter of the model, not of the moment."""
+    with ContextSession.open(tmp_path / "s.db", max_tokens=ROOM, counter=FAST) as session:
+        driven(session, factor=1.5)
+        room = session.window.max_tokens
+        session.history.rewind(20)
+        assert session.window.max_tokens == room
+        session.history.rewind(0)
+        assert session.window.max_tokens == room
+        with session.history.fork("other") as fork:
+            assert fork.window.max_tokens == room
+        session.add_user_turn("Once more.")
+        assert session.window.max_tokens == room
+    with ContextSession.open(tmp_path / "s.db", max_tokens=ROOM, counter=FAST) as session:
+        assert session.window.max_tokens == ROOM
+        session.usage.reported(chat(3 * asked(session) + 900))
+        assert session.window.max_tokens < ROOM
+
+
+def test_a_report_in_the_middle_of_a_summary_loses_nothing() -> None:
+    """While words are made the room changes: what was decided for another room is decided again, and every turn is there once."""
+    session: ContextSession
+
+    def summarise(turns: Any, max_tokens: int) -> str:
+        if len(reports) < 3:
+            reports.append(session.usage.reported(chat(asked_tokens * (2 + len(reports)) // 2)))
+        return "They talked."
+
+    from polycontext.pressure import ContextProjector  # noqa: PLC0415 - beside its only use
+
+    reports: list[Any] = []
+    session = ContextSession(ROOM, counter=WORDS, projector=ContextProjector(summarise))
+    for number in range(6):
+        told(session, 300).add_assistant_turn(words(200, f"a{number}."))
+    told(session, 100)
+    asked_tokens = asked(session)
+    session.compress(0.1)
+    assert len(reports) >= 1
+    assert len(session.log()) == 13
+    assert len({turn.resource_id for turn in session.log()}) == 13
+    assert session.window.max_tokens == reports[-1].room
+
+
+class SlowStore(InMemoryStore):
+    """Keep sessions in memory, and return from an append once that is allowed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored, self.may_return = asyncio.Event(), asyncio.Event()
+        self.may_return.set()
+
+    async def aload(self, session_id: str, after: int = 0) -> Stored:
+        """Load."""
+        return self.load(session_id, after)
+
+    async def aappend(self, session_id: str, base: int, events: Any, companions: Any, *, key: str | None = None) -> None:
+        """Append, and wait."""
+        self.append(session_id, base, events, companions, key=key)
+        self.stored.set()
+        await self.may_return.wait()
+
+
+def test_a_report_in_the_middle_of_a_write_loses_nothing() -> None:
+    """While a store is written to the room changes: the turn is there at once, and the live machine goes on."""
+
+    async def run() -> ContextSession:
+        store = SlowStore()
+        session = ContextSession(ROOM, counter=WORDS, store=store)
+        assert session.machine.window.has_contents_of(session.window)
+        await session.aadd_user_turn(words(1_000))
+        usage = chat(2 * asked(session))
+        store.stored.clear()
+        store.may_return.clear()
+        writing = asyncio.create_task(session.aadd_assistant_turn("Yes."))
+        await store.stored.wait()
+        session.usage.reported(usage)
+        store.may_return.set()
+        output = await writing
+        assert output.window.last == len(session.window) == len(session.log()) == 2
+        await session.aadd_user_turn("And now?")
+        return session
+
+    session = asyncio.run(run())
+    assert [turn.text for turn in session.log()][1:] == ["Yes.", "And now?"]
+    assert session.window.max_tokens < 3_100
+    assert session.machine.window is session.window
+
+
+def test_a_plan_lands_in_another_room() -> None:
+    """A summary that is being written when a report comes in is no waste: what it promises is tokens, whatever the room."""
+    session = ContextSession(ROOM, counter=WORDS)
+    for number in range(8):
+        told(session, 200).add_assistant_turn(words(200, f"a{number}."))
+    told(session, 50)
+    fulfilment = session.background.fulfil(session.background.plan(0.3), lambda turns, max_tokens: "They talked of words.")
+    session.usage.reported(chat(round(1.1 * asked(session))))
+    assert session.window.max_tokens < ROOM
+    session.add_assistant_turn("Yes.")
+    output = session.background.commit(fulfilment)
+    assert output.compression is not None
+    assert "They talked of words." in str(session.messages())
+
+
+def test_an_open_call_is_no_request() -> None:
+    """A list that is looked at while calls are open was not sent: what is reported is about the one before."""
+    session = told(ContextSession(ROOM, counter=WORDS), 1_000)
+    counted = asked(session)
+    session.add_assistant_turn(words(500), [ToolCall("c1", "look", "{}")])
+    session.messages(allow_open=True)
+    measured = session.usage.reported(chat(counted))
+    assert measured is not None
+    assert measured.counted == counted
+
+
+# --- what providers say -------------------------------------------------------------------
+
+ITERATED = [
+    {"type": "message", "input_tokens": 100, "cache_read_input_tokens": 10, "cache_creation_input_tokens": 0, "output_tokens": 9},
+    {"type": "message", "input_tokens": 140, "output_tokens": 9},
+]
+COMPACTED = [{"type": "compaction", "input_tokens": 9, "output_tokens": 9}, {"type": "message", "input_tokens": 30, "output_tokens": 9}]
+
+
+@pytest.mark.parametrize(
+    ("given", "tokens", "model"),
+    [
+        ({"prompt_tokens": 70, "prompt_tokens_details": {"cached_tokens": 64}}, 70, ""),
+        ({"input_tokens": 70, "input_tokens_details": {"cached_tokens": 64}, "output_tokens": 1}, 70, ""),
+        ({"input_tokens": 7, "cache_creation_input_tokens": None, "cache_read_input_tokens": 60}, 67, ""),
+        ({"input_tokens": 250, "iterations": ITERATED}, 110, ""),
+        ({"input_tokens": 30, "iterations": COMPACTED}, None, ""),
+        ({"input_tokens": 30, "iterations": None}, 30, ""),
+        ({"input_tokens": 30, "iterations": [{"type": "advisor_message", "input_tokens": 5}]}, 30, ""),
+        ({"model": "m", "usage": {"input_tokens": 30}, "context_management": {"applied_edits": [{"cleared_input_tokens": 12}]}}, 42, "m"),
+        ({"model": "m", "usage": {"input_tokens": 30}, "context_management": None}, 30, "m"),
+    ],
+)
+def test_the_tokens_of_what_was_sent(given: Any, tokens: int | None, model: str) -> None:
+    """Cached ones too, of the first of several requests, with what the provider left out; nothing where it summed up before it read."""
+    assert input_tokens(given) == (tokens, model)
+    with_dump = SimpleNamespace(model_dump=lambda **_: given)
+    assert input_tokens(with_dump) == (tokens, model)
+
+
+def test_a_request_that_was_summed_up_teaches_nothing() -> None:
+    """The room stays, and None says so."""
+    session = told(ContextSession(ROOM, counter=WORDS), 100)
+    asked(session)
+    assert session.usage.reported({"input_tokens": 30, "iterations": COMPACTED}) is None
+    assert session.window.max_tokens == ROOM
+
+
+def test_the_objects_of_the_sdks_are_taken_as_they_are() -> None:
+    """Responses and usages of all three endpoints, over HTTP; the strict provider's accounting is met to within a few tokens."""
+    strict = (StrictChat(lambda _: "Yes."), StrictResponses(lambda _: "Yes."), StrictAnthropic(lambda _: "Yes."))
+    session = ContextSession(20_000)
+    session.add_system("Be brief.")
+    session.add_user_turn("Is it raining? " * 300)
+    with (
+        StrictServer(strict) as server,
+        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1") as one,
+        anthropic.Anthropic(api_key="none", base_url=server.url) as two,
+    ):
+        answer: Any = one.chat.completions.create(model="gpt-5.6", messages=session.messages("openai"))  # type: ignore[arg-type]
+        seen = [session.usage.reported(answer), session.usage.reported(answer.usage, model="gpt-5.6")]
+        answer = one.responses.create(model="gpt-5.6", input=session.messages("openai-responses"))  # type: ignore[arg-type]
+        seen += [session.usage.reported(answer), session.usage.reported(answer.usage, model="gpt-5.6")]
+        request = session.request("anthropic")
+        answer = two.messages.create(model="claude-sonnet-5", max_tokens=50, system=request.system, messages=request.messages)  # type: ignore[arg-type]
+        seen += [session.usage.reported(answer), session.usage.reported(answer.usage, model="claude-sonnet-5")]
+    assert [each.model for each in seen if each] == ["gpt-5.6"] * 4 + ["claude-sonnet-5"] * 2
+    for each in seen:
+        assert each is not None
+        assert each.factor == pytest.approx(1, abs=0.05)
+        assert each.besides < 30
+
+
+def test_a_provider_that_counts_otherwise_refuses_nothing() -> None:
+    """A strict provider with a tokenizer of its own and a window of its own: a long conversation that reports goes through, one that does not is refused."""
+
+    class Dear:
+        exact = True
+
+        def count(self, text: str) -> int:
+            return round(1.9 * FAST.count(text))
+
+    def run(*, reports: bool) -> int:
+        session, refused = ContextSession(ROOM, counter=FAST, reserve=200), 0
+        strict = StrictChat(lambda _: "I have noted it.", counter=Dear(), window=ROOM)
+        for number in range(80):
+            session.add_user_turn(f"Note {number}: " + words(60, f"n{number}."))
+            try:
+                answer = strict.create({"model": "gpt-5.6", "max_completion_tokens": 200, "messages": session.messages()})
+            except Exception:  # noqa: BLE001 - any refusal counts
+                refused += 1
+                session.add_assistant_turn("I have noted it.")
+                continue
+            if reports:
+                session.usage.reported(answer)
+            session.add_message(answer["choices"][0]["message"])
+        assert session.window.class_of(session.window.all_turns()[0]) is ResourceClass.PRESERVED
+        return refused
+
+    assert run(reports=False) > 10
+    assert run(reports=True) == 0

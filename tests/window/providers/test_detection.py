@@ -1,0 +1,76 @@
+"""Whose list it is: by what only one provider writes; a list that could be anybody's is read as it always was."""
+
+from typing import Any
+
+import pytest
+from anthropic.types import Message as AnthropicMessage
+from openai.types.chat import ChatCompletionMessage
+from openai.types.responses import ResponseOutputMessage
+
+from polycontext.linearity import UnknownNameError
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import Provider
+from polycontext.window.providers.detection import format_of
+from tests.house import DATA
+from tests.window.providers.test_provider_recordings import KINDS, accepted
+
+USER: dict[str, Any] = {"role": "user", "content": "Look."}
+CHAT: list[Any] = [
+    {"role": "assistant", "tool_calls": []},
+    {"role": "tool", "tool_call_id": "a", "content": "x"},
+    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]},
+    ChatCompletionMessage.model_construct(role="assistant", content="x"),
+]
+ANTHROPIC: list[Any] = [
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}]},
+    {"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}]},
+    AnthropicMessage.model_construct(role="assistant", content=[]),
+]
+RESPONSES: list[Any] = [
+    {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "a", "output": "x"},
+    {"type": "web_search_call", "id": "w"},
+    {"role": "user", "content": [{"type": "input_text", "text": "x"}]},
+    ResponseOutputMessage.model_construct(role="assistant", content=[]),
+]
+OWN = [(message, whose) for whose, messages in zip(Provider, (CHAT, ANTHROPIC, RESPONSES), strict=True) for message in messages]
+
+
+@pytest.mark.parametrize(("message", "whose"), OWN)
+def test_a_message_of_its_own_tells(message: Any, whose: Provider) -> None:
+    """Whatever could be anybody's stands before it."""
+    assert format_of([USER, message], "auto").provider is whose
+
+
+@pytest.mark.parametrize("messages", [[USER], [], None, "hi", [None], [{}], [{"type": 5, "content": [5, {"type": []}]}]])
+def test_what_tells_nothing_is_openais(messages: Any) -> None:
+    """A plain list reads the same for all; what is no list at all is refused by whoever reads it."""
+    assert format_of(messages, "auto").provider is Provider.OPENAI
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
+def test_a_list_that_is_certainly_anothers_is_refused(provider: str) -> None:
+    """By its calls and results, wherever they stand; what a gateway may carry along is let through."""
+    for message in ANTHROPIC[:2]:
+        with pytest.raises(InvalidMessagesError, match="anthropic") as caught:
+            format_of([USER, message], provider)
+        assert (caught.value.index, caught.value.rule) == (1, "another-format")
+    assert format_of(ANTHROPIC[2:3], provider).provider == provider
+
+
+def test_an_unknown_provider_is_refused() -> None:
+    """By name, with the legal ones."""
+    with pytest.raises(UnknownNameError, match="anthropic"):
+        format_of([USER], "gpt")
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"the recordings are not here: {DATA}")
+def test_every_recorded_request_is_recognised_or_could_be_anybodys() -> None:
+    """No recording is taken for another provider's."""
+    for kind, whose in KINDS.items():
+        for messages in accepted(kind):
+            found = format_of(messages, "auto").provider
+            assert found in (whose, Provider.OPENAI)
+            assert format_of(messages, whose).provider is whose

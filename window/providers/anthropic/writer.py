@@ -1,0 +1,231 @@
+"""Turns written as Anthropic messages: neighbours of one role as one message.
+
+What the provider refuses is given a shape it takes: emptiness gets a visible
+stand-in or is left out, arguments that are no object are wrapped, ids and names outside
+its alphabet are spelled anew, ids together with their results.
+"""
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+
+from attrs import Factory, define, evolve
+
+from ...filler import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ
+from ...part import PartKind
+from ...turn import Role, Turn
+from ..aliases import aliases
+from ..blocks import EMPTY, is_visible, loaded_object, stand_in
+from ..layout import MISSING, Entry, is_native, laid_out, without
+from ..wire import Message, Provider, Rendered
+from .block_rules import THINKING
+from .request_rules import COMPACTION_BETA, THRESHOLD_BETA
+from .rules import MAX_NAME
+from .versions import adapted
+
+COMPACTION = "compaction"
+"""The type of the block that stands for all messages before it, in the assistant's role; nobody speaks before it."""
+
+_NATURAL = object()
+_FIELDS = ("role", "content")
+_ROLES = {Role.SYSTEM: "system", Role.USER: "user", Role.ASSISTANT: "assistant", Role.TOOL: "user"}
+
+
+@define
+class Written:
+    """Hold one message in the making: its blocks, in which form it came, and whether it begins anew beside one of its role.
+
+    `further` are fields of the message itself; to one that stands `alone` nothing is joined.
+
+    `empty` is the form of an empty final message, which is written only if nothing comes behind it.
+    """
+
+    role: str
+    blocks: list[Message] = Factory(list)
+    form: object = None
+    anew: bool = False
+    empty: object = None
+    further: Message = Factory(dict)
+    alone: bool = False
+
+    def joins(self, last: "Written") -> bool:
+        """Tell whether this is more of the `last` message: system blocks of text stay apart from others, which `system` cannot hold."""
+        apart = self.role == "system" and all_text(self.blocks) != all_text(last.blocks)
+        return self.role == last.role and not self.anew and not last.alone and not apart and not self.further and not last.further
+
+    def message(self, *, final: bool) -> Message:
+        """Return the message; a final text of the assistant loses the white space at its end, and an empty message stays empty there."""
+        blocks = list(self.blocks)
+        if final and self.role == "assistant":
+            if self.empty is not None:
+                return {"role": self.role, "content": self.empty}
+            if blocks and blocks[-1]["type"] == "text":
+                blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
+        is_text = self.form == "" and len(blocks) == 1 and is_plain(blocks[0])
+        return {**self.further, "role": self.role, "content": blocks[0]["text"] if is_text else blocks}
+
+
+@define
+class Writer:
+    """Write turns one after the other; see `wire.Writer`."""
+
+    readable: bool = False
+    _written: list[Written] = Factory(list)
+    _ids: dict[str, str] = Factory(dict)
+    _has_begun: bool = False
+    _introduced: list[str] = Factory(list)
+    size: int = 0
+    _betas: dict[str, None] = Factory(dict)
+
+    def add(self, turn: Turn) -> None:
+        """Write `turn` behind the others; a system turn of which nothing can be seen is left out."""
+        entries = list(laid_out(Provider.ANTHROPIC, turn))
+        self._betas |= {beta: None for entry in entries if (beta := _beta_of(entry)) is not None}
+        if turn.tool_calls:
+            self._ids = aliases(call.id for call in turn.tool_calls)
+        for written in _tool_message(turn, entries, self._ids) if turn.role is Role.TOOL else _messages(turn, entries, self._ids):
+            last = self._written[-1] if self._written else None
+            self.size += len(written.blocks)
+            if last is not None and written.joins(last) and (not self.readable or last.blocks[-1]["type"] == "tool_result"):
+                last.blocks.extend(written.blocks)
+                last.empty = None
+            else:
+                between = _between(last, written, is_head=not self._has_begun)
+                self.size += sum(len(each.blocks) for each in between)
+                self._introduced += (block["text"] for each in between for block in each.blocks)
+                self._written += [*between, written]
+                self._has_begun = self._has_begun or written.role != "system"
+
+    def finished(self) -> Rendered:
+        """Return what was written: leading system messages of text apart, and the user before the assistant, unless it is to be read."""
+        messages = [written.message(final=False) for written in self._written[:-1]]
+        messages += [written.message(final=True) for written in self._written[-1:]]
+        rendered = hoisted(messages)
+        whole = rendered if self.readable else with_user_first(rendered)
+        first = [ASSISTANT_FIRST] if len(whole.messages) > len(rendered.messages) else []
+        options = {"betas": [*self._betas]} if self._betas else {}
+        return evolve(whole, introduced=(*first, *self._introduced), options=options)
+
+
+def _beta_of(entry: Entry) -> str | None:
+    """Return the header that a summary of the provider's needs: one on demand is signed, one at a threshold is not."""
+    if entry.kind is not PartKind.BLOCK or entry.data["type"] != COMPACTION:
+        return None
+    return COMPACTION_BETA if entry.data.get("signature") else THRESHOLD_BETA
+
+
+def hoisted(messages: Sequence[Message]) -> Rendered:
+    """Return `messages` with the leading system messages of text taken apart."""
+    leading = list(takewhile(_is_hoisted, messages))
+    system = tuple(block for message in leading for block in _blocks(message))
+    return Rendered(list(messages[len(leading) :]), system, tuple(leading))
+
+
+def _is_hoisted(message: Message) -> bool:
+    return message["role"] == "system" and len(message) == len(_FIELDS) and all_text(_blocks(message))
+
+
+def _between(last: Written | None, written: Written, *, is_head: bool) -> list[Written]:
+    """Return what stands between two messages of which one is the system's: it speaks behind the user, and the assistant behind it.
+
+    What has been sent cannot be moved when it turns out who speaks next, so a word of the other's stands between.
+    """
+    if last is None or is_head or not written.blocks or not last.blocks:
+        return []
+    if last.role == "system" and written.role == "user":
+        return [Written("assistant", [{"type": "text", "text": SYSTEM_READ}])]
+    if last.role == "assistant" and written.role == "system" and not last.blocks[-1]["type"].endswith("_tool_result"):
+        return [Written("user", [{"type": "text", "text": SYSTEM_FOLLOWS}])]
+    return []
+
+
+def with_user_first(rendered: Rendered) -> Rendered:
+    """Return `rendered` with a user message before an assistant message that would be the first."""
+    roles = (message["role"] for message in rendered.messages)
+    first = next(((index, role) for index, role in enumerate(roles) if role != "system"), None)
+    if first is None or first[1] == "user" or any(block["type"] == COMPACTION for block in _blocks(rendered.messages[first[0]])[:1]):
+        return rendered
+    opening: Message = {"role": "user", "content": [{"type": "text", "text": ASSISTANT_FIRST}]}
+    index = first[0]
+    return Rendered([*rendered.messages[:index], opening, *rendered.messages[index:]], rendered.system, rendered.leading)
+
+
+def _blocks(message: Message) -> list[Message]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def all_text(blocks: Sequence[Message]) -> bool:
+    """Tell whether all `blocks` are text."""
+    return all(block["type"] == "text" for block in blocks)
+
+
+def is_plain(block: Message) -> bool:
+    """Tell whether a block is text and nothing else is said of it."""
+    return block["type"] == "text" and len(block) == 2  # noqa: PLR2004 - type and text
+
+
+def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
+    """Return the messages of a turn that is no result, none of them empty; there is one at least, but for a system turn."""
+    if is_native(Provider.ANTHROPIC, turn):
+        return [Written("assistant", [entry.data for entry in entries], anew=True, alone=True)]
+    role, names = _ROLES[turn.role], aliases((call.name for call in turn.tool_calls), MAX_NAME)
+    messages = [Written(role)]
+    for entry in entries:
+        if entry.kind is PartKind.MESSAGE:
+            further = without(entry.data, *_FIELDS)
+            messages.append(Written(role, form=entry.data.get("content"), anew=True, further=further))
+        elif entry.kind is PartKind.CALL:
+            messages[-1].blocks.append(_call(turn, entry, ids, names))
+        else:
+            messages[-1].blocks.extend(_block(entry, role))
+    seen = [message for message in messages if message.blocks or message.further]
+    if seen and turn.role is Role.ASSISTANT and seen[-1].blocks[-1:] and seen[-1].blocks[-1]["type"] in THINKING:
+        # The provider refuses a message that ends in its own thinking.
+        seen[-1].blocks.append({"type": "text", "text": EMPTY})
+    if seen or turn.role is Role.SYSTEM:
+        return seen
+    form = messages[-1].form
+    empty = form if turn.role is Role.ASSISTANT and form in ("", []) and not turn.text else None
+    return [Written(role, [{"type": "text", "text": stand_in(turn)}], form, messages[-1].anew, empty)]
+
+
+def _block(entry: Entry, role: str) -> list[Message]:
+    """Return a block, or none where it is text without a visible character."""
+    if entry.kind is PartKind.BLOCK:
+        return [adapted(entry.data, role)]
+    if entry.kind is not PartKind.WORDS or not is_visible(entry.text):
+        return []
+    return [adapted({**entry.data, "type": "text", "text": entry.text}, role)]
+
+
+def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) -> Message:
+    call = turn.tool_calls[entry.call]
+    loaded = loaded_object(call.arguments)
+    arguments = {"raw_arguments": call.arguments} if loaded is None else loaded
+    own = {"type": "tool_use", "id": ids.get(call.id, call.id), "name": names.get(call.name, call.name), "input": arguments}
+    return {**entry.data, **own}
+
+
+def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
+    further: Message = next((entry.data for entry in entries if entry.kind is PartKind.RESULT), {})
+    blocks = [block for entry in entries for block in _block(entry, "user")]
+    # A failure is told in text alone: beside a picture the words have to say it.
+    is_error = turn.metadata.get("is_error") is True and all(block["type"] == "text" for block in blocks)
+    call_id = turn.tool_call_id or ""
+    own: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids.get(call_id, call_id)}
+    content = _content(turn, blocks, further.get("content", _NATURAL), is_error=is_error)
+    own |= {} if content is MISSING else {"content": content}
+    result = {**without(further, "content"), **own, **({"is_error": True} if is_error else {})}
+    return [Written("user", [result], anew=any(entry.kind is PartKind.MESSAGE for entry in entries))]
+
+
+def _content(turn: Turn, blocks: list[Message], form: object, *, is_error: bool) -> object:
+    """Return what stands in a result: a text where it is one, in the form in which it came; a failure says something."""
+    if not blocks and (is_error or turn.content is None):
+        return EMPTY if turn.content is not None else stand_in(turn)
+    if form == []:
+        return blocks
+    if not blocks:
+        return form if form is None or form is MISSING else ""
+    return blocks[0]["text"] if len(blocks) == 1 and is_plain(blocks[0]) else blocks
