@@ -41,9 +41,16 @@ MOST_CYCLES = 0
 MOST_LATE_IMPORTS = 59  # of the whole house, without the command line
 MOST_LATE_IN_SESSION = 12  # of these, in session and machine
 MOST_DEEP_IMPORTS = 0
+MOST_DEEP_IN_CORE = 32  # of what another room of the core has
+MOST_PARTICIPLES = 0  # without the command line
+MOST_SILENCED = 208
 MOST_PACKAGES = 8  # of other projects, in a base install
 MOST_TWINS = 8  # of the whole house; LangChain and llama-index prescribe one each
 MOST_TWINS_IN_SESSION = 1  # of these, the two drivers of a session's writer
+
+PARTICIPLES = {"became", "beneath", "drawn", "fit", "kept", "made", "read", "seen", "shown", "told", "whole", "write", "written"}
+NOUNS = {"embed", "feed", "reasoning", "seed", "speed", "testing"}
+"""Names that end as participles do, and are nouns or the field's own words."""
 
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 """Tokens that make no line one of code."""
@@ -77,11 +84,13 @@ def checks(root: Path, loaded: Sequence[str], cycles: Sequence[Sequence[str]] = 
     characters = {name: code_characters(source) for name, source in sources.items()}
     code = {name: len(code_lines(source)) for name, source in sources.items()}
     long = {name: count for name, count in code.items() if count > MOST_CODE_A_FILE}
+    participles = {name: 1 for name in sources if not name.startswith("apps/cli/") and is_participle(name)}
+    silenced = {name: source.count("# noqa") for name, source in sources.items()}
     names = {Path(name).parent.as_posix(): len(exported(_listing(root / name))) for name in sources if Path(name).name == "__init__.py"}
     wide = {package: count for package, count in names.items() if count > MOST_NAMES}
     twins = {name: len(hand_written_twins(source)) for name, source in sources.items()}
     late = {name: late_imports(source) for name, source in sources.items() if not name.startswith("apps/cli/")}
-    deep = {name: len(deep_imports(root, source)) for name, source in sources.items() if name not in core}
+    deep = {name: len(deep_imports(root, source)) for name, source in sources.items()}
     packages = base_packages(root)
     in_session = {name for name in sources if name.startswith((f"{SESSION}/", f"{MACHINE}/"))}
     errors = Counter(name for name, count in error_classes(sources).items() for _ in range(count))
@@ -100,7 +109,15 @@ def checks(root: Path, loaded: Sequence[str], cycles: Sequence[Sequence[str]] = 
         Check(f"files over {MOST_CODE_A_FILE} lines of code", 0, len(long), long),
         Check("error and warning classes", MOST_ERRORS, errors.total(), errors),
         Check(f"public APIs with over {MOST_NAMES} names", 0, len(wide), wide),
-        Check("deep imports from applications", MOST_DEEP_IMPORTS, sum(deep.values()), deep),
+        Check(
+            "deep imports from applications",
+            MOST_DEEP_IMPORTS,
+            sum(deep[name] for name in sources if name not in core),
+            {name: deep[name] for name in sources if name not in core},
+        ),
+        Check("deep imports across rooms", MOST_DEEP_IN_CORE, sum(deep[name] for name in core), {name: deep[name] for name in core}),
+        Check("modules named by participles", MOST_PARTICIPLES, len(participles), participles),
+        Check("rules of lint that are silenced (noqa)", MOST_SILENCED, sum(silenced.values()), silenced),
         Check("modules loaded after three turns", MOST_LOADED, len(loaded), Counter(name.rpartition(".")[0] for name in loaded)),
         Check("import cycles", MOST_CYCLES, len(cycles), {" <-> ".join(each): len(each) for each in cycles}),
         Check("imports in functions, without the command line", MOST_LATE_IMPORTS, sum(late.values()), late),
@@ -129,6 +146,16 @@ def _listing(door: Path) -> str:
     """Return the text that lists the names of a front door: its stub where it has one."""
     stub = door.with_suffix(".pyi")
     return (stub if stub.exists() else door).read_text(encoding="utf-8")
+
+
+def is_participle(module: str) -> bool:
+    """Return whether a path of a module has a folder or a name that is one bare participle, gerund or verb.
+
+    >>> [is_participle(name) for name in ("a/told.py", "a/counting/b.py", "a/reasoning/feed.py", "a/shared_store.py")]
+    [True, True, False, False]
+    """
+    words = {word for part in Path(module).with_suffix("").parts[1:] if (word := part.strip("_")) not in NOUNS}
+    return any(word in PARTICIPLES or re.fullmatch(r"[a-z]+(ing|ed)", word) for word in words)
 
 
 def code_lines(source: str) -> set[int]:

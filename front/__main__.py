@@ -2,7 +2,7 @@
 
 import sys
 
-from polycontext.linearity.extras import MissingExtraError
+from polycontext.linearity import MissingExtraError
 
 
 def main(program: str = "polycontext") -> int:

@@ -1,7 +1,8 @@
-from . import effects
+from . import codec, effects, json_data, law
 from .classification.classifier import Classifier, default_classifier, is_acknowledgement, is_empty_result
 from .classification.constraints import constraint_sentences, states_constraint
 from .classification.tool_rules import ToolRule, keep_last, never_yield, yield_first
+from .column import Column
 from .errors import (
     CallerError,
     CollaboratorError,
@@ -12,17 +13,18 @@ from .errors import (
     UnknownNameError,
     UnknownResourceError,
 )
-from .extras import require_extra
+from .extras import MissingExtraError, require_extra
 from .law import Law, LawViolation, laws_of
 from .ledger import LinearityMap
 from .resource_class import LinearityStats, ResourceClass
-from .tag import UNIX_EPOCH, Tag
+from .tag import UNIX_EPOCH, Tag, in_utc
 
 __all__ = [
     "UNIX_EPOCH",
     "CallerError",
     "Classifier",
     "CollaboratorError",
+    "Column",
     "DemotionError",
     "InvalidDataError",
     "InvalidOptionError",
@@ -30,18 +32,23 @@ __all__ = [
     "LawViolation",
     "LinearityMap",
     "LinearityStats",
+    "MissingExtraError",
     "PolycontextError",
     "ResourceClass",
     "Tag",
     "ToolRule",
     "UnknownNameError",
     "UnknownResourceError",
+    "codec",
     "constraint_sentences",
     "default_classifier",
     "effects",
+    "in_utc",
     "is_acknowledgement",
     "is_empty_result",
+    "json_data",
     "keep_last",
+    "law",
     "laws_of",
     "never_yield",
     "require_extra",

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import ToolRule
-from polycontext.linearity.classification.tool_rules import classified_by
+from polycontext.linearity.classification import classified_by
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools, count_turn
 from polycontext.window.filler import OPENING, opening_of
-from polycontext.window.providers import AUTO, Parsed, Provider, Rendered, WireFormat, format_of
-from polycontext.window.providers.answers import opened
+from polycontext.window.providers import AUTO, Parsed, Provider, Rendered, WireFormat, format_of, opened
 
 from .machine.step import overflow
 from .restoration import known_again

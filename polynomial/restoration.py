@@ -138,7 +138,7 @@ def _marked(turn: Turn) -> Turn:
 
 def _attached(turn: Turn) -> Turn:
     if turn.text.startswith("### "):
-        from polycontext.window.items.attachment import attached_metadata  # noqa: PLC0415 - for texts that look like one
+        from polycontext.window.items import attached_metadata  # noqa: PLC0415 - for texts that look like one
 
         found = attached_metadata(turn.text)
         return turn if found is None else evolve(turn, metadata={**turn.metadata, **found})

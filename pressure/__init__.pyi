@@ -1,4 +1,4 @@
-from . import native
+from . import gist, native, threshold
 from .errors import ConflictError, FloorError
 from .fidelity import Fidelity, floor_of
 from .fulfilment import AsyncSummariser, Fulfilment, Offer, Reading, Rejection, Summariser
@@ -40,6 +40,7 @@ __all__ = [
     "check_floors",
     "fidelities_after",
     "floor_of",
+    "gist",
     "is_gist_text",
     "is_looping",
     "is_pointer",
@@ -49,6 +50,7 @@ __all__ = [
     "pressure_of",
     "session_threshold",
     "superseded_ids",
+    "threshold",
     "unbinding_plan",
     "view_of",
 ]

@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
 from polycontext.linearity.json_data import FrozenDict
 from polycontext.window import ContextWindow, Part, PartKind, Role, Splice, TokenCounter, Turn, count_turn
-from polycontext.window.tokens.counter import count_part
+from polycontext.window.tokens import count_part
 
 from .fidelity import Fidelity
 from .fulfilment import Gisted, Reading, Rejection, default_summariser

@@ -6,7 +6,7 @@ from typing import Self
 
 from attrs import frozen
 
-from polycontext.linearity.classification.prose import sentences, unquoted
+from polycontext.linearity.classification import sentences, unquoted
 from polycontext.window import Role, Turn
 
 from .gist import attachment_in

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from polycontext.linearity import ToolRule
-from polycontext.linearity.classification.tool_rules import Yielding
+from polycontext.linearity.classification import Yielding
 from polycontext.window import ContextWindow, Role, TokenCounter, ToolCall, Turn, count_turn
 
 from .gist import pointer_turn

@@ -1,3 +1,4 @@
+from . import filler, part_removal
 from .atoms import Atom, AtomColumns, Splice, open_calls
 from .context_window import ContextWindow
 from .epoch import Epoch
@@ -49,8 +50,10 @@ __all__ = [
     "count_tools",
     "count_turn",
     "default_counter",
+    "filler",
     "find_model",
     "image_size",
     "is_exact",
     "open_calls",
+    "part_removal",
 ]

@@ -16,13 +16,13 @@ from attrs import evolve, frozen
 from polycontext.linearity import (
     UNIX_EPOCH,
     Classifier,
+    Column,
     InvalidOptionError,
     LinearityMap,
     ResourceClass,
     default_classifier,
     states_constraint,
 )
-from polycontext.linearity.column import Column
 from polycontext.linearity.shared_store import number_of
 
 from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, open_calls, spliced

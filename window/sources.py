@@ -12,8 +12,7 @@ from typing import Self, overload
 
 from attrs import frozen
 
-from polycontext.linearity import LinearityMap, UnknownResourceError
-from polycontext.linearity.column import Column
+from polycontext.linearity import Column, LinearityMap, UnknownResourceError
 
 _WIDTH, _SHIFT = 4096, 12
 _SHOWN = 20

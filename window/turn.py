@@ -14,9 +14,8 @@ from typing import Any
 
 from attrs import field, fields, frozen
 
-from polycontext.linearity import UNIX_EPOCH
+from polycontext.linearity import UNIX_EPOCH, in_utc
 from polycontext.linearity.json_data import EMPTY, check_text, freeze_object
-from polycontext.linearity.tag import in_utc
 
 from .errors import InvalidTurnError
 from .part import Part, PartKind

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.linearity.column import Column
+from polycontext.linearity import Column
 from polycontext.pressure import Edit, is_summary
 from polycontext.pressure.fulfilment import RememberingSummariser
 from polycontext.pressure.gist import source_ids

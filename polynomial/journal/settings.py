@@ -17,7 +17,7 @@ from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter
 from polycontext.window.providers import Provider
-from polycontext.window.tokens.vocabulary import SHA256
+from polycontext.window.tokens import SHA256
 
 from ..machine.step import ContextPolicy
 from ..state import ContextState

@@ -11,8 +11,7 @@ from attrs import define, evolve
 from polycontext.linearity.law import agree, holds, law
 from polycontext.pressure.gist import summary_marks
 from polycontext.window import Part, PartKind, Role, TokenCounter, ToolCall, Turn
-from polycontext.window.providers import Message, Provider, WireFormat
-from polycontext.window.providers.blocks import compact
+from polycontext.window.providers import Message, Provider, WireFormat, compact
 
 from ..errors import ContextOverflowError
 from .projections import Projecting

@@ -11,7 +11,7 @@ import orjson
 from attrs import evolve, frozen
 
 from polycontext.linearity import Classifier, ToolRule
-from polycontext.linearity.classification.tool_rules import classified_by
+from polycontext.linearity.classification import classified_by
 from polycontext.pressure import ContextProjector, Threshold, session_threshold
 from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 from attrs import Factory, define
 
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
-from polycontext.window.providers import Provider, Rendered, WireFormat, fresh, get_format
-from polycontext.window.providers.layout import left_behind
-from polycontext.window.providers.wire import Judge, Writer
-from polycontext.window.tokens.counter import count_introduced
+from polycontext.window.providers import Judge, Provider, Rendered, WireFormat, Writer, fresh, get_format, left_behind
+from polycontext.window.tokens import count_introduced
 
 from ..errors import ContextOverflowError
 

@@ -18,7 +18,7 @@ from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.linearity.codec import json_object, structured
 from polycontext.linearity.effects import twin
 from polycontext.window import Role, Turn
-from polycontext.window.providers.tool_pairs import NO_RESULT
+from polycontext.window.providers import NO_RESULT
 
 from ..journal.conversation import Conversation, replayed
 from ..journal.events import Event

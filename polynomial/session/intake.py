@@ -65,7 +65,7 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
     if isinstance(given, list) and all(isinstance(message, Turn) for message in given):
         turns = list(map(checked_turn, given))
     else:
-        from polycontext.window.providers.answers import opened  # noqa: PLC0415 - as above
+        from polycontext.window.providers import opened  # noqa: PLC0415 - as above
 
         from ..restoration import known_again  # noqa: PLC0415 - for lists
 

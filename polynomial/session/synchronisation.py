@@ -11,7 +11,7 @@ from polycontext.linearity.effects import Steps
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
 from polycontext.window.filler import OPENING, opening_of
-from polycontext.window.providers.tool_pairs import NO_RESULT
+from polycontext.window.providers import NO_RESULT
 
 from ..errors import ContextOverflowError
 from ..inputs import ContextOutput

@@ -1,3 +1,4 @@
+from . import schedule
 from .account import Account, Delivered, Limit
 from .bill import Bill
 from .cache_plan import CachePlan, marked
@@ -18,4 +19,5 @@ __all__ = [
     "marked",
     "pays",
     "prices_of",
+    "schedule",
 ]

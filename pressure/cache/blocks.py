@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter
 from polycontext.window.providers import Message, Provider, Rendered
-from polycontext.window.providers.anthropic.block_rules import THINKING
+from polycontext.window.providers.anthropic import THINKING
 from polycontext.window.tokens import PER_MESSAGE, TURN_OVERHEAD, BlockTokens, SeenTokens, text_blocks
 
 from .prefix_cache import HOUR, MINUTE, Breakpoint

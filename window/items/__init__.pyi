@@ -1,4 +1,4 @@
-from .attachment import Attachment, attached_outline, attachment_of, item_turn, source_of
+from .attachment import Attachment, attached_metadata, attached_outline, attachment_of, item_turn, source_of
 from .codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
 from .item import ITEM_IDS, ContextItem, ItemIds, ItemType
 from .manager import ContextManager, DuplicateItemError
@@ -19,6 +19,7 @@ __all__ = [
     "ItemType",
     "MetadataWarning",
     "OutlineEntry",
+    "attached_metadata",
     "attached_outline",
     "attachment_of",
     "context_to_string",

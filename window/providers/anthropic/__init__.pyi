@@ -1,4 +1,5 @@
 from . import findings
+from .block_rules import THINKING
 from .messages import check, hoist, options_in, parse, render
 from .order_rules import MOST_MEDIA, Progress, refuse_first
 from .request_rules import (
@@ -21,6 +22,7 @@ __all__ = [
     "EDITS",
     "MOST_MEDIA",
     "NEWEST",
+    "THINKING",
     "GrowingList",
     "Progress",
     "Writer",
