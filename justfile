@@ -158,6 +158,10 @@ models *arguments:
 paths:
     uv run python .ci/paths_page.py
 
+# Write the tables and diagrams of docs/architecture.md anew; --check fails where they are out of date.
+architecture *arguments:
+    uv run python .ci/architecture_page.py {{ arguments }}
+
 # Feed 100,000 mutated documents to the decoder of the AgentContext.
 fuzz *arguments:
     uv run python -m benchmarks.fuzz_agent_context {{ arguments }}
