@@ -40,7 +40,13 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "what", "now", "worst"),
     [
-        ({f"nodes/part{n}.py": BODY for n in range(house.MOST_FILES - 10)}, "Python files", house.MOST_FILES + 1, f"nodes {house.MOST_FILES - 9}"),
+        ({f"apps/cli/part{n}.py": BODY for n in range(house.MOST_FILES - 10)}, "Python files", house.MOST_FILES + 1, f"apps/cli {house.MOST_FILES - 9}"),
+        (
+            {f"nodes/part{n}.py": BODY for n in range(house.MOST_CORE_FILES - 5)},
+            "Python files of the core",
+            house.MOST_CORE_FILES + 1,
+            f"nodes {house.MOST_CORE_FILES - 4}",
+        ),
         (
             {"window/long.py": '"""Say why."""\n' + BODY + f"X = '{'x' * (house.MOST_CHARACTERS - len(BODY) + 25 - 5)}'\n"},
             "characters of code: core",
@@ -69,6 +75,19 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             "apps/cli/deep.py 1",
         ),
         ({"apps/cli/deep.py": BODY + "import polycontext.window\n"}, "deep imports from applications", 1, "apps/cli/deep.py 1"),
+        (
+            {"nodes/deep.py": BODY + "".join(f"from polycontext.window.a{n} import b\n" for n in range(house.MOST_DEEP_IN_CORE + 1))},
+            "deep imports across rooms",
+            house.MOST_DEEP_IN_CORE + 1,
+            f"nodes/deep.py {house.MOST_DEEP_IN_CORE + 1}",
+        ),
+        ({"nodes/told.py": BODY, "apps/cli/told.py": BODY}, "modules named by participles", 1, "nodes/told.py 1"),
+        (
+            {"nodes/part.py": BODY + "# noqa\n" * (house.MOST_SILENCED + 1)},
+            "rules of lint that are silenced (noqa)",
+            house.MOST_SILENCED + 1,
+            f"nodes/part.py {house.MOST_SILENCED + 1}",
+        ),
         (
             {"pyproject.toml": f"[project]\ndependencies = {[f'a{n}>=1' for n in range(house.MOST_PACKAGES + 1)]}\n"},
             "packages that a base install names",
