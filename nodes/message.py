@@ -7,7 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.polynomial import ContextOutput, ContextSession
-from polycontext.polynomial.session.attachments import held_attachment
+from polycontext.polynomial.session import held_attachment
 from polycontext.window import ContextItem, ContextWindow, ItemType, PillDocument
 from polycontext.window.pills import PillProblem, PillType, Resolved, ResolvedMessage, Resolver, resolve_document
 

@@ -1,6 +1,18 @@
-from .algebra.context_polynomial import CONTEXT_POLYNOMIAL, Position
 from .algebra.operad import CONTEXT_OPERAD, Operad, Operation
-from .algebra.poly_agent import Left, Lens, PolyAgent, Right, Those, coproduct, parallel, product, sequential, through
+from .algebra.poly_agent import (
+    CONTEXT_POLYNOMIAL,
+    Left,
+    Lens,
+    PolyAgent,
+    Position,
+    Right,
+    Those,
+    coproduct,
+    parallel,
+    product,
+    sequential,
+    through,
+)
 from .errors import ContextOverflowError, ContextPressureError, IllegalDirectionError, SessionWriteError
 from .inputs import ContextInput, ContextOutput, InputKind
 from .journal.conversation import Conversation, evolve, replay

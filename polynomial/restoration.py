@@ -13,6 +13,7 @@ from polycontext.pressure import is_gist_text
 from polycontext.pressure.gist import Mark, summary_marks
 from polycontext.window import Part, PartKind, Role, Turn
 from polycontext.window.filler import is_opening
+from polycontext.window.items import attached_metadata
 from polycontext.window.part import native_providers
 from polycontext.window.turn import GIST
 
@@ -75,14 +76,16 @@ def _runs(text: str, marks: Sequence[Mark], *, inside: bool) -> list[Run]:
     if len(cuts) == 1:
         return [(0, len(text), inside)]
     ends = pairwise([*cuts, (len(text), False)])
-    return [_trimmed(text, start, stop, is_summary) for (start, is_summary), (stop, _) in ends if not _is_blank(text[start:stop])]
+    return [
+        _trimmed(text, start, stop, is_summary=is_summary) for (start, is_summary), (stop, _) in ends if not _is_blank(text[start:stop])
+    ]
 
 
 def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _trimmed(text: str, start: int, stop: int, is_summary: bool) -> Run:  # noqa: FBT001 - an entry of a run
+def _trimmed(text: str, start: int, stop: int, *, is_summary: bool) -> Run:
     run = text[start:stop]
     return stop - len(run.lstrip("\r\n")), start + len(run.rstrip("\r\n")), is_summary
 
@@ -138,8 +141,6 @@ def _marked(turn: Turn) -> Turn:
 
 def _attached(turn: Turn) -> Turn:
     if turn.text.startswith("### "):
-        from polycontext.window.items import attached_metadata  # noqa: PLC0415 - for texts that look like one
-
         found = attached_metadata(turn.text)
         return turn if found is None else evolve(turn, metadata={**turn.metadata, **found})
     return _marked(turn) if is_gist_text(turn.text, turn.role) and not summary_marks(turn.text) else turn

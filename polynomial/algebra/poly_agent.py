@@ -12,8 +12,13 @@ from typing import Any, Generic, TypeVar
 from attrs import field, frozen
 
 from polycontext.linearity import PolycontextError
+from polycontext.window import ContextWindow
 
 from ..errors import IllegalDirectionError
+from ..inputs import ContextInput, ContextOutput, Kind
+from ..machine.context_machine import VALID_DIRECTIONS, context_transition
+from ..machine.step import ContextPolicy
+from ..state import ContextState, State
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -133,7 +138,15 @@ def _are_plain(*agents: PolyAgent[Any, Any, Any]) -> bool:
 def _pairs(first: AbstractSet[Any], second: AbstractSet[Any]) -> AbstractSet[Any]:
     if isinstance(first, frozenset) and isinstance(second, frozenset):
         return frozenset(pairs(first, second))
-    return Those(lambda pair: isinstance(pair, tuple) and len(pair) == 2 and pair[0] in first and pair[1] in second)  # noqa: PLR2004 - a pair
+
+    def holds(pair: object) -> bool:
+        match pair:
+            case tuple((one, other)):
+                return one in first and other in second
+            case _:
+                return False
+
+    return Those(holds)
 
 
 def _sum(first: AbstractSet[Any], second: AbstractSet[Any]) -> AbstractSet[Any]:
@@ -254,3 +267,50 @@ def _those_of(values: AbstractSet[Any], holds: Callable[[Any], bool]) -> Abstrac
     if isinstance(values, frozenset):
         return frozenset(value for value in values if holds(value))
     return Those(lambda value: value in values and holds(value))
+
+
+# --- the context as an agent -----------------------------------------------------------
+
+
+@frozen
+class Position:
+    """Hold a position of the context polynomial: a state of the machine with the window that stands there."""
+
+    state: State
+    window: ContextWindow
+
+    @classmethod
+    def start(cls, max_tokens: int) -> "Position":
+        """Return where a conversation in a window of `max_tokens` begins."""
+        return cls(ContextState.EMPTY, ContextWindow(max_tokens))
+
+
+def context_polynomial(policy: ContextPolicy | None = None) -> PolyAgent[Position, ContextInput, ContextOutput]:
+    """Return the context polynomial under `policy`: positions carry their window, directions are input kinds.
+
+    A bare `ContextState` counts as a position, too: its directions can be asked for, but only a `Position` can move.
+    """
+
+    def transition(position: Position, context_input: ContextInput) -> tuple[Position, ContextOutput]:
+        state, output = context_transition(position.state, context_input, position.window, policy)
+        return Position(state, output.window), output
+
+    return PolyAgent(
+        positions=Those(lambda position: isinstance(position, Position | ContextState)),
+        directions=lambda position: VALID_DIRECTIONS[position.state if isinstance(position, Position) else position],
+        transition=transition,
+        direction=_kind,
+    )
+
+
+def _kind(context_input: ContextInput) -> Kind:
+    return context_input.kind
+
+
+CONTEXT_POLYNOMIAL = context_polynomial()
+"""The context polynomial under the default policy.
+
+>>> position, outputs = CONTEXT_POLYNOMIAL.run(Position.start(1000), [ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi")])
+>>> position.state, len(outputs[-1].window)
+(<ContextState.ACCUMULATING: 'ACCUMULATING'>, 2)
+"""

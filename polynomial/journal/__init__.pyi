@@ -1,3 +1,4 @@
+from . import json_patch, snapshots, source_ranges
 from .conversation import Conversation, replay, standing
 from .events import ERASED, ClearEvent, CompressEvent, Event, TurnEvent, is_erased
 from .json_patch import patched
@@ -14,8 +15,11 @@ __all__ = [
     "event_from_json",
     "event_to_json",
     "is_erased",
+    "json_patch",
     "patched",
     "replay",
+    "snapshots",
+    "source_ranges",
     "standing",
     "with_sources",
 ]

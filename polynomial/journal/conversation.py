@@ -17,6 +17,7 @@ from polycontext.pressure.gist import source_ids
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Traces
 
+from .. import journal
 from ..inputs import InputKind, Kind
 from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy
@@ -80,9 +81,7 @@ class Conversation:
 
     def patched(self, event: PatchEvent) -> "Conversation":
         """Return the conversation one of whose documents was changed; raise `InvalidDataError` for what is no patch of it."""
-        from .json_patch import ABSENT, patched  # noqa: PLC0415 - for those who have such documents
-
-        document = patched(self.documents.get(event.name, ABSENT), event.patch)
+        document = journal.patched(self.documents.get(event.name, journal.json_patch.ABSENT), event.patch)
         return evolved(self, revision=self.revision + 1, documents={**self.documents, event.name: document})
 
     def rewound(self, target: "Conversation", state: State, window: ContextWindow | None = None) -> "Conversation":
@@ -141,9 +140,7 @@ def evolve(conversation: Conversation, event: Event, target: Conversation | None
     place = f"$.events[{conversation.revision}]"
     try:
         if type(event) is CompressEvent and event.names_ranges:
-            from .source_ranges import compression_with_sources  # noqa: PLC0415 - for what was read from a store
-
-            event = compression_with_sources(event, conversation.window)
+            event = journal.source_ranges.compression_with_sources(event, conversation.window)
         if isinstance(event, RewindEvent):
             return conversation.rewound(_checked_target(conversation, event, target), event.state)
         if isinstance(event, PatchEvent):

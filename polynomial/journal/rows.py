@@ -7,7 +7,7 @@ events that it came in with: its words stand there.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 import orjson
 
@@ -70,32 +70,35 @@ Turns = Callable[[Sequence[int]], Mapping[int, Turn]]
 """Reads the turns that came in with some events, by the events' numbers."""
 
 
-def row_of(event: Event, numbers: Numbers) -> Row:  # noqa: PLR0911 - one return a kind
+def row_of(event: Event, numbers: Numbers) -> Row:
     """Return `event` as a row."""
     match event:
         case TurnEvent(state, turn, resource_class, pinned):
             at = microseconds(turn.timestamp)
             known = (turn.resource_id, int(resource_class), int(pinned), turn.tokens)
-            return Row(turn.role.value, str(state), at, *known, turn.content, _rest(turn))
+            row = Row(turn.role.value, str(state), at, *known, turn.content, _rest(turn))
         case CompressEvent(state, edit, at):
-            return Row("compress", str(state), microseconds(at), more=_json(CONVERTER.unstructure(edit)))
+            row = Row("compress", str(state), microseconds(at), more=_json(CONVERTER.unstructure(edit)))
         case RecallEvent(state, edit, at):
-            return Row("recall", str(state), microseconds(at), more=_json(_recalled(edit, numbers)))
+            row = Row("recall", str(state), microseconds(at), more=_json(_recalled(edit, numbers)))
         case PromoteEvent(state, resource_id, resource_class, rationale, at):
-            return Row(
+            row = Row(
                 "promote", str(state), microseconds(at), resource_id, int(resource_class), more=_json(rationale) if rationale else None
             )
         case ClearEvent(state, at):
-            return Row("clear", str(state), microseconds(at))
+            row = Row("clear", str(state), microseconds(at))
         case RewindEvent(state, number, at) | ResizeEvent(state, number, at):
-            return Row("rewind" if isinstance(event, RewindEvent) else "resize", str(state), microseconds(at), more=_json(number))
+            row = Row("rewind" if isinstance(event, RewindEvent) else "resize", str(state), microseconds(at), more=_json(number))
         case PatchEvent(state, name, text, at) | MoveEvent(state, name, text, at):
-            return Row("patch" if isinstance(event, PatchEvent) else "move", str(state), microseconds(at), name, more=text)
+            row = Row("patch" if isinstance(event, PatchEvent) else "move", str(state), microseconds(at), name, more=text)
         case EraseEvent(state, resource_ids, why, at):
-            return Row("erase", str(state), microseconds(at), more=_json([why, *resource_ids]))
+            row = Row("erase", str(state), microseconds(at), more=_json([why, *resource_ids]))
+        case _:
+            assert_never(event)
+    return row
 
 
-def event_of_row(row: Row, turns: Turns) -> Event:  # noqa: PLR0911 - one return a kind
+def event_of_row(row: Row, turns: Turns) -> Event:
     """Return the event that was written as `row`.
 
     Raises:
@@ -107,26 +110,27 @@ def event_of_row(row: Row, turns: Turns) -> Event:  # noqa: PLR0911 - one return
     at = moment(row.at)
     match row.kind:
         case "compress":
-            return CompressEvent(state, structured(CONVERTER, _loaded(row.more), Edit, path="more", legal=_LEGAL), at)
+            event: Event = CompressEvent(state, structured(CONVERTER, _loaded(row.more), Edit, path="more", legal=_LEGAL), at)
         case "recall":
-            return RecallEvent(state, _with_turns(_loaded(row.more), turns), at)
+            event = RecallEvent(state, _with_turns(_loaded(row.more), turns), at)
         case "promote":
             rationale = structured(CONVERTER, _loaded(row.more), str, path="more") if row.more is not None else ""
-            return PromoteEvent(state, _text(row.resource_id), _class(row.resource_class), rationale, at)
+            event = PromoteEvent(state, _text(row.resource_id), _class(row.resource_class), rationale, at)
         case "clear":
-            return ClearEvent(state, at)
+            event = ClearEvent(state, at)
         case "rewind" | "resize":
             kind = RewindEvent if row.kind == "rewind" else ResizeEvent
-            return kind(state, structured(CONVERTER, _loaded(row.more), int, path="more", legal=_LEGAL), at)
+            event = kind(state, structured(CONVERTER, _loaded(row.more), int, path="more", legal=_LEGAL), at)
         case "patch" | "move":
             made = PatchEvent if row.kind == "patch" else MoveEvent
-            return made(state, _text(row.resource_id), _patch(row.more), at)
+            event = made(state, _text(row.resource_id), _patch(row.more), at)
         case "erase":
             why, *resource_ids = structured(CONVERTER, _loaded(row.more), list[str], path="more", legal=_LEGAL) or ("",)
-            return EraseEvent(state, tuple(resource_ids), _why(why), at)
+            event = EraseEvent(state, tuple(resource_ids), _why(why), at)
         case _:
             legal = f"{', '.join(_ROLES)}, compress, recall, promote, clear, rewind, erase, patch, resize, move"
             raise InvalidDataError("kind", f"{row.kind!r:.60} is no kind of event", legal)
+    return event
 
 
 def turn_of_row(row: Row) -> Turn:

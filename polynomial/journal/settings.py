@@ -5,6 +5,7 @@ What cannot be written down (a summariser, a classifier, a counter of your own)
 is handed in again, and so are the marks of the threshold.
 """
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -15,7 +16,8 @@ from polycontext.linearity import InvalidDataError, PolycontextError, UnknownNam
 from polycontext.linearity.codec import structured
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
-from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter
+from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter, find_model
+from polycontext.window.model_profiles import UNLISTED, ModelCounter
 from polycontext.window.providers import Provider
 from polycontext.window.tokens import SHA256
 
@@ -24,7 +26,6 @@ from ..state import ContextState
 from .events import Event
 from .rows import CONVERTER
 from .source_ranges import with_sources
-from .upgrade import upgraded
 
 SCHEMA = 4
 CUSTOM = "custom"
@@ -79,9 +80,6 @@ class Settings:
             raise InvalidDataError("settings.counter", "a counter of the caller's own", "pass counter= again")
         if self.counter in SHA256:
             return TiktokenCounter(self.counter)
-        from polycontext.window import find_model  # noqa: PLC0415 - for sessions of a model
-        from polycontext.window.model_profiles import UNLISTED  # noqa: PLC0415 - for sessions of a model
-
         try:
             return find_model(UNLISTED.get(self.counter, self.counter)).counter()
         except UnknownNameError as error:
@@ -104,12 +102,9 @@ def read_document(data: dict[str, Any]) -> tuple[Settings, list[Event], dict[str
     Raises:
         InvalidDataError: names the path of the first fault.
     """
-    if data.get("schema") == 1:
-        data = _of_schema_1(data)
-    if data.get("schema") == 2:  # noqa: PLR2004 - the schema in which parts were told otherwise
-        data = {**upgraded(data), "schema": 3}
-    if data.get("schema") == 3:  # noqa: PLR2004 - the schema before this one, in which gists named every id: that is read still
-        data = _of_schema_3(data)
+    for schema, upgrade in enumerate((_of_schema_1, _of_schema_2, _of_schema_3), 1):
+        if data.get("schema") == schema:
+            data = upgrade(data)
     if data.get("schema") != SCHEMA:
         raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
     # The marks were saved once: a session that is opened again takes today's, or what it is given.
@@ -129,8 +124,6 @@ def _named(counter: TokenCounter) -> str:
     """Return the name by which a counter is found again: of an encoding, of a model."""
     if type(counter) is TiktokenCounter:
         return counter.encoding
-    from polycontext.window.model_profiles import ModelCounter  # noqa: PLC0415 - for sessions of a model
-
     return counter.profile.name if type(counter) is ModelCounter else CUSTOM
 
 
@@ -142,6 +135,11 @@ def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
     moved = _promoted_before_clearing(events) if isinstance(events, list) else events
     kept = {name: value for name, value in data.items() if name != "engine"}
     return {**kept, "schema": 2, "events": moved}
+
+
+def _of_schema_2(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a session of schema 2 as one of schema 3: parts said in another way where they stand."""
+    return {**upgraded(data), "schema": 3}
 
 
 def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
@@ -162,3 +160,72 @@ def _promoted_before_clearing(events: list[Any]) -> list[Any]:
             place = next((i for i in range(len(moved) - 1, 0, -1) if moved[i].get("event") == "ClearEvent"), len(moved))
         moved.insert(place, event if place == len(moved) else {**event, "state": moved[place - 1]["state"]})
     return moved
+
+
+# --- turns of schema 2 -----------------------------------------------------------------
+
+Data = dict[str, Any]
+_MOVED = ("openai", "custom_calls", "wire_role")
+
+
+def upgraded(value: Any) -> Any:
+    """Return JSON data with every turn of schema 2 in it as one of schema 3.
+
+    >>> upgraded({"role": "system", "content": "Be brief.", "metadata": {"wire_role": "developer"}})["parts"]
+    [{'provider': 'openai', 'data': '{"role":"developer"}', 'kind': 'message'}]
+    """
+    if isinstance(value, list):
+        return [upgraded(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    if "role" in value and "content" in value:
+        return _turn(value)
+    return {name: upgraded(inner) for name, inner in value.items()}
+
+
+def _turn(turn: Data) -> Data:
+    metadata, parts = turn.get("metadata"), turn.get("parts")
+    kept = dict(turn)
+    ordered = _ordered(parts, turn["content"]) if isinstance(parts, list) and _are_objects(parts) else []
+    if isinstance(metadata, dict) and metadata.keys() & set(_MOVED):
+        kept["metadata"] = {name: inner for name, inner in metadata.items() if name not in _MOVED}
+        ordered = [*_message(turn, metadata), *ordered, *_custom_calls(turn, metadata)]
+    # What is no list of objects stays as it is, for the codec to refuse.
+    return {**kept, "parts": ordered} if ordered else kept
+
+
+def _are_objects(parts: list[Any]) -> bool:
+    return all(isinstance(part, dict) for part in parts)
+
+
+def _ordered(parts: list[Data], content: object) -> list[Data]:
+    blocks = [{name: inner for name, inner in part.items() if name != "before_text"} for part in parts]
+    before = [block for block, part in zip(blocks, parts, strict=True) if part.get("before_text", True)]
+    behind = [block for block, part in zip(blocks, parts, strict=True) if not part.get("before_text", True)]
+    if not behind or not isinstance(content, str):
+        return before + behind
+    words = [_part("words", {}, provider=name) | {"stop": len(content)} for name in {part.get("provider"): None for part in behind}]
+    return before + words + behind
+
+
+def _message(turn: Data, metadata: Data) -> list[Data]:
+    fields = metadata.get("openai")
+    further: Data = dict(fields) if isinstance(fields, dict) else {}
+    if metadata.get("wire_role") == "developer" and turn["role"] == "system":
+        further["role"] = "developer"
+    # Where there was no content, the refusal was read as the text.
+    if "refusal" in further and further["refusal"] == turn["content"]:
+        further |= {"content": None, "refusal": ""}
+    return [_part("message", further)] if further else []
+
+
+def _custom_calls(turn: Data, metadata: Data) -> list[Data]:
+    ids, calls = metadata.get("custom_calls"), turn.get("tool_calls")
+    if not isinstance(ids, list) or not isinstance(calls, list) or not _are_objects(calls):
+        return []
+    numbers = [number for number, call in enumerate(calls) if call.get("id") in ids]
+    return [_part("call", {"type": "custom"}) | {"start": number} for number in numbers]
+
+
+def _part(kind: str, data: Data, *, provider: object = "openai") -> Data:
+    return {"provider": provider, "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")), "kind": kind}

@@ -6,13 +6,13 @@ are derived from the events, and carry no word that the model does not see anywa
 """
 
 import logging
+import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate, chain, groupby, pairwise, repeat
 from typing import Any
 from zlib import compress, decompress
-from zlib import error as ZlibError  # noqa: N812 - it is one
 
 import orjson
 from attrs import asdict, evolve
@@ -21,6 +21,7 @@ from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextErr
 from polycontext.linearity.codec import structured
 from polycontext.linearity.shared_store import number_of
 from polycontext.pressure import ExtractiveSummariser
+from polycontext.pressure.notes import Candidates
 from polycontext.window import Epoch, Turn
 from polycontext.window.context_window import WindowFacts
 from polycontext.window.items import attachment_of
@@ -30,8 +31,7 @@ from ..errors import StoreError
 from ..state import state_of
 from ..stores.session_store import Opened, Snapshot
 from .conversation import Conversation
-from .lazy_turns import Part, StoredTurns
-from .log import Log
+from .log import Log, Part, StoredTurns
 from .past import Past
 from .rows import CONVERTER, microseconds, moment
 
@@ -75,7 +75,7 @@ def restored(opened: Opened, empty: Conversation) -> Conversation | None:
         return _restored(opened, empty)
     except StoreError:
         raise
-    except (PolycontextError, KeyError, TypeError, ValueError, IndexError, ZlibError) as error:
+    except (PolycontextError, KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
         _LOG.warning("a snapshot cannot be read, all events are replayed instead: %s: %s", type(error).__name__, error)
         return None
 
@@ -331,8 +331,6 @@ def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]
 
 
 def _remember(past: Past, read: Mapping[str, Any]) -> None:
-    from polycontext.pressure.notes import Candidates  # noqa: PLC0415 - for those who have compressed
-
     candidates = Candidates.from_json(decompress(b64decode(read["units"])))
     past.remember(ExtractiveSummariser(**read["by"]), read["most"], read["batches"], candidates)
 

@@ -120,4 +120,4 @@ class _Places:
 
 
 def _is_range(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and all(type(each) is int for each in value)  # noqa: PLR2004 - two ends
+    return isinstance(value, list | tuple) and [type(each) for each in value] == [int, int]

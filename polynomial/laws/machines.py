@@ -3,8 +3,9 @@
 An engine begins EMPTY, with a new window of the size and counter of the one given.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from attrs import evolve
@@ -15,11 +16,11 @@ from polycontext.pressure import ContextProjector, pressure_of
 from polycontext.pressure.threshold import marked
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.part_removal import says_all_of
+from polycontext.window.providers import Provider, Rendered
 
-from ..algebra.context_polynomial import Position
-from ..algebra.poly_agent import PolyAgent
+from ..algebra.poly_agent import PolyAgent, Position
 from ..errors import IllegalDirectionError
-from ..inputs import ContextInput, ContextOutput, InputKind, Kind
+from ..inputs import ContextInput, ContextOutput, InputKind, Kind, Promotion
 from ..journal.conversation import Conversation, replay
 from ..machine.context_machine import ContextMachine, context_transition
 from ..machine.step import ContextPolicy, default_policy, is_over_budget
@@ -175,9 +176,15 @@ def the_polynomial_moves_as_the_table(
     one = TableMachine(new_window_like(window))
     for context_input in inputs:
         here = Position(one.context_state, one.window)
-        moved = _taken(lambda each: polynomial.invoke(here, each)[1], context_input)  # noqa: B023 - called at once
+        moved = _taken(partial(_output_of, polynomial, here), context_input)
         expected = _taken(one.advance, context_input)
         agree(_without_words(moved), _without_words(expected), context_input=context_input)
+
+
+def _output_of(
+    polynomial: PolyAgent[Position, ContextInput, ContextOutput], position: Position, context_input: ContextInput
+) -> ContextOutput:
+    return polynomial.invoke(position, context_input)[1]
 
 
 def _without_words(taken: Any) -> object:
@@ -218,3 +225,98 @@ def _facts(session: ContextSession) -> tuple[object, ...]:
     policy = session.policy
     settings = policy.auto, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach
     return session.conversation, session.history.events(), settings
+
+
+# --- epochs ----------------------------------------------------------------------------
+
+_EPOCHS = "docs/providers.md; platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
+
+
+@law(_EPOCHS)
+def what_is_bound_stands_behind_what_it_was_made_on(
+    machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
+) -> None:
+    """Whatever happens, a bound part that stands has before it the very turns that it had when it came, parts and all."""
+    one = machine(new_window_like(window), policy)
+    made_on: dict[str, tuple[Turn, ...]] = {}
+    for context_input in inputs:
+        with suppress(PolycontextError):
+            one.advance(context_input)
+        turns = one.window.all_turns()
+        for index, turn in enumerate(turns):
+            if any(part.is_bound for part in turn.parts):
+                agree(turns[:index], made_on.setdefault(turn.resource_id, turns[:index]), turn=turn, context_input=context_input)
+
+
+@law(_EPOCHS)
+def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) -> None:
+    """For every provider and after whatever commands: while the epoch is the same, the blocks of a request are a prefix of the next one's.
+
+    Marks for the cache, which message a block is in, and white space at the end of a final text of the assistant's are no content.
+    """
+    sent: dict[Provider, tuple[int, list[Any]]] = {}
+    for context_input in [None, *inputs]:
+        if context_input is not None:
+            with suppress(PolycontextError):
+                _obey(session, context_input)
+        for provider in Provider:
+            blocks = _requested(session, provider)
+            epoch, before = sent.get(provider, (0, []))
+            if epoch == session.window.epoch.number:
+                holds(_begins(blocks, before), "the last request as its prefix", blocks, before=before, provider=provider)
+            if blocks:
+                sent[provider] = session.window.epoch.number, blocks
+
+
+def _requested(session: ContextSession, provider: Provider) -> list[Any]:
+    """Return the blocks of a request; none where none can be made."""
+    with suppress(PolycontextError):
+        return list(_blocks(session.request(provider, allow_open=True)))
+    return []
+
+
+def _obey(session: ContextSession, context_input: ContextInput) -> None:
+    """Ask of a session what an input says."""
+    payload = context_input.payload
+    match context_input.kind:
+        case InputKind.COMPRESS:
+            session.compress(payload if isinstance(payload, float) else None)
+        case InputKind.CLEAR:
+            session.clear()
+        case InputKind.PROMOTE:
+            assert isinstance(payload, Promotion)
+            session.promote(payload.resource_id, payload.resource_class)
+        case InputKind.RECALL:
+            session.recall(turn.resource_id for turn in session.log()[:3])
+        case _:
+            session.add(context_input.turn, context_input.resource_class)
+
+
+def _blocks(rendered: Rendered) -> Iterator[Any]:
+    """Yield the content of a request, block by block, each with who says it and what else its message holds."""
+    for block in rendered.system:
+        yield "system", _unmarked(block)
+    for message in rendered.messages:
+        content = message.get("content")
+        frame = {name: value for name, value in message.items() if name != "content"}
+        if isinstance(content, list):
+            yield from ((message.get("role"), _unmarked(block)) for block in content)
+            if frame.keys() - {"role"}:
+                yield message.get("role"), frame
+        else:
+            yield message.get("role"), {**frame, "text": content}
+
+
+def _unmarked(block: Any) -> Any:
+    return {name: value for name, value in block.items() if name != "cache_control"} if isinstance(block, dict) else block
+
+
+def _begins(blocks: Sequence[Any], before: Sequence[Any]) -> bool:
+    """Tell whether `blocks` begin with `before`; a final text of the assistant's is one that the reply goes on with."""
+    if not before or not blocks or list(blocks[: len(before)]) == list(before):
+        return True
+    if list(blocks[: len(before) - 1]) != list(before[:-1]) or len(blocks) < len(before):
+        return False
+    (role, block), (then, last) = blocks[len(before) - 1], before[-1]
+    texts = block.get("text"), last.get("text")
+    return role == then == "assistant" and all(isinstance(text, str) for text in texts) and texts[0].rstrip() == texts[1].rstrip()

@@ -11,8 +11,7 @@ from polycontext.linearity import PolycontextError
 from polycontext.linearity.law import agree, law
 from polycontext.window import ContextWindow
 
-from ..algebra.context_polynomial import Position
-from ..algebra.poly_agent import Left, Right, Those
+from ..algebra.poly_agent import Left, Position, Right, Those
 from ..inputs import ContextInput, ContextOutput
 from ..state import ContextState
 from .agents import AnyAgent, AnyLens, Combine, Through, right_bracket, same

@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - a part of a session, loaded when it is wanted
 """An answer that is streamed in: part of the output while it is written, and one turn of the conversation once it ends."""
 
 from typing import Any, Self

@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - a part of sessions, loaded when it is wanted
 """Have summaries written while a conversation goes on: one at a time, begun before room is needed, put in when they are ready.
 
 Nothing of it is stored before it lands, as one commit: a process that dies in between has lost a summary and no turn.
@@ -20,9 +19,8 @@ from polycontext.pressure.native import prefix_plan
 from ..inputs import ContextOutput
 from ..state import ContextState
 from .commands import Command, Commit
-from .compression import BY_HAND, planned
+from .compression import BY_HAND, is_answering, planned
 from .options import check_arguments, require
-from .thoughts import is_answering
 from .verbs import SessionPart, When, verb
 
 if TYPE_CHECKING:

@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - what makes children of a session is a part of sessions, loaded when it is wanted
 """Have a sub-agent work in a session of its own: told what it needs, and giving back one turn (docs/child-sessions.md).
 
 What makes a session a child is a document of its journal, so that it is one after a restart too. The parent is written to by the result alone.

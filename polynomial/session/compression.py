@@ -2,17 +2,16 @@
 
 from attrs import evolve
 
-from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
+from polycontext.linearity import ResourceClass
+from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan, unbinding_plan
 from polycontext.window import ContextWindow, Role, Turn
 
-from .. import session as subjects
 from ..inputs import ContextInput, InputKind
 from ..journal.conversation import Conversation
-from ..machine.step import ContextPolicy, Step, is_over_budget
+from ..machine.step import ContextPolicy, Step, besides_floor, is_over_budget
 from ..state import ContextState
 from .commands import Compress
 from .drafts import Deciding, Draft, Wanted
-from .thoughts import is_answering
 
 _NEAR = 8
 """How many of the last turns are searched for an answer; the next one is assumed to be as long."""
@@ -53,7 +52,7 @@ def plan_of(draft: Draft, target: float | None = None, query: str | None = None,
     """Plan the view of a draft; see `planned`. If nothing else makes it fit, the last user turn is truncated, then the task."""
     window, policy = draft.conversation.window, draft.policy
     if is_over_budget(window):
-        policy = subjects.overflow.fitting(window, policy)
+        policy = fitting(window, policy)
     return planned(window, policy, target, query, low)
 
 
@@ -106,3 +105,56 @@ def committed(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -
     # No extract stands in for what a provider was to write itself.
     taken = not refused or (fallback and not step.compression.edit.is_empty)
     return done if taken else evolve(draft, refused=refused)
+
+
+# --- what is truncated in the view when compressing is not enough ----------------------
+
+
+def truncating(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
+    """Return the policy that may truncate the last user turn in the view, and the `task` too."""
+    projector = policy.projector
+    return evolve(policy, projector=evolve(projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task)))
+
+
+def fitting(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
+    """Return the policy under which a window over its budget fits; the last user turn is truncated before the task."""
+    for each in (policy, truncating(policy, task=False)):
+        if each.projector.floor(window) + besides_floor(window, each.projector) <= window.max_tokens:
+            return each
+    return truncating(policy)
+
+
+def let_in(draft: Draft, context_input: ContextInput) -> Draft:
+    """Add a turn that could not fit, truncated in the view.
+
+    Only pinned turns and the task keep their class: another turn that stays verbatim would be a dead end.
+    """
+    turn, given = context_input.turn, context_input.resource_class
+    is_task = given is None and not draft.conversation.window.has_task
+    if turn.role is not Role.SYSTEM and not (turn.role is Role.USER and (is_task or given is ResourceClass.PRESERVED)):
+        context_input = ContextInput.of_turn(turn, ResourceClass.REQUIRED)
+    return evolve(evolve(draft, policy=truncating(draft.policy)).take(context_input), policy=draft.policy)
+
+
+# --- thinking that is bound to its request ---------------------------------------------
+
+
+def is_answering(conversation: Conversation) -> bool:
+    """Return whether a thinking model is asked next, or is being asked: its thinking is bound to the request."""
+    window = conversation.window
+    last = window.peek(len(window))
+    asks = last is not None and last.role in (Role.USER, Role.TOOL) and not window.open_calls
+    return asks and _thinks(window)
+
+
+def _thinks(window: ContextWindow) -> bool:
+    return bool(window.epoch.unbound) or any(part.is_bound for turn in window.all_turns() for part in turn.parts)
+
+
+def without_foreign_thoughts(draft: Draft) -> Draft:
+    """Drop the bound parts of the last turn: they are bound to a request from before a compression."""
+    window = draft.conversation.window
+    last = window.peek(len(window))
+    if last is None or not any(part.is_bound for part in last.parts):
+        return draft
+    return draft.take(ContextInput.compress(Fulfilment(unbinding_plan(window, len(window) - 1), ())))

@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - it makes sessions
 """Make sessions: of options, each of which is checked here, once, before anything is opened; or of what a store has of one."""
 
 from collections.abc import Generator, Mapping, Sequence
@@ -17,6 +16,7 @@ from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
 
 from .. import session as subjects
+from .. import stores
 from ..errors import ContextOverflowError
 from ..journal.conversation import Conversation
 from ..machine.context_machine import ContextMachine
@@ -173,10 +173,8 @@ def beside(session: S, session_id: str) -> S:
 
 
 def store_at(url: Place, timeout: float, *, create: bool = True) -> SessionStore:
-    """Return the store at `url`; see `polycontext.polynomial.stores.locations`."""
-    from ..stores import locations  # noqa: PLC0415 - for those who keep sessions somewhere
-
-    return locations.store_at(url, timeout, create=create)
+    """Return the store at `url`; see `polycontext.polynomial.stores.sqlite`."""
+    return stores.store_at(url, timeout, create=create)
 
 
 @contextmanager

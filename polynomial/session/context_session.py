@@ -291,7 +291,7 @@ class ContextSession:
         >>> session.send("user_turn", "Where is my parcel?").state
         <ContextState.ACCUMULATING: 'ACCUMULATING'>
         """
-        return subjects.dispatch.sent(self, event, args, kwargs)
+        return subjects.live_machine.sent(self, event, args, kwargs)
 
     asend = twin(send)
 

@@ -7,6 +7,7 @@ of a tool loop it would change a prefix that the provider has cached, and to whi
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import islice
 from typing import Any, assert_never
 
@@ -295,8 +296,6 @@ def _places(log: Log, gist: Turn | None, resource_id: str) -> Iterable[int]:
 
 
 def _unknown(conversation: Conversation, resource_id: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - for ids that are none
-
     newest = islice(reversed(conversation.log), _NEAR)
     known = {turn.resource_id: None for turn in (*newest, *conversation.window.all_turns())}
     near = get_close_matches(resource_id[:100], known)

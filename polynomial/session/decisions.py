@@ -9,17 +9,20 @@ import logging
 from collections.abc import Generator, Iterator
 from typing import assert_never
 
-from attrs import define
+from attrs import define, evolve
 
+from polycontext.linearity import ResourceClass
 from polycontext.pressure import Fulfilment, Rejection
-from polycontext.window import Role
+from polycontext.window import ContextItem, ContextWindow, Role, Turn
 from polycontext.window.filler import is_opening
+from polycontext.window.items import ITEM_IDS, attachment_of, item_turn
 
 from .. import session as subjects
 from ..errors import ContextOverflowError
 from ..inputs import ContextInput, ContextOutput, InputKind
 from ..journal.conversation import Conversation
 from ..journal.events import Event, TurnEvent
+from ..journal.log import Log
 from ..machine.step import ContextPolicy, Step, is_over_budget
 from ..state import ContextState
 from .commands import (
@@ -35,9 +38,8 @@ from .commands import (
     Take,
     Together,
 )
-from .compression import committed, compressed, made_room, pays, plan_of, wants_room
+from .compression import committed, compressed, let_in, made_room, pays, plan_of, wants_room, without_foreign_thoughts
 from .drafts import Deciding, Draft, Made, Wanted
-from .thoughts import without_foreign_thoughts
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -158,7 +160,7 @@ def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False)
         asks = context_input.turn.role in (Role.USER, Role.SYSTEM)
         if asks and not truncate:
             raise
-        draft = subjects.overflow.let_in(draft, context_input)
+        draft = let_in(draft, context_input)
         auto = auto or asks
     if draft.epoch != draft.conversation.window.epoch.number:
         draft = without_foreign_thoughts(draft)
@@ -168,7 +170,53 @@ def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False)
 
 
 def _attached(draft: Draft, command: Attach) -> Deciding:
-    given = subjects.attachments.attaching(draft, command)
+    given = attaching(draft, command)
     if given is None:
         return draft
     return draft.take(given) if given.kind is InputKind.PROMOTE else (yield from _added(draft, given))
+
+
+# --- items that are attached -----------------------------------------------------------
+
+
+def attaching(draft: Draft, command: Attach) -> ContextInput | None:
+    """Return the input that attaches an item, or that raises its class if the view has it; None if there is nothing to do.
+
+    What is attached is REQUIRED unless the caller says otherwise: no classifier is asked about a file.
+    """
+    window, wanted = draft.conversation.window, command.resource_class
+    held = held_attachment(window, command.item, command.source)
+    if held is None:
+        turn = attaching_turn(draft.conversation.log, command.item, command.source)
+        return ContextInput.of_turn(draft.stamped(turn), ResourceClass.REQUIRED if wanted is None else wanted)
+    if wanted is None or wanted <= window.class_of(held):
+        return None
+    return ContextInput.promote(held.resource_id, wanted, "attached again", draft.at)
+
+
+def held_attachment(window: ContextWindow, item: ContextItem, source: str | None = None) -> Turn | None:
+    """Return the turn of `window` that holds `item` verbatim; None if its source has a newer text."""
+    wanted = item_turn(item, source)
+    sought = _source(wanted)
+    for turn in reversed(window.all_turns()):
+        if _source(turn) == sought:
+            if turn.text == wanted.text:
+                return turn
+            if sought[1] is not None:
+                return None
+    return None
+
+
+def attaching_turn(log: Log, item: ContextItem, source: str | None) -> Turn:
+    """Return the turn that attaches `item`, with a fresh id if its own names another item in `log`."""
+    turn = item_turn(item, source)
+    first = log.item(item.id)
+    if first is None or (_source(first), first.text) == (_source(turn), turn.text):
+        return turn
+    return item_turn(evolve(item, id=next(free for free in ITEM_IDS if log.item(free) is None)), source)
+
+
+def _source(turn: Turn) -> tuple[bool, str | None]:
+    """Return whether `turn` holds an item, and its source."""
+    attachment = attachment_of(turn)
+    return (False, None) if attachment is None else (True, attachment.source)

@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - a part of a session
 """JSON data that are kept beside a conversation, in the same commits: saved anew by their owners, or changed by patches."""
 
 from copy import deepcopy

@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - it makes sessions
 """Sessions and logs as lines of JSON, so that they go from store to store, and to whoever reads JSON (docs/exchange.md).
 
 A whole session is a header and its journal, an event a line; a log is a turn a line. What is read is checked line by line: an event

@@ -65,9 +65,9 @@ def all_added(conversation: Conversation, messages: object, provider: Provider |
     if isinstance(given, list) and all(isinstance(message, Turn) for message in given):
         turns = list(map(checked_turn, given))
     else:
-        from polycontext.window.providers import opened  # noqa: PLC0415 - as above
+        from polycontext.window.providers import opened  # noqa: PLC0415 - as below
 
-        from ..restoration import known_again  # noqa: PLC0415 - for lists
+        from ..restoration import known_again  # noqa: PLC0415 - for those who hand in lists
 
         given = opened(given)
         parsed = format_of(given, provider).parse(given, waiting=conversation.window.open_calls)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import orjson
 
+from polycontext import window
 from polycontext.linearity import Classifier, InvalidDataError, InvalidOptionError, ToolRule, UnknownNameError, constraint_sentences
 from polycontext.linearity.json_data import copied
 from polycontext.pressure import ContextProjector, Threshold
@@ -199,9 +200,7 @@ def room_of(
     elif profile is not None:
         counter = profile.counter()
     else:
-        from polycontext.window import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
-
-        counter = default_counter()
+        counter = window.default_counter()
     if provider is None:
         provider = Provider.OPENAI if profile is None else profile.provider
     return Room(budget, whole_number("reserve", reserve, 0), counter, as_provider(provider), None if profile is None else profile.name)
@@ -213,11 +212,9 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
         return None
     legal = 'a whole number of tokens, at least 1, or the name of a model, such as "gpt-5"'
     require("max_tokens", model, not (isinstance(model, str) and model.strip().isdecimal()), legal)
-    from polycontext.window import ModelProfile, find_model  # noqa: PLC0415 - the table is for those who name a model
-
-    require("model", model, isinstance(model, str | ModelProfile), f"{legal}, or a ModelProfile")
+    require("model", model, isinstance(model, str | window.ModelProfile), f"{legal}, or a ModelProfile")
     try:
-        return find_model(model)  # type: ignore[arg-type]  # looked at in the line above
+        return window.find_model(model)  # type: ignore[arg-type]  # looked at in the line above
     except UnknownNameError:
         if is_needed or not str(model).strip():
             raise
@@ -230,7 +227,7 @@ def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> i
     return int(value)
 
 
-def require(option: str, value: object, fits: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
+def require(option: str, value: object, fits: object, legal: str) -> None:
     """Raise `InvalidOptionError` unless `value` fits."""
     if not fits:
         raise InvalidOptionError(option, value, legal)

@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - a part of a session
 """What of a conversation that is kept elsewhere is new here, and what of it the view has; see `ContextSession.sync`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - a part of sessions
 """Find a moment of a conversation, and read, repeat or branch off what stood then (docs/time-travel.md)."""
 
 from collections.abc import Sequence

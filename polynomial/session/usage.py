@@ -1,4 +1,3 @@
-# ruff: noqa: SLF001 - a part of a session
 """What the requests of a session use: what they cost, what they may cost, and how many tokens a provider counts (docs/cache.md)."""
 
 from collections.abc import Mapping

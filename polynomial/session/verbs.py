@@ -135,10 +135,10 @@ class SessionPart:
         return self._session.output
 
     def _write(self, command: Any, **when: Any) -> ContextOutput:
-        return self._session._write(command, **when)  # noqa: SLF001 - it is a part of it
+        return self._session._write(command, **when)
 
     async def _awrite(self, command: Any, **when: Any) -> ContextOutput:
-        return await self._session._awrite(command, **when)  # noqa: SLF001 - as above
+        return await self._session._awrite(command, **when)
 
 
 class HistoryPart:

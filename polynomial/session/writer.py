@@ -25,6 +25,7 @@ from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_threa
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
 from polycontext.pressure.fulfilment import default_summariser
 
+from .. import journal
 from ..errors import SessionWriteError
 from ..inputs import ContextInput, ContextOutput, InputKind, Standing
 from ..journal.conversation import Conversation, replay, replayed
@@ -233,13 +234,15 @@ class Writer:
         options: dict[str, Any] = {} if key is None else {"key": key}
         if self._snapshots is None:
             return options
-        from ..journal.snapshots import due, snapshot_of  # noqa: PLC0415 - for stores that keep them
-
         now = decision.after
         goes_on = now.has_passed(self._snapped.revision)
         # Behind the newest snapshot nothing could be opened without replaying all: it is made anew.
         last = self._snapped if goes_on else self.empty
-        return {**options, "snapshot": snapshot_of(last, now)} if not goes_on or due(last, now) else options
+        return (
+            {**options, "snapshot": journal.snapshots.snapshot_of(last, now)}
+            if not goes_on or journal.snapshots.due(last, now)
+            else options
+        )
 
     def has_happened(self, key: str) -> bool:
         """Tell whether the command of that key is stored; then its effects are known from here on."""
@@ -308,9 +311,7 @@ class Writer:
         snapped = self.empty
         opened = None if self._snapshots is None else self._snapshots.opened(self.session_id)
         if opened is not None:
-            from ..journal.snapshots import restored  # noqa: PLC0415 - for stores that keep them
-
-            snapped = restored(opened, self.empty) or self.empty
+            snapped = journal.snapshots.restored(opened, self.empty) or self.empty
         # A snapshot that cannot be read, or that the conversation has gone back behind, is none to go on from.
         if opened is None or not snapped.revision or goes_behind(opened.stored.events, snapped.revision):
             snapped, opened = self.empty, None
@@ -424,5 +425,5 @@ class _Entered:
 
 def _pause(lost: int) -> Effect:
     """Let others go first, for a writer that was too late so often in a row: at random, and longer each time."""
-    seconds = uniform(0, min(_LONGEST_PAUSE, 0.0005 * 2**lost))  # noqa: S311 - nothing here is a secret
+    seconds = uniform(0, min(_LONGEST_PAUSE, 0.0005 * 2**lost))
     return Effect(partial(sleep, seconds), partial(asyncio.sleep, seconds))

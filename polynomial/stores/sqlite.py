@@ -2,13 +2,13 @@
 
 import sqlite3
 import weakref
+import zlib
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import compress, crc32, decompress
-from zlib import error as ZlibError  # noqa: N812 - it is one
 
 import orjson
 
@@ -20,31 +20,14 @@ from polycontext.window import Turn
 from ..errors import StoreError
 from ..journal.events import Event
 from ..journal.rows import Row, event_of_row, ids_of, row_of, turn_of_row
+from . import sqlite_schema as sql
 from .search_query import AskedWords, found_in
 from .session_store import Found, Opened, Rewritten, Snapshot, Stored, check_fork
-from .sqlite_file import SQLiteFile
-from .sqlite_schema import OF_A_SESSION
-from .sqlite_search import drop_index, next_index
+from .sqlite_file import SQLiteFile, may_exist
+from .word_index import drop_index, next_index
 
-_FIND = "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) FROM sessions WHERE name = ?"
-_COLUMNS = "e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum"
-_EVENTS = f"SELECT {_COLUMNS} FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?"  # noqa: S608 - names of our own
-_ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_FORK_EVENTS = """
-INSERT INTO events SELECT ?, number, kind, state, at, resource_id, class, pinned, tokens, text, checksum FROM events WHERE session = ? AND number <= ?
-"""
-_HOLDERS = """
-SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events other ON other.at = own.at AND other.kind = own.kind
-JOIN sessions ON sessions.id = other.session LEFT JOIN texts said ON said.id = own.text LEFT JOIN texts its ON its.id = other.text
-WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.resource_id = ? AND own.kind <> 'promote'
-AND (own.resource_id = other.resource_id OR said.content IS its.content)
-"""
-_DELETE_TEXTS = """
-DELETE FROM texts WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT text FROM events WHERE text IS NOT NULL)
-"""
 _LARGE = 1_000
 """Characters from which on what is no turn is kept compressed."""
-_TURNS = "('system', 'user', 'assistant', 'tool')"
 
 
 class SQLiteStore:
@@ -70,7 +53,7 @@ class SQLiteStore:
             raise InvalidOptionError("path", path, 'the path of a file, such as "sessions.db"')
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
             raise InvalidOptionError("timeout", timeout, "a number of seconds, at least 0")
-        if not create and not _may_exist(Path(path)):
+        if not create and not may_exist(Path(path)):
             raise StoreError(f"store {str(path)!r}", "no such file", "the path of a file in which sessions are kept")
         self._file = SQLiteFile.shared(Path(path), timeout)
         self._closing = weakref.finalize(self, self._file.release)
@@ -196,7 +179,7 @@ class SQLiteStore:
             fork = db.execute("INSERT INTO sessions (name, revision) VALUES (?, ?)", (new_id, revision)).lastrowid
             assert fork is not None
             self._file.known[new_id] = fork, revision
-            db.execute(_FORK_EVENTS, (fork, session, revision))
+            db.execute(sql.FORK_EVENTS, (fork, session, revision))
             _add_companions(db, fork, companions)
             # A snapshot of later than the fork is none of it.
             if db.execute("SELECT 1 FROM heads WHERE session = ? AND revision <= ?", (session, revision)).fetchone():
@@ -208,7 +191,7 @@ class SQLiteStore:
         found: dict[str, set[str]] = {}
         with self._reading() as db:
             for resource_id in resource_ids:
-                for name, its_id in db.execute(_HOLDERS, (session_id, resource_id)):
+                for name, its_id in db.execute(sql.HOLDERS, (session_id, resource_id)):
                     found.setdefault(name, set()).add(its_id)
         return found
 
@@ -228,7 +211,7 @@ class SQLiteStore:
                 _add_events(db, session, revision, journal.added)
                 drop_index(db, session)
                 for table in ("pieces", "heads"):
-                    db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608 - names of our own
+                    db.execute(sql.DELETE_ROWS.format(table=table), (session,))
         self._file.checkpoint()
 
     def delete(self, session_id: str) -> bool:
@@ -238,11 +221,10 @@ class SQLiteStore:
             if session is None:
                 return False
             # Words that another session shares stay.
-            own = "SELECT text FROM events WHERE session = ? EXCEPT SELECT text FROM events WHERE session <> ?"
-            db.execute(f"DELETE FROM texts WHERE id IN ({own})", (session, session))  # noqa: S608 - as above
+            db.execute(sql.DELETE_OWN_TEXTS, (session, session))
             drop_index(db, session)
-            for table in OF_A_SESSION:
-                db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))  # noqa: S608
+            for table in sql.OF_A_SESSION:
+                db.execute(sql.DELETE_ROWS.format(table=table), (session,))
             db.execute("DELETE FROM sessions WHERE id = ?", (session,))
             del self._file.known[session_id]
         self._file.checkpoint()
@@ -269,7 +251,7 @@ class SQLiteStore:
                 yield db
             except PolycontextError:
                 raise
-            except (TypeError, ValueError, AttributeError, ZlibError) as error:
+            except (TypeError, ValueError, AttributeError, zlib.error) as error:
                 raise self._file.damaged(f"{type(error).__name__}: {error}") from error
 
     def _found(self, db: sqlite3.Connection, session_id: str) -> tuple[int | None, int]:
@@ -277,7 +259,7 @@ class SQLiteStore:
         known = self._file.known.get(session_id)
         if known is not None:
             return known
-        found = db.execute(_FIND, (session_id,)).fetchone()
+        found = db.execute(sql.FIND, (session_id,)).fetchone()
         if found is None:
             return None, 0
         session, least, last = found
@@ -286,7 +268,7 @@ class SQLiteStore:
         return session, last or 0
 
     def _stored(self, db: sqlite3.Connection, session: int, after: int, revision: int) -> Stored:
-        rows = db.execute(f"{_EVENTS} AND e.number > ? ORDER BY e.number", (session, after)).fetchall()
+        rows = db.execute(f"{sql.EVENTS} AND e.number > ? ORDER BY e.number", (session, after)).fetchall()
         events = list(self._events(db, session, rows, after))
         self._check(len(events) == max(0, revision - after), f"{len(events)} events are there of {revision - after}")
         companions = db.execute("SELECT name, body, checksum FROM companions WHERE session = ?", (session,)).fetchall()
@@ -304,7 +286,7 @@ class SQLiteStore:
                 raise self.file_error(number, error) from error
 
     def _turns_at(self, db: sqlite3.Connection, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
-        found = (db.execute(f"{_EVENTS} AND e.number = ?", (session, number)).fetchone() for number in numbers)
+        found = (db.execute(f"{sql.EVENTS} AND e.number = ?", (session, number)).fetchone() for number in numbers)
         return dict(self._turns(row for row in found if row is not None))
 
     def _turns_between(self, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
@@ -313,7 +295,7 @@ class SQLiteStore:
             return tuple(turn for _, turn in self._turns_in(db, session, first, last))
 
     def _turns_in(self, db: sqlite3.Connection, session: int | None, first: int, last: int) -> Iterator[tuple[int, Turn]]:
-        where = f"{_EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {_TURNS} ORDER BY e.number"
+        where = f"{sql.EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {sql.TURNS} ORDER BY e.number"
         return self._turns(db.execute(where, (session, first, last)).fetchall())
 
     def _turns(self, rows: Iterable[Any]) -> Iterator[tuple[int, Turn]]:
@@ -330,21 +312,13 @@ class SQLiteStore:
             self._check(text is None or words == _words_checksum(content, more), f"the words of event {number} are not what was written")
             yield number, Row._make([*columns, content, decompress(more).decode() if isinstance(more, bytes) else more])
 
-    def _check(self, holds: bool, what: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
+    def _check(self, holds: object, what: str) -> None:
         if not holds:
             raise self._file.damaged(what)
 
     def file_error(self, number: int, error: InvalidDataError) -> Exception:
         """Return the error that says that event `number` cannot be read."""
         return self._file.damaged(f"event {number}: {error}")
-
-
-def _may_exist(path: Path) -> bool:
-    """Tell whether a file is there; where that cannot be told, opening it will say why."""
-    try:
-        return path.exists()
-    except OSError:
-        return True
 
 
 def _add_events(db: sqlite3.Connection, session: int, base: int, events: Sequence[Event]) -> None:
@@ -359,7 +333,7 @@ def _add_events(db: sqlite3.Connection, session: int, base: int, events: Sequenc
     for number, event in enumerate(events, base + 1):
         row = row_of(event, numbers)
         columns = row[:-2]
-        db.execute(_ADD_EVENT, (session, number, *columns, _add_text(db, row), _checksum(number, *columns)))
+        db.execute(sql.ADD_EVENT, (session, number, *columns, _add_text(db, row), _checksum(number, *columns)))
 
 
 def _replace_events(db: sqlite3.Connection, session: int, events: Mapping[int, Event]) -> None:
@@ -371,15 +345,14 @@ def _replace_events(db: sqlite3.Connection, session: int, events: Mapping[int, E
         place = (session, number)
         replaced += db.execute("SELECT text FROM events WHERE session = ? AND number = ?", place).fetchone()
         db.execute("DELETE FROM events WHERE session = ? AND number = ?", place)
-        db.execute(_ADD_EVENT, (*place, *columns, _add_text(db, row), _checksum(number, *columns)))
-    db.execute(_DELETE_TEXTS, (orjson.dumps(replaced).decode(),))
+        db.execute(sql.ADD_EVENT, (*place, *columns, _add_text(db, row), _checksum(number, *columns)))
+    db.execute(sql.DELETE_TEXTS, (orjson.dumps(replaced).decode(),))
 
 
 def _numbers_of(db: sqlite3.Connection, session: int, resource_ids: Sequence[str]) -> dict[str, int]:
     """Return the numbers of the events with which turns came in; of an id that came in twice (the conversation went back between) the turn itself says which."""
     marks = ", ".join("?" * len(resource_ids))
-    where = f"session = ? AND kind IN {_TURNS} AND resource_id IN ({marks}) GROUP BY resource_id HAVING count(*) = 1"
-    return dict(db.execute(f"SELECT resource_id, min(number) FROM events WHERE {where}", (session, *resource_ids)).fetchall())  # noqa: S608
+    return dict(db.execute(sql.NUMBERS.format(marks=marks), (session, *resource_ids)).fetchall())
 
 
 def _add_text(db: sqlite3.Connection, row: Row) -> int | None:

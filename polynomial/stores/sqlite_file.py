@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Self
+from typing import ClassVar, Self
 
 from filelock import FileLock, Timeout
 
@@ -23,7 +23,6 @@ _FAILED = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises: of damaged schema text its very message may be none that can be read."""
 
 _OPEN: dict[str, "SQLiteFile"] = {}
-_opening = RLock()
 
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
@@ -54,6 +53,8 @@ _PROBLEMS = {
 class SQLiteFile:
     """Hold the only connection to a file; `transaction` and `reading` hand it out to one thread at a time."""
 
+    opening: ClassVar = RLock()
+
     def __init__(self, path: Path, timeout: float) -> None:
         self.path, self.name = path, f"store {str(path)!r}"
         self.users = 0
@@ -83,7 +84,7 @@ class SQLiteFile:
             StoreError: it cannot be opened.
         """
         key = os.path.realpath(path)
-        with _opening:
+        with SQLiteFile.opening:
             file = _OPEN.get(key)
             if not isinstance(file, cls):
                 file = _OPEN[key] = cls(Path(key), timeout)
@@ -92,7 +93,7 @@ class SQLiteFile:
 
     def release(self) -> None:
         """Close the file if nobody else in this process uses it."""
-        with _opening:
+        with SQLiteFile.opening:
             self.users -= 1
             if self.users == 0 and self._process == os.getpid():
                 _OPEN.pop(str(self.path), None)
@@ -242,6 +243,14 @@ class SQLiteFile:
         return StoreError(self.name, f"{problem} ({error})", legal)
 
 
+def may_exist(path: Path) -> bool:
+    """Tell whether a file is there; where that cannot be told, opening it will say why."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
+
+
 def make_private(path: Path) -> None:
     """Make an empty file that its owner alone can read, where none is there; what SQLite writes beside a database has its mode."""
     with suppress(OSError):  # what is wrong with the place is told by whoever opens the file
@@ -257,8 +266,8 @@ def _pid_in(place: Path) -> int | None:
 
 def _leave_all_behind() -> None:
     """Begin without any open file in a process that was just forked."""
-    global _opening  # noqa: PLW0603 - another thread of the parent may have held it at that moment
-    _opening = RLock()
+    # Another thread of the parent may have held it at that moment.
+    SQLiteFile.opening = RLock()
     for file in _OPEN.values():
         file.left_behind()
     _OPEN.clear()

@@ -43,6 +43,36 @@ DAMAGED = "a copy of the file from before, or what `sqlite3 FILE .recover` bring
 OF_A_SESSION = ("heads", "pieces", "commands", "companions", "events")
 """The tables whose rows belong to one session, besides its index."""
 
+# --- statements ---------------------------------------------------------------------------
+
+FIND = "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) FROM sessions WHERE name = ?"
+EVENTS = """
+SELECT e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum
+FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?
+"""
+ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+FORK_EVENTS = """
+INSERT INTO events SELECT ?, number, kind, state, at, resource_id, class, pinned, tokens, text, checksum FROM events WHERE session = ? AND number <= ?
+"""
+HOLDERS = """
+SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events other ON other.at = own.at AND other.kind = own.kind
+JOIN sessions ON sessions.id = other.session LEFT JOIN texts said ON said.id = own.text LEFT JOIN texts its ON its.id = other.text
+WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.resource_id = ? AND own.kind <> 'promote'
+AND (own.resource_id = other.resource_id OR said.content IS its.content)
+"""
+DELETE_TEXTS = """
+DELETE FROM texts WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT text FROM events WHERE text IS NOT NULL)
+"""
+TURNS = "('system', 'user', 'assistant', 'tool')"
+NUMBERS = """
+SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('system', 'user', 'assistant', 'tool') AND resource_id IN ({marks})
+GROUP BY resource_id HAVING count(*) = 1
+"""
+DELETE_OWN_TEXTS = """
+DELETE FROM texts WHERE id IN (SELECT text FROM events WHERE session = ? EXCEPT SELECT text FROM events WHERE session <> ?)
+"""
+DELETE_ROWS = "DELETE FROM {table} WHERE session = ?"
+
 
 def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
     """Return why a database is none that can be opened here, and what would be legal; None where it can."""

@@ -16,7 +16,7 @@ from polycontext.polynomial import (
     ContextState,
     project,
 )
-from polycontext.polynomial.laws import projections
+from polycontext.polynomial.laws import hosts as projections
 from polycontext.pressure import CompressionResult, ContextProjector, FixedThreshold, Reach, pressure_of
 from polycontext.pressure.laws import projectors
 from polycontext.testing import FAST, Head, all_laws, run_law

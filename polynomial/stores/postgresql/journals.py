@@ -13,8 +13,7 @@ from ...errors import StoreError
 from ...journal.events import Event, TurnEvent
 from ...journal.rows import Row, event_of_row, row_of, turn_of_row
 from ..session_store import Snapshot, Stored
-from .statements import Statements
-from .text import kept, read
+from .schema import Statements, kept, read
 
 T = TypeVar("T")
 

@@ -17,8 +17,7 @@ from ...journal.events import Event
 from ..search_query import AskedWords, folded, found_in, said, spaced
 from ..session_store import Found, Rewritten, check_fork
 from .journals import Journals, columns_of, has_words, words_of
-from .schema import Tables
-from .text import kept, read
+from .schema import Tables, kept, read
 
 _BATCH = 1_000
 """Turns that are indexed by one statement."""

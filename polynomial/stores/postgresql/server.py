@@ -5,29 +5,32 @@ Stores of one URL share one server within a process, so that many open sessions 
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from random import uniform
 from threading import RLock
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+from urllib.parse import quote, quote_plus
 
-from sqlalchemy import Connection, create_engine
-from sqlalchemy.exc import DBAPIError
+from attrs import frozen
+from psycopg import OperationalError
+from sqlalchemy import URL, Connection, create_engine, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from polycontext.linearity import InvalidOptionError
 
 from ...errors import StoreBusyError, StoreError
 from ..session_store import shown
-from .failures import Failure, parsed
-from .schema import Tables, prepare
-from .statements import Statements
+from .schema import Statements, Tables, prepare
 
 T = TypeVar("T")
 
 _OPEN: dict[tuple[str, str, float, int], "PostgreSQLServer"] = {}
 _LEFT: list[object] = []
 """The pools of the process that this one was forked from: they are not ours to close, not even by collecting them."""
-_opening = RLock()
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.5
 _MOST_MILLISECONDS = 2**31 - 1
@@ -35,6 +38,8 @@ _MOST_MILLISECONDS = 2**31 - 1
 
 class PostgreSQLServer:
     """Hand out transactions on one schema of one server, to as many threads at once as it has connections."""
+
+    opening: ClassVar = RLock()
 
     def __init__(self, url: str, schema: str, timeout: float, pool: int) -> None:
         self.name, self.timeout, self.users = f"store {shown(url)!r}", timeout, 0
@@ -80,7 +85,7 @@ class PostgreSQLServer:
     def shared(cls, url: str, schema: str, timeout: float, pool: int) -> "PostgreSQLServer":
         """Return the server at `url`, its tables made or brought up to date; `release` it as often."""
         key = (url, schema, timeout, pool)
-        with _opening:
+        with PostgreSQLServer.opening:
             server = _OPEN.get(key)
             if server is None:
                 server = _OPEN[key] = cls(*key)
@@ -89,7 +94,7 @@ class PostgreSQLServer:
 
     def release(self) -> None:
         """Close the connections if nobody else in this process uses them."""
-        with _opening:
+        with PostgreSQLServer.opening:
             self.users -= 1
             if self.users == 0:
                 for key in [key for key, server in _OPEN.items() if server is self]:
@@ -161,17 +166,112 @@ def _pauses() -> Iterator[float]:
     """Yield how long to wait before the next try: ever longer, and never as long as somebody else."""
     longest = _FIRST_PAUSE
     while True:
-        yield uniform(longest / 2, longest)  # noqa: S311 - nothing here is a secret
+        yield uniform(longest / 2, longest)
         longest = min(2 * longest, _LONGEST_PAUSE)
 
 
 def _leave_all_behind() -> None:
     """Begin without any connection in a process that was just forked."""
-    global _opening  # noqa: PLW0603 - another thread of the parent may have held it at that moment
-    _opening = RLock()
+    # Another thread of the parent may have held it at that moment.
+    PostgreSQLServer.opening = RLock()
     for server in _OPEN.values():
         server.left_behind()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_all_behind)
+
+
+# --- errors ----------------------------------------------------------------------------
+
+_SCHEMES = ("postgresql", "postgresql+psycopg")
+_URL = "postgresql://user:password@host:5432/database"
+
+_LOCKED = "55P03"
+_UNANSWERED = ("08007", "40003")
+"""The transaction ended, and nobody knows how."""
+
+_PASSING = ("40001", "40P01", "53300", "57P01", "57P02", "57P03", "57P05", *_UNANSWERED)
+"""Of others at the same time, or of a server that comes and goes (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
+
+_COMING = ("the database system is", "too many", "remaining connection slots", "terminating connection")
+"""What a server says that will let us in later; of a connection that was refused nobody is told the code."""
+
+_SHORT = 3
+"""Letters of which no secret is made."""
+
+_OTHER_TABLES = ("the tables in its schema are not those of a store", "a schema of its own")
+_PROBLEMS = {
+    "22P05": ("the encoding of the database has no place for a character", "a database with the encoding UTF8"),
+    "25006": ("the server is read-only", "the server that the others follow"),
+    "42501": ("the user may not do this", "a user who may make a schema in the database, or a schema that belongs to the user"),
+    "42703": _OTHER_TABLES,
+    "42P01": _OTHER_TABLES,
+    "42P07": _OTHER_TABLES,
+    "42P06": _OTHER_TABLES,
+    "53100": ("the server's disk is full", "making room, and saying it again"),
+    _LOCKED: ("another writer held the session for too long", "saying it again, or a longer timeout"),
+}
+_LOST = ("the connection was lost, or there was none", "a server that can be reached")
+_REFUSED = ("it was refused", "what is said there")
+
+
+@frozen
+class Failure:
+    """Hold what went wrong: the code of the server, if it gave one, what it said, and whether the connection is gone."""
+
+    code: str | None
+    said: str
+    lost: bool
+
+    @classmethod
+    def of(cls, error: DBAPIError, url: URL) -> "Failure":
+        """Return what a driver's error tells, but for the secrets of `url`."""
+        driver: Any = error.orig
+        code = getattr(driver, "sqlstate", None)
+        told = (getattr(driver.diag, "message_primary", None) if code else None) or str(driver)
+        # Without a code it is about the connection; what cannot pass is told as FATAL by the server, in most of its languages.
+        refused = "FATAL" in told and not any(words in told for words in _COMING)
+        none = code is None and isinstance(driver, OperationalError) and not refused
+        return cls(code, _without_secrets(told.strip().partition("\n")[0], url), error.connection_invalidated or none)
+
+    @property
+    def passing(self) -> bool:
+        """Tell whether the same may succeed a moment later."""
+        return self.code in _PASSING if self.code else self.lost
+
+    @property
+    def unanswered(self) -> bool:
+        """Tell whether a commit that ended so may have happened."""
+        return self.lost or self.code in _UNANSWERED
+
+    def explained(self, store: str, *, unknown: bool) -> StoreError:
+        """Return the error that says it in words; `unknown` where it may have been stored all the same."""
+        problem, legal = _PROBLEMS.get(self.code or "", _LOST if self.lost else _REFUSED)
+        if unknown:
+            problem, legal = f"{problem}; it is not known whether this was stored", "saying it again with the same idempotency_key"
+        kind = StoreBusyError if self.code == _LOCKED else StoreError
+        return kind(store, f"{problem} ({self.said})", legal)
+
+
+def parsed(url: str) -> URL:
+    """Return a URL of a server with the driver that is used here; raise `InvalidOptionError`, without its secrets, for what is none."""
+    try:
+        found = make_url(url)
+    except (ArgumentError, ValueError):
+        found = None
+    if found is None or found.drivername not in _SCHEMES:
+        raise InvalidOptionError("url", shown(url), _URL)
+    return found.set(drivername=_SCHEMES[1])
+
+
+def _without_secrets(text: str, url: URL) -> str:
+    """Return what a driver said without the password, the user, and the options of the URL."""
+    options = [word for name, value in url.query.items() for word in (name, *((value,) if isinstance(value, str) else value))]
+    # What is called `options` holds settings, of which one may be told.
+    options += [piece for word in options for piece in re.split(r"[\s=]+", word) if len(piece) > _SHORT]
+    secrets = [(url.password, "{}"), *((word, r"(?<!\w){}(?!\w)") for word in (url.username, *options))]
+    for secret, pattern in secrets:
+        for form in {secret, quote(secret, safe=""), quote_plus(secret)} if secret else ():
+            text = re.sub(pattern.format(re.escape(form)), "***", text)
+    return text

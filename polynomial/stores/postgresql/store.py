@@ -24,8 +24,8 @@ from ..search_query import AskedWords
 from ..session_store import Found, Opened, Rewritten, Snapshot, Stored, shown
 from .journals import Journals
 from .maintenance import Altering
+from .schema import kept, read
 from .server import PostgreSQLServer
-from .text import kept, read
 
 _SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
 _LONGEST_NAME = 2_000
@@ -262,7 +262,7 @@ class PostgreSQLStore:
             if monotonic() > end:
                 problem = f"other writers were let first for more than the {server.timeout:g} seconds that were waited"
                 raise StoreBusyError(server.name, problem, "saying it again, or a longer timeout")
-            sleep(uniform(*_TURN))  # noqa: S311 - nothing here is a secret
+            sleep(uniform(*_TURN))
         if found is not None:
             raise ConflictError("session revision", commit.base, found)
 

@@ -34,10 +34,10 @@ from polycontext.polynomial import (
     sequential,
     through,
 )
-from polycontext.polynomial.algebra.context_polynomial import Position
-from polycontext.polynomial.laws import agents, epochs, hosts, machines, operads, polynomials, projections
+from polycontext.polynomial.algebra.poly_agent import Position
+from polycontext.polynomial.laws import agents, hosts, machines, operads, polynomials
 from polycontext.polynomial.laws.agents import Combine
-from polycontext.polynomial.laws.projections import Projecting
+from polycontext.polynomial.laws.hosts import Projecting
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.machine.table import Table, run
 from polycontext.polynomial.session.history import History
@@ -410,7 +410,7 @@ THOUGHTFUL = [
     ContextInput.compress(0.1),
 ]
 breaks(
-    epochs.what_is_bound_stands_behind_what_it_was_made_on,
+    machines.what_is_bound_stands_behind_what_it_was_made_on,
     "a machine that keeps signed thinking behind another prefix",
     lambda law: law(Clinging, ContextWindow(2_000, counter=FAST), ContextPolicy(ContextProjector(reach=Reach(keep_recent=1))), THOUGHTFUL),
 )
@@ -425,7 +425,7 @@ class Timeless(ContextSession):
 
 
 breaks(
-    epochs.requests_only_grow_within_an_epoch,
+    machines.requests_only_grow_within_an_epoch,
     "a session that compresses in secret",
     lambda law: law(Timeless(2_000, counter=FAST), THOUGHTFUL),
 )
@@ -603,13 +603,13 @@ def doubling(messages: list[Message], max_tokens: int, /, *, provider: Provider,
 
 
 GIVEN = (500, OPENAI, FAST)
-breaks(projections.projecting_is_deterministic, "it counts its calls", lambda law: law(counted(), TURNS, *GIVEN))
-breaks(projections.projecting_twice_is_projecting_once, "it adds a note each time", lambda law: law(edited(noted), TURNS, *GIVEN))
-breaks(projections.projecting_leaves_its_input_alone, "it eats its input", lambda law: law(eating, TURNS, *GIVEN))
-breaks(projections.projecting_leaves_its_input_alone, "it hands the input out again", lambda law: law(sharing, TURNS, *GIVEN))
-breaks(projections.a_projection_is_within_its_budget, "it takes twice the room", lambda law: law(doubling, TURNS, *GIVEN))
+breaks(hosts.projecting_is_deterministic, "it counts its calls", lambda law: law(counted(), TURNS, *GIVEN))
+breaks(hosts.projecting_twice_is_projecting_once, "it adds a note each time", lambda law: law(edited(noted), TURNS, *GIVEN))
+breaks(hosts.projecting_leaves_its_input_alone, "it eats its input", lambda law: law(eating, TURNS, *GIVEN))
+breaks(hosts.projecting_leaves_its_input_alone, "it hands the input out again", lambda law: law(sharing, TURNS, *GIVEN))
+breaks(hosts.a_projection_is_within_its_budget, "it takes twice the room", lambda law: law(doubling, TURNS, *GIVEN))
 breaks(
-    projections.projecting_keeps_what_must_stay,
+    hosts.projecting_keeps_what_must_stay,
     "the first user message, or the order, is lost",
     lambda law: law(edited(lambda p: evolve(p, messages=p.messages[1:])), TURNS, *GIVEN),
     lambda law: law(edited(turned), TURNS, 5_000, OPENAI, FAST),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
-from polycontext.polynomial.session.attachments import held_attachment
+from polycontext.polynomial.session.decisions import held_attachment
 from polycontext.pressure import ConflictError, ContextProjector, Reach
 from polycontext.window import ContextItem, OrderError, PluginError, Role
 from polycontext.window.items import ItemIds, attachment_of, context_to_string, register_formatter
@@ -280,7 +280,7 @@ def test_a_fresh_id_is_one_that_the_conversation_does_not_know(monkeypatch: pyte
     session = started(max_tokens=9000)
     for number in (1, 2):
         session.attach(module(f"x = {number}", id=f"ctx-{number}"))
-    monkeypatch.setattr("polycontext.polynomial.session.attachments.ITEM_IDS", ItemIds())
+    monkeypatch.setattr("polycontext.polynomial.session.decisions.ITEM_IDS", ItemIds())
     session.attach(module("x = 3", id="ctx-1"))
     assert item_ids(session) == ["ctx-1", "ctx-2", "ctx-3"]
 

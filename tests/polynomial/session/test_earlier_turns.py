@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.journal.upgrade import upgraded
+from polycontext.polynomial.journal.settings import upgraded
 from polycontext.testing import FAST
 from tests.polynomial.conversations import document
 

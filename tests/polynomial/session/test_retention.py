@@ -13,7 +13,7 @@ from polycontext.linearity import InvalidDataError, InvalidOptionError, Polycont
 from polycontext.polynomial import ContextSession, replay
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, TurnEvent, is_erased
-from polycontext.polynomial.session.attachments import held_attachment
+from polycontext.polynomial.session.decisions import held_attachment
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure.projector import ContextProjector
 from polycontext.window import ContextItem, ContextWindow, Part, Turn

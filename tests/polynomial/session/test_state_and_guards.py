@@ -11,7 +11,7 @@ from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
 from polycontext.polynomial.journal.events import CompressEvent, Event, ResizeEvent
 from polycontext.polynomial.machine.step import is_over_budget
-from polycontext.polynomial.session.overflow import truncating
+from polycontext.polynomial.session.compression import truncating
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
 from tests.polynomial.conversations import document, session_of, text_of, words

@@ -28,9 +28,9 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.stores.locations import store_at
-from polycontext.polynomial.stores.postgresql import PostgreSQLStore, statements
-from polycontext.polynomial.stores.postgresql.schema import Tables
-from polycontext.polynomial.stores.postgresql.text import kept, read
+from polycontext.polynomial.stores.postgresql import PostgreSQLStore
+from polycontext.polynomial.stores.postgresql import schema as tables
+from polycontext.polynomial.stores.postgresql.schema import Tables, kept, read
 from polycontext.polynomial.stores.postgresql.versions import v1
 from polycontext.pressure import ConflictError
 from polycontext.testing.store_lives import HOSTILE, lived_events
@@ -303,7 +303,7 @@ def test_who_was_too_late_again_and_again_goes_next(
     postgresql: Server, schema: str, store: PostgreSQLStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others wait for the writer that was too late twice, until it has written."""
-    monkeypatch.setattr(statements, "RESERVED", "1 hour")
+    monkeypatch.setattr(tables, "RESERVED", "1 hour")
     events = lived_events()[:4]
     quick, slow = copy_context(), copy_context()
     with closing(PostgreSQLStore(postgresql.url, schema=schema, timeout=60, pool=2)) as patient:

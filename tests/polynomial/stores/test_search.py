@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
-from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, sqlite_search, word_index
+from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, word_index
 from polycontext.polynomial.stores.search_query import MOST_TERMS, MOST_TOKENS, MOST_TOKENS_A_TERM, SNIPPET, AskedWords
 from polycontext.testing import ANY_TEXT, FAST
 from polycontext.window import Role, ToolCall, Turn
@@ -320,7 +320,7 @@ def test_an_index_outlives_its_writer_and_is_brought_up_to_date(path: Path) -> N
 
 def test_a_long_session_is_indexed_in_steps(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others write between two of them; a step that fails is taken again."""
-    monkeypatch.setattr(sqlite_search, "BATCH", 7)
+    monkeypatch.setattr(word_index, "BATCH", 7)
     with kept(path) as session:
         said(session, *(f"parcel {number}" for number in range(50)))
         added = word_index.WordIndex.add
@@ -333,7 +333,7 @@ def test_a_long_session_is_indexed_in_steps(path: Path, monkeypatch: pytest.Monk
 
 def test_the_oldest_index_makes_room_for_a_new_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file holds so many of them; what lost its index is indexed anew by its next search."""
-    monkeypatch.setattr(sqlite_search, "MOST_INDEXES", 3)
+    monkeypatch.setattr(word_index, "MOST_INDEXES", 3)
     with kept(path, "0") as first:
         for number in range(5):
             with kept(path, str(number)) as session:

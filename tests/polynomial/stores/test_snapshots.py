@@ -13,7 +13,7 @@ from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextErr
 from polycontext.linearity.column import Column
 from polycontext.polynomial import ContextSession, Conversation, replay
 from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.journal.lazy_turns import StoredTurns
+from polycontext.polynomial.journal.log import StoredTurns
 from polycontext.polynomial.journal.snapshots import EVERY, due, restored, snapshot_of
 from polycontext.polynomial.stores import Opened, Stored
 from polycontext.pressure import ContextProjector, ExtractiveSummariser
