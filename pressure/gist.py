@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from polycontext.linearity import LinearityMap
 from polycontext.window import PartKind, Role, TokenCounter, Turn, count_turn
+from polycontext.window.items import attachment_of
 from polycontext.window.sources import Sources
-
-if TYPE_CHECKING:
-    from polycontext.window.items import Attachment
 
 _SUMMARY = "[Summary of earlier messages]"
 SUMMARY_END = "[End of summary]"
@@ -90,18 +88,9 @@ def summary_turn(text: str, sources: Sequence[Turn], ids: Sequence[str], resourc
     return Turn(Role.USER, text, resource_id=resource_id, timestamp=sources[-1].timestamp, sources=ids, level=level)
 
 
-def attachment_in(turn: Turn) -> "Attachment | None":
-    """Return which item `turn` holds, if any; where no turn holds any, what knows of items is never loaded."""
-    if not turn.metadata:
-        return None
-    from polycontext.window.items import attachment_of  # noqa: PLC0415
-
-    return attachment_of(turn)
-
-
 def pointer_turn(turn: Turn, resource_id: str) -> Turn:
     """Return the turn that stands for a superseded tool result or attachment."""
-    attachment = attachment_in(turn)
+    attachment = attachment_of(turn)
     return Turn(
         turn.role,
         _RESULT_POINTER if attachment is None else _ATTACHMENT_POINTER.format(attachment.name),

@@ -20,9 +20,8 @@ from ..errors import SpendingError
 from .bill import Bill, Miss, Why
 from .blocks import Laid, Layout, start_of
 from .cache_plan import CachePlan
-from .prefix_cache import HOUR, Breakpoint, CacheUse, Held, PrefixCache
+from .prefix_cache import HOUR, Breakpoint, CacheRules, CacheUse, Held, PrefixCache, rules_of
 from .prices import BY_ITSELF, MARKED, Prices
-from .rules import CacheRules, rules_of
 
 _SHORT, _LONG = 300.0, HOUR
 _FIELDS = 5

@@ -6,14 +6,12 @@ from polycontext.linearity.law import agree, holds, law
 from polycontext.window import ContextWindow
 from polycontext.window.part_removal import says_all_of
 
-from ..fidelity import Fidelity, floor_of
 from ..gist import source_ids
 from ..ladder import Ladder
 from ..plan import Plan, plan_at
 from ..projector import CompressionResult, ContextProjector
-from ..view import view_of
-from .projectors import PROJECTOR, class_of_atom, held_turns, said_atoms, tokens_of
-from .views import GALOIS
+from ..view import Fidelity, floor_of, view_of
+from .projectors import GALOIS, PROJECTOR, class_of_atom, held_turns, said_atoms, tokens_of
 
 PLANS = 'docs/pressure.md, "The ladder"'
 
