@@ -196,8 +196,9 @@ class Plan:
 
     @property
     def facts(self) -> "tuple[notes.Fact, ...]":
-        """Return what its gists must not lose: demands, ids in use, what comes next, each with the turn that said it; O(what yields)."""
-        return notes.facts_of_plan(self)
+        """Return what its gists must not lose: demands, ids in use, what comes next, each once, with the turn that said it; O(what yields)."""
+        wordy = [job for job in self.jobs if job.kind.needs_words]
+        return tuple(dict.fromkeys(fact for job in wordy for fact in notes.facts_of(job.reads, self.window.counter)))
 
     def ceiling(self, log: Iterable[Atom]) -> View:
         """Return the ceiling over all atoms of `log`."""

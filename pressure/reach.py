@@ -196,15 +196,10 @@ def _kinds(window: ContextWindow, atoms: AtomColumns) -> list[Kind]:
     else:
         bounds = atoms.bounds
         kinds = [_KIND_OF[classes[start] if stop - start == 1 else max(classes[start:stop])] for start, stop in pairwise(bounds)]
-    for atom, turn in _summaries(atoms):
-        if kinds[atom] is not Kind.FIXED and is_summary(turn):
+    for atom, start in enumerate(atoms.bounds[:-1]):
+        if kinds[atom] is not Kind.FIXED and is_summary(atoms.turns[start]):
             kinds[atom] = Kind.SUMMARY
     return kinds
-
-
-def _summaries(atoms: AtomColumns) -> Sequence[tuple[int, Turn]]:
-    turns = atoms.turns
-    return [(atom, turns[start]) for atom, start in enumerate(atoms.bounds[:-1]) if turns[start].sources or turns[start].metadata]
 
 
 def _attachments(atoms: AtomColumns) -> Mapping[int, Attachment]:

@@ -1,5 +1,5 @@
 from .cues import asks_about_the_past
-from .facts import Fact, Quotes, completed, facts_of, facts_of_plan
+from .facts import Fact, Quotes, completed, facts_of
 from .pieces import clip, excerpt
 from .provenance import traced
 from .summariser import MOST_CHARS_A_TOKEN, Candidates, ExtractiveSummariser, cut
@@ -22,7 +22,6 @@ __all__ = [
     "cut",
     "excerpt",
     "facts_of",
-    "facts_of_plan",
     "told_in",
     "traced",
 ]

@@ -6,7 +6,7 @@ summary finds it again. It also lists standing instructions as quotes, and each 
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from attrs import frozen
 
@@ -22,9 +22,6 @@ from .summariser import Candidates, ExtractiveSummariser
 from .terms import STRONG, kind_of, terms_of
 from .units import LAWGIVERS, TITLES, Head, Unit, told_in
 
-if TYPE_CHECKING:
-    from ..plan import Plan
-
 MOST_IDS, MOST_NEWEST = 20, 20
 """How many identifiers are told, those that matter most first, and how many newer values, the latest."""
 
@@ -39,12 +36,6 @@ class Fact:
     head: Head
     text: str
     source: str
-
-
-def facts_of_plan(plan: "Plan") -> tuple[Fact, ...]:
-    """Return what the gists of `plan` must not lose, each fact once, in the order of the heads."""
-    found = [fact for job in plan.jobs if job.kind.needs_words for fact in facts_of(job.reads, plan.window.counter)]
-    return tuple(dict.fromkeys(found))
 
 
 def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
