@@ -1,10 +1,13 @@
 """What compression refuses."""
 
+from typing import TYPE_CHECKING
+
 from attrs import define
 
 from polycontext.linearity import CallerError, ResourceClass
 
-from .fidelity import Fidelity
+if TYPE_CHECKING:
+    from .view import Fidelity
 
 
 @define(slots=False, eq=False)
@@ -25,13 +28,13 @@ class FloorError(CallerError, ValueError):
 
     resource_id: str
     resource_class: ResourceClass
-    fidelity: Fidelity
-    floor: Fidelity
+    fidelity: "Fidelity"
+    floor: "Fidelity"
 
     def __str__(self) -> str:
         return (
             f"{self.resource_class.name} turn {self.resource_id!r} would be {self.fidelity.name}; "
-            f"legal: {' or '.join(f.name for f in Fidelity if f >= self.floor)}"
+            f"legal: {' or '.join(f.name for f in type(self.floor) if f >= self.floor)}"
         )
 
 

@@ -229,18 +229,16 @@ def keeping(plan: Plan, job: GistJob, text: str) -> str:
     """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance, and its quotes checked; see `completed`, `Quotes`."""
     if not isinstance(text, str) or not text.strip():
         return text  # refused when the plan is committed
-    from .quotes import Quotes  # noqa: PLC0415 - not loaded with the room
-
     counter = plan.window.counter
     facts = notes.facts_of(job.reads, counter)
-    quotes = Quotes.of(job.reads, facts)
+    quotes = notes.Quotes.of(job.reads, facts)
 
     def fits(body: str) -> bool:
         return isinstance(_accepted(job, quotes.marked(body), job.sources[0].resource_id, counter), Turn)
 
     whole = notes.completed(text.strip(), facts, fits)
     # Where marks have no room nothing is the user's: what a model marked itself is not.
-    return (quotes if fits(whole) else Quotes()).marked(whole)
+    return (quotes if fits(whole) else notes.Quotes()).marked(whole)
 
 
 _EMPTY = "the summary is empty"

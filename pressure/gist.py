@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from polycontext.linearity import LinearityMap
-from polycontext.window import PartKind, Role, TokenCounter, Turn, count_turn
+from polycontext.window import Part, PartKind, Role, TokenCounter, Turn, count_turn
+from polycontext.window.items import attachment_of
 from polycontext.window.sources import Sources
-
-if TYPE_CHECKING:
-    from polycontext.window.items import Attachment
 
 _SUMMARY = "[Summary of earlier messages]"
 SUMMARY_END = "[End of summary]"
@@ -22,12 +20,7 @@ _DIGEST_HEADER = re.compile(r"\[Cut(?:; the whole is [^\n]{1,200} in the log| to
 _RESULT_POINTER = "[Superseded: a later call has the current result]"
 _ATTACHMENT_POINTER = "[Superseded: a later attachment has the current text of {}]"
 _POINTER = re.compile(
-    "|".join(
-        (
-            r"\[Superseded: a later call (?:with the same arguments )?has the current result\]",
-            re.escape(_ATTACHMENT_POINTER).replace(r"\{\}", r"[^\n]+"),
-        )
-    )
+    r"\[Superseded: a later (?:call (?:with the same arguments )?has the current result|attachment has the current text of [^\n]+)\]"
 )
 
 NO_TEXT = "(no text)"
@@ -90,42 +83,24 @@ def summary_turn(text: str, sources: Sequence[Turn], ids: Sequence[str], resourc
     return Turn(Role.USER, text, resource_id=resource_id, timestamp=sources[-1].timestamp, sources=ids, level=level)
 
 
-def attachment_in(turn: Turn) -> "Attachment | None":
-    """Return which item `turn` holds, if any; where no turn holds any, what knows of items is never loaded."""
-    if not turn.metadata:
-        return None
-    from polycontext.window.items import attachment_of  # noqa: PLC0415
-
-    return attachment_of(turn)
-
-
 def pointer_turn(turn: Turn, resource_id: str) -> Turn:
     """Return the turn that stands for a superseded tool result or attachment."""
-    attachment = attachment_in(turn)
-    return Turn(
-        turn.role,
-        _RESULT_POINTER if attachment is None else _ATTACHMENT_POINTER.format(attachment.name),
-        tool_call_id=turn.tool_call_id,
-        name=turn.name,
-        resource_id=resource_id,
-        timestamp=turn.timestamp,
-        sources=(turn.resource_id,),
-    )
+    attachment = attachment_of(turn)
+    text = _RESULT_POINTER if attachment is None else _ATTACHMENT_POINTER.format(attachment.name)
+    return _in_place(turn, text, resource_id, (turn.resource_id,))
 
 
 def digest_turn(turn: Turn, body: str, resource_id: str) -> Turn:
     """Return the turn that stands for a tool result, or for what the user said last, of which `body` is left."""
     sources = source_ids(turn)
-    return Turn(
-        turn.role,
-        digest_text(body, sources[0]),
-        tool_call_id=turn.tool_call_id,
-        name=turn.name,
-        resource_id=resource_id,
-        timestamp=turn.timestamp,
-        sources=sources,
-        parts=tuple(part for part in turn.parts if part.kind is PartKind.BLOCK),
-    )
+    parts = tuple(part for part in turn.parts if part.kind is PartKind.BLOCK)
+    return _in_place(turn, digest_text(body, sources[0]), resource_id, sources, parts)
+
+
+def _in_place(turn: Turn, text: str, resource_id: str, sources: Sequence[str], parts: tuple[Part, ...] = ()) -> Turn:
+    """Return the turn with this text that answers the call that `turn` answers, in the same role and name."""
+    call, name, when = turn.tool_call_id, turn.name, turn.timestamp
+    return Turn(turn.role, text, tool_call_id=call, name=name, resource_id=resource_id, timestamp=when, sources=sources, parts=parts)
 
 
 def least_summary(counter: TokenCounter) -> int:

@@ -18,13 +18,12 @@ from polycontext.linearity.json_data import FrozenDict
 from polycontext.window import ContextWindow, Part, PartKind, Role, Splice, TokenCounter, Turn, count_turn
 from polycontext.window.tokens import count_part
 
-from .fidelity import Fidelity
 from .fulfilment import Gisted, Reading, Rejection, default_summariser
-from .gist import NO_TEXT, all_source_ids, least_digest, least_summary, summary_text, summary_turn
+from .gist import NO_TEXT, least_digest, least_summary, summary_text, summary_turn
 from .ladder import ladder_of
 from .plan import GistJob, GistKind, Plan, plan_at
 from .reach import Columns, Kind, Reach
-from .view import Edit
+from .view import Edit, Fidelity
 
 TAIL_SHARE = 0.5
 """How much of the room beside what may not yield goes to the turns that are kept; the gist has the rest."""
@@ -234,7 +233,7 @@ def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCount
 def _bare(job: GistJob, gist: NativeGist, resource_id: str, counter: TokenCounter) -> Turn:
     """Return the gist turn around the blocks, which says nothing else yet."""
     parts = tuple(_part(gist, number, counter) for number in range(len(gist.blocks)))
-    return evolve(summary_turn(summary_text(""), job.sources, all_source_ids(job.sources, job.ledger), resource_id), parts=parts)
+    return evolve(summary_turn(summary_text(""), job.sources, job.stands_for, resource_id), parts=parts)
 
 
 def _room(job: GistJob, taken: int) -> int:

@@ -6,7 +6,7 @@ window, only if it begins with the one that was planned on: a conversation may g
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import count, islice
 
@@ -39,6 +39,7 @@ from .fulfilment import (
 )
 from .gist import is_summary
 from .ladder import Ladder, ladder_of
+from .native import native_gist, prefix_edit
 from .plan import GistJob, Plan, plan_at
 from .reach import Kind, Reach
 from .threshold import marked, pressure_of, tokens_at
@@ -220,7 +221,7 @@ class ContextProjector:
         plan = fulfilment.plan
         if not plan.fits(window):
             raise ConflictError("compression plan", plan.window, window)
-        make = _gist_maker(plan)
+        make = native_gist if plan.is_native else make_gist  # what a provider writes is checked otherwise
         made = [
             make(job, offer, failure, resource_id, window.counter)
             for job, (offer, failure), resource_id in zip(plan.jobs, fulfilment.offers, _gist_ids(window, len(plan.jobs)), strict=True)
@@ -284,15 +285,6 @@ def _asked_by(window: ContextWindow) -> str | None:
     return last.text if notes.asks_about_the_past(last.text) else None
 
 
-def _gist_maker(plan: Plan) -> Callable[..., Gisted]:
-    """Return who makes the gists of `plan`: what a provider writes is checked otherwise."""
-    if not plan.is_native:
-        return make_gist
-    from .native import native_gist  # noqa: PLC0415 - for those who let a provider write
-
-    return native_gist
-
-
 def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:
     """Return so many ids that neither a caller's turn nor an earlier gist has."""
     free = (made for number in count(window.serial + 1) if (made := f"g{number}") not in window.linearity)
@@ -301,8 +293,6 @@ def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:
 
 def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted]) -> CompressionResult:
     if plan.is_native:
-        from .native import prefix_edit  # noqa: PLC0415 - for those who let a provider write
-
         edit = prefix_edit(window, plan, made[0])
         yielded = plan.jobs[0].reads if edit.splices else ()
         return _result(window, plan, edit, tuple(turn.resource_id for turn in yielded), made)

@@ -3,19 +3,30 @@
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, ToolRule
 from polycontext.window import REQUEST_OVERHEAD, AtomColumns, ContextWindow, Role, TokenCounter, Turn
+from polycontext.window.items import Attachment, attachment_of
 from polycontext.window.part_removal import bare, unbound
 
-from .gist import attachment_in, is_summary, least_digest
+from .gist import is_summary, least_digest
 from .view import may_be_truncated
 
-if TYPE_CHECKING:
-    from polycontext.window.items import Attachment
+
+def _check_count(_: object, attribute: Any, value: Any) -> None:
+    if value is None and attribute.default is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        legal = "a whole number of turns, at least 0" if attribute.default else "None, or a whole number of tokens, at least 0"
+        raise InvalidOptionError(attribute.name, value, legal)
+
+
+def _check_share(_: object, attribute: Any, value: Any) -> None:
+    if not 0.0 <= value <= 1.0:
+        raise InvalidOptionError(attribute.name, value, "a share from 0.0 to 1.0")
 
 
 @frozen
@@ -32,30 +43,14 @@ class Reach:
     `rules` are what a user states of tools: `keep_last` says here what a later call replaces.
     """
 
-    keep_recent: int = 6
-    keep_recent_tokens: int | None = None
-    recent_share: float = 0.1
-    newest_share: float = 0.5
-    asked_share: float = 0.5
+    keep_recent: int = field(default=6, validator=_check_count)
+    keep_recent_tokens: int | None = field(default=None, validator=_check_count)
+    recent_share: float = field(default=0.1, validator=_check_share)
+    newest_share: float = field(default=0.5, validator=_check_share)
+    asked_share: float = field(default=0.5, validator=_check_share)
     cuts_question: bool = False
     cuts_task: bool = False
     rules: tuple[ToolRule, ...] = ()
-
-    def __attrs_post_init__(self) -> None:
-        _require("keep_recent", self.keep_recent, _is_whole(self.keep_recent, 0), "a whole number of turns, at least 0")
-        tokens = self.keep_recent_tokens
-        _require("keep_recent_tokens", tokens, tokens is None or _is_whole(tokens, 0), "None, or a whole number of tokens, at least 0")
-        for name, share in (("recent_share", self.recent_share), ("newest_share", self.newest_share), ("asked_share", self.asked_share)):
-            _require(name, share, 0.0 <= share <= 1.0, "a share from 0.0 to 1.0")
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _require(name: str, value: object, condition: bool, legal: str) -> None:  # noqa: FBT001 - a check reads best with its condition in place
-    if not condition:
-        raise InvalidOptionError(name, value, legal)
 
 
 class Kind(IntEnum):
@@ -87,7 +82,7 @@ class Columns:
     atoms: AtomColumns
     kinds: list[Kind]
     tail: int
-    attachments: "Mapping[int, Attachment]"
+    attachments: Mapping[int, Attachment]
     bound: Mapping[int, int] = {}
     bared: Mapping[int, int] = {}
     bare_turns: frozenset[int] = frozenset()
@@ -201,20 +196,15 @@ def _kinds(window: ContextWindow, atoms: AtomColumns) -> list[Kind]:
     else:
         bounds = atoms.bounds
         kinds = [_KIND_OF[classes[start] if stop - start == 1 else max(classes[start:stop])] for start, stop in pairwise(bounds)]
-    for atom, turn in _summaries(atoms):
-        if kinds[atom] is not Kind.FIXED and is_summary(turn):
+    for atom, start in enumerate(atoms.bounds[:-1]):
+        if kinds[atom] is not Kind.FIXED and is_summary(atoms.turns[start]):
             kinds[atom] = Kind.SUMMARY
     return kinds
 
 
-def _summaries(atoms: AtomColumns) -> Sequence[tuple[int, Turn]]:
-    turns = atoms.turns
-    return [(atom, turns[start]) for atom, start in enumerate(atoms.bounds[:-1]) if turns[start].sources or turns[start].metadata]
-
-
-def _attachments(atoms: AtomColumns) -> "Mapping[int, Attachment]":
+def _attachments(atoms: AtomColumns) -> Mapping[int, Attachment]:
     firsts = map(atoms.turns.__getitem__, atoms.bounds[:-1])
-    return {atom: attachment for atom, turn in enumerate(firsts) if turn.metadata and (attachment := attachment_in(turn)) is not None}
+    return {atom: attachment for atom, turn in enumerate(firsts) if (attachment := attachment_of(turn)) is not None}
 
 
 def _fixed(atoms: AtomColumns) -> set[int]:
@@ -224,7 +214,7 @@ def _fixed(atoms: AtomColumns) -> set[int]:
     for atom in range(len(atoms) - 1, -1, -1):
         turn = atoms.turns[atoms.bounds[atom]]
         if turn.role is Role.USER and not is_summary(turn):
-            is_attached = attachment_in(turn) is not None
+            is_attached = attachment_of(turn) is not None
             if newest or not is_attached:
                 fixed.add(atom)
             if not is_attached:

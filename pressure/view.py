@@ -8,6 +8,7 @@ idempotent, ``compress(expand(v)) == v``, and ``expand(v) <= w`` exactly when
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
 from typing import Self
 
 from attrs import evolve, field, frozen
@@ -20,11 +21,36 @@ from polycontext.window.part_removal import bare, fell, unbound
 from polycontext.window.sources import Traces
 
 from .errors import FloorError
-from .fidelity import Fidelity, floor_of
 from .gist import is_summary
 
 _SHOWN = 9
 """How many ids an error lists."""
+
+
+class Fidelity(IntEnum):
+    """Order how much of an atom a view holds: nothing, a gist, every word."""
+
+    DROPPED = 0
+    GIST = 1
+    VERBATIM = 2
+
+
+_FLOORS = {
+    ResourceClass.DROPPABLE: Fidelity.DROPPED,
+    ResourceClass.REQUIRED: Fidelity.GIST,
+    ResourceClass.PRESERVED: Fidelity.VERBATIM,
+}
+
+
+def floor_of(resource_class: ResourceClass) -> Fidelity:
+    """Return the lowest fidelity a class allows (docs/pressure.md, "Fidelity, floors and ceilings").
+
+    Law: monotone in the class.
+
+    >>> floor_of(ResourceClass.REQUIRED)
+    <Fidelity.GIST: 1>
+    """
+    return _FLOORS[resource_class]
 
 
 def _frozen(fidelities: Mapping[str, Fidelity]) -> Mapping[str, Fidelity]:

@@ -4,7 +4,6 @@ A request counts once it is known to stand: of several that are asked for in one
 the conversation has gone on, or when somebody looks. So looking at a list twice, or asking again after a failure, pays nothing.
 """
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import RLock
@@ -20,13 +19,12 @@ from ..errors import SpendingError
 from .bill import Bill, Miss, Why
 from .blocks import Laid, Layout, start_of
 from .cache_plan import CachePlan
-from .prefix_cache import HOUR, Breakpoint, CacheUse, Held, PrefixCache
+from .prefix_cache import HOUR, Breakpoint, CacheRules, CacheUse, Held, PrefixCache, rules_of
 from .prices import BY_ITSELF, MARKED, Prices
-from .rules import CacheRules, rules_of
 
 _SHORT, _LONG = 300.0, HOUR
-_FIELDS = 5
-"""Numbers of a row: read, in full, written for less than an hour, for longer, answered."""
+_Row = tuple[int, int, int, int, int]
+"""Tokens of a request: read, in full, written for less than an hour, for longer, answered."""
 
 
 @frozen
@@ -94,7 +92,7 @@ class _Thread:
     cache: PrefixCache
     last: _Sent | None = None
     asked: _Asked | None = None
-    rows: "array[int]" = field(factory=lambda: array("q"))
+    rows: list[_Row] = field(factory=list)
     missed: dict[tuple[Why, str], Miss] = field(factory=dict)
     new: int = 0
 
@@ -106,7 +104,7 @@ class _Thread:
         self.layout.take(asked.laid)
         self.cache.keep(asked.use, asked.at)
         self.last = _Sent(asked.window, asked.laid.begun, asked.key, asked.marks, asked.misses)
-        self.rows.extend(_row(asked))
+        self.rows.append(_row(asked))
         self.new += asked.new
         for miss in asked.misses:
             _add(self.missed, miss)
@@ -194,7 +192,7 @@ class Account:
         """Return the tokens and the money of what counts already."""
         if limit is None:
             return 0, 0.0
-        rows = [row for thread in self._threads.values() for row in _rows(thread)]
+        rows = [row for thread in self._threads.values() for row in thread.rows]
         return sum(map(sum, rows)), sum(_money(row, limit.prices) for row in rows)
 
     def _check(self, thread: _Thread, asked: _Asked, limit: Limit) -> None:
@@ -320,22 +318,17 @@ def _what(asked: _Asked, last: _Sent) -> str:
 # --- sums -----------------------------------------------------------------------------
 
 
-def _row(asked: _Asked) -> tuple[int, int, int, int, int]:
+def _row(asked: _Asked) -> _Row:
     written = asked.use.written
     long = sum(tokens for seconds, tokens in written.items() if seconds >= HOUR)
     return asked.use.read, asked.plain, asked.use.all_written - long, long, asked.output
 
 
-def _rows(thread: _Thread) -> Iterator[tuple[int, ...]]:
-    for start in range(0, len(thread.rows), _FIELDS):
-        yield tuple(thread.rows[start : start + _FIELDS])
-
-
-def _written(row: Sequence[int]) -> dict[float, int]:
+def _written(row: _Row) -> dict[float, int]:
     return {seconds: tokens for seconds, tokens in ((_SHORT, row[2]), (_LONG, row[3])) if tokens}
 
 
-def _money(row: Sequence[int], prices: Prices) -> float:
+def _money(row: _Row, prices: Prices) -> float:
     return prices.money(plain=row[1], read=row[0], written=_written(row), output=row[4])
 
 
@@ -354,7 +347,7 @@ def _billed(threads: Sequence[_Thread], prices: Prices | None, latest: _Thread |
     for thread in threads:
         pending = thread.asked
         ratios = prices or (MARKED if thread.rules.marked else BY_ITSELF)
-        for row in (*_rows(thread), *(() if pending is None else (_row(pending),))):
+        for row in (*thread.rows, *([] if pending is None else [_row(pending)])):
             requests, read, plain, output = requests + 1, read + row[0], plain + row[1], output + row[4]
             for seconds, tokens in _written(row).items():
                 written[seconds] = written.get(seconds, 0) + tokens

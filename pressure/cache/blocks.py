@@ -106,14 +106,19 @@ class Layout:
 
         `start` names what its cache goes by beside the blocks, `grown` says that all messages but the last of the request before stand there.
         """
-        head = self._head(rendered, tools)
+        is_anthropic = self.provider is Provider.ANTHROPIC
+        head = [*tools, *rendered.system] if is_anthropic else []
         begun = (start, _digest(b"", *(_content(block) for block in head)))
         known = len(self._ends) - 1 if grown and begun == self._begun and self._ends else -1
         kept = 0 if known < 0 else self._ends[known - 1] if known else len(head)
-        made = _Making(kept, self._digests[kept - 1], self._sums[kept - 1]) if kept else _Making(0, start, self._before(tools))
-        if not kept:
-            for block, tokens in zip(head, self._head_tokens(rendered, tools), strict=True):
+        if kept:
+            made = _Making(kept, self._digests[kept - 1], self._sums[kept - 1])
+        elif is_anthropic:
+            made = _Making(0, start, 0)
+            for block, tokens in zip(head, BlockTokens(self.counter).head(rendered.system, tools), strict=True):
                 made.put(b"", block, tokens)
+        else:
+            made = _Making(0, start, REQUEST_OVERHEAD + SeenTokens(self.counter).tools(tools))
         ends: list[int] = []
         for message in rendered.messages[max(known, 0) :]:
             for role, block, tokens in self._blocks(message):
@@ -138,16 +143,6 @@ class Layout:
         laid.digests.write(self._digests)
         laid.sums.write(self._sums)
         laid.ends.write(self._ends)
-
-    def _head(self, rendered: Rendered, tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        return [*tools, *rendered.system] if self.provider is Provider.ANTHROPIC else []
-
-    def _head_tokens(self, rendered: Rendered, tools: Sequence[Mapping[str, Any]]) -> list[int]:
-        return BlockTokens(self.counter).head(rendered.system, tools) if self.provider is Provider.ANTHROPIC else []
-
-    def _before(self, tools: Sequence[Mapping[str, Any]]) -> int:
-        """Return the tokens that stand before the first block."""
-        return 0 if self.provider is Provider.ANTHROPIC else REQUEST_OVERHEAD + SeenTokens(self.counter).tools(tools)
 
     def _blocks(self, message: Message) -> Iterator[tuple[bytes, Mapping[str, Any], int]]:
         """Yield the blocks of a message, each with its role and its tokens."""

@@ -14,8 +14,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.window.providers import Message, Rendered
 
 from .blocks import MARK, Laid, seconds_of
-from .prefix_cache import Breakpoint
-from .rules import MOST_MARKS, CacheRules
+from .prefix_cache import MOST_MARKS, Breakpoint, CacheRules
 
 _TTLS = ("5m", "1h")
 _LONGEST_KEY = 64

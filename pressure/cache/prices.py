@@ -54,17 +54,16 @@ class Prices:
     def money(self, *, plain: int, read: int, written: Mapping[float, int], output: int) -> float:
         """Return what one request cost: tokens at the input price, read, written by the seconds that they are kept, and answered."""
         is_long = self.above is not None and plain + read + sum(written.values()) > self.above
-        asked = plain * self.input + read * self.read
-        asked += sum(tokens * (self.write_long if seconds >= HOUR else self.write) for seconds, tokens in written.items())
-        said = output * self.output
-        return (asked * (self.dearer_input if is_long else 1.0) + said * (self.dearer_output if is_long else 1.0)) / _MILLION
+        asked, answered = plain * self.input + read * self.read, output * self.output
+        asked += self._write(written)
+        return (asked * (self.dearer_input if is_long else 1.0) + answered * (self.dearer_output if is_long else 1.0)) / _MILLION
 
     def units(self, *, plain: int, read: int, written: Mapping[float, int]) -> float:
         """Return what the input of one request cost, in tokens at the input price."""
-        if not self.input:
-            return 0.0
-        kept = sum(tokens * (self.write_long if seconds >= HOUR else self.write) for seconds, tokens in written.items())
-        return plain + (read * self.read + kept) / self.input
+        return plain + (read * self.read + self._write(written)) / self.input if self.input else 0.0
+
+    def _write(self, written: Mapping[float, int]) -> float:
+        return sum(tokens * (self.write_long if seconds >= HOUR else self.write) for seconds, tokens in written.items())
 
 
 MARKED = Prices(1.0, read=0.1, write=1.25, write_long=2.0)

@@ -6,14 +6,12 @@ from polycontext.linearity.law import agree, holds, law
 from polycontext.window import ContextWindow
 from polycontext.window.part_removal import says_all_of
 
-from ..fidelity import Fidelity, floor_of
 from ..gist import source_ids
 from ..ladder import Ladder
 from ..plan import Plan, plan_at
 from ..projector import CompressionResult, ContextProjector
-from ..view import view_of
-from .projectors import PROJECTOR, class_of_atom, held_turns, said_atoms, tokens_of
-from .views import GALOIS
+from ..view import Fidelity, floor_of, view_of
+from .projectors import GALOIS, PROJECTOR, class_of_atom, held_turns, said_atoms
 
 PLANS = 'docs/pressure.md, "The ladder"'
 
@@ -22,7 +20,7 @@ PLANS = 'docs/pressure.md, "The ladder"'
 def chain_falls_strictly(ladder: Ladder) -> None:
     """Every plan of the chain promises fewer tokens than the one before it, the first all there are."""
     agree(ladder.tokens, sorted(set(ladder.tokens), reverse=True))
-    agree(ladder.tokens[0], tokens_of(ladder.window))
+    agree(ladder.tokens[0], ladder.window.total_tokens)
 
 
 @law(PLANS)
@@ -86,7 +84,7 @@ def plans_touch_no_turn_twice(plan: Plan) -> None:
 @law(PLANS)
 def promises_are_kept(result: CompressionResult) -> None:
     """The tokens after are counted, and at most what the plan promised, where every gist it asked for was made."""
-    agree(result.tokens_after, tokens_of(result.window))
+    agree(result.tokens_after, result.window.total_tokens)
     if _is_fulfilled(result):
         holds(result.tokens_after <= result.plan.tokens_promised, f"at most {result.plan.tokens_promised}", result.tokens_after)
 

@@ -1,7 +1,8 @@
-"""The laws of compressing: nothing preserved is lost, nothing invalid is left."""
+"""The laws of compressing, nothing preserved is lost and nothing invalid is left; and those of views, an order with meets and a Galois connection."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from operator import le
 from typing import Any, Protocol
 
 from attrs import evolve
@@ -13,10 +14,11 @@ from polycontext.window.part_removal import says_all_of
 
 from ..gist import is_summary, source_ids
 from ..threshold import pressure_of
-from ..view import view_of
-from .views import GALOIS
+from ..view import View, compress_view, expand_view, view_of
 
 PROJECTOR = "docs/pressure.md"
+GALOIS = "Ore, Galois Connexions"
+_ORDER = "Davey and Priestley, Introduction to Lattices and Order, chapters 1 and 2"
 
 
 class Compressor(Protocol):
@@ -25,11 +27,6 @@ class Compressor(Protocol):
     def compress(self, window: ContextWindow, target: float, /) -> Any:
         """Return a report, whose `window` is what compressing to `target`, or as near as may be, gave."""
         ...
-
-
-def tokens_of(window: ContextWindow) -> int:
-    """Return the tokens of the whole window."""
-    return window.seek(len(window)).tokens
 
 
 def said_atoms(window: ContextWindow) -> list[Atom]:
@@ -162,8 +159,8 @@ def gists_are_shorter_than_their_sources(projector: Compressor, window: ContextW
 @law('docs/pressure.md, "The ladder"')
 def compressing_never_adds_tokens(projector: Compressor, window: ContextWindow, target: float) -> None:
     """A compressed window takes at most the tokens it took before."""
-    after = tokens_of(projector.compress(window, target).window)
-    holds(after <= tokens_of(window), f"at most {tokens_of(window)}", after)
+    after = projector.compress(window, target).window.total_tokens
+    holds(after <= window.total_tokens, f"at most {window.total_tokens}", after)
 
 
 def _preserved(window: ContextWindow) -> list[Turn]:
@@ -178,3 +175,85 @@ def _continued(window: ContextWindow, turns: Sequence[Turn]) -> ContextWindow:
         if turn.tool_call_id in waiting or not (waiting or turn.role is Role.TOOL):
             window = window.append(evolve(turn, resource_id="", tokens=None))
     return window
+
+
+@law(_ORDER)
+def view_order_is_reflexive(first_view: View) -> None:
+    """Reflexive: ``v <= v``."""
+    holds(le(first_view, first_view), "below itself", first_view)
+
+
+@law(_ORDER)
+def view_order_is_antisymmetric(first_view: View, second_view: View) -> None:
+    """Antisymmetric: ``v <= w`` and ``w <= v`` only where ``v == w``."""
+    if first_view <= second_view <= first_view:
+        agree(first_view, second_view)
+
+
+@law(_ORDER)
+def view_order_is_transitive(first_view: View, second_view: View, third_view: View) -> None:
+    """Transitive: ``u <= v`` and ``v <= w`` give ``u <= w``."""
+    if first_view <= second_view <= third_view:
+        holds(first_view <= third_view, "the first below the third", first_view)
+
+
+@law(_ORDER)
+def meet_is_associative(first_view: View, second_view: View, third_view: View) -> None:
+    """Associative: ``(u ∧ v) ∧ w == u ∧ (v ∧ w)``."""
+    agree(first_view.meet(second_view).meet(third_view), first_view.meet(second_view.meet(third_view)))
+
+
+@law(_ORDER)
+def meet_is_commutative(first_view: View, second_view: View) -> None:
+    """Commutative: ``v ∧ w == w ∧ v``."""
+    agree(first_view.meet(second_view), second_view.meet(first_view))
+
+
+@law(_ORDER)
+def meet_is_idempotent(first_view: View) -> None:
+    """Idempotent: ``v ∧ v == v``."""
+    agree(first_view.meet(first_view), first_view)
+
+
+@law(_ORDER)
+def meet_is_the_greatest_lower_bound(first_view: View, second_view: View, third_view: View) -> None:
+    """Greatest lower bound: ``u <= v ∧ w`` exactly when ``u <= v`` and ``u <= w``; so the meet itself is below both."""
+    meet = first_view.meet(second_view)
+    holds(meet <= first_view and meet <= second_view, "below both", meet)
+    agree(third_view <= meet, third_view <= first_view and third_view <= second_view)
+
+
+@law(GALOIS)
+def compressing_is_monotone(first_view: View, second_view: View, ceiling: View) -> None:
+    """Monotone: ``v <= w`` gives ``compress(v) <= compress(w)``."""
+    if first_view <= second_view:
+        less, more = compress_view(ceiling, first_view), compress_view(ceiling, second_view)
+        holds(less <= more, f"at most {more!r}", less)
+
+
+@law(GALOIS)
+def compressing_is_deflationary(first_view: View, ceiling: View) -> None:
+    """Deflationary: ``expand(compress(v)) <= v``."""
+    again = expand_view(compress_view(ceiling, first_view))
+    holds(again <= first_view, f"at most {first_view!r}", again)
+
+
+@law(GALOIS)
+def compressing_is_idempotent(first_view: View, ceiling: View) -> None:
+    """Idempotent: ``compress(compress(v)) == compress(v)``."""
+    once = compress_view(ceiling, first_view)
+    agree(compress_view(ceiling, once), once)
+
+
+@law(GALOIS)
+def compress_undoes_expand(first_view: View, ceiling: View) -> None:
+    """Nothing is lost twice: ``compress(expand(v)) == v`` for every compressed v, which is every ``v <= ceiling``."""
+    if first_view <= ceiling:
+        agree(compress_view(ceiling, expand_view(first_view)), first_view)
+
+
+@law(GALOIS)
+def expand_and_compress_are_adjoint(first_view: View, second_view: View, ceiling: View) -> None:
+    """Adjoint: ``expand(v) <= w`` exactly when ``v <= compress(w)``, for every compressed ``v <= ceiling``."""
+    if first_view <= ceiling:
+        agree(expand_view(first_view) <= second_view, first_view <= compress_view(ceiling, second_view))

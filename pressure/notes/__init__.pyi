@@ -1,11 +1,9 @@
 from .cues import asks_about_the_past
-from .excerpts import excerpt
-from .facts import Fact, completed, facts_of, facts_of_plan
-from .pieces import clip
+from .facts import Fact, Quotes, completed, facts_of
+from .pieces import clip, excerpt
 from .provenance import traced
-from .summariser import Candidates, ExtractiveSummariser
+from .summariser import MOST_CHARS_A_TOKEN, Candidates, ExtractiveSummariser, cut
 from .terms import UNSPACED, by_relevance
-from .truncation import MOST_CHARS_A_TOKEN, cut
 from .units import Head, Told, told_in
 
 __all__ = [
@@ -15,6 +13,7 @@ __all__ = [
     "ExtractiveSummariser",
     "Fact",
     "Head",
+    "Quotes",
     "Told",
     "asks_about_the_past",
     "by_relevance",
@@ -23,7 +22,6 @@ __all__ = [
     "cut",
     "excerpt",
     "facts_of",
-    "facts_of_plan",
     "told_in",
     "traced",
 ]

@@ -1,27 +1,26 @@
 """What a summary of turns must not lose, as data, and how a text that does not say all of it is completed.
 
 A model that was told what must stay says most of it. What it forgot is put behind its words, under their heads, so that a later
-summary finds it again.
+summary finds it again. It also lists standing instructions as quotes, and each counts only where the user said it word for word.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Self
 
 from attrs import frozen
 
 from polycontext.linearity import constraint_sentences
-from polycontext.window import TokenCounter, Turn
+from polycontext.linearity.classification import sentences, unquoted
+from polycontext.window import Role, TokenCounter, Turn
+from polycontext.window.items import attachment_of
 
 from .cues import is_intention
 from .lines import pair_text
 from .pieces import one_line
 from .summariser import Candidates, ExtractiveSummariser
 from .terms import STRONG, kind_of, terms_of
-from .units import LAWGIVERS, Head, Unit, told_in
-
-if TYPE_CHECKING:
-    from ..plan import Plan
+from .units import LAWGIVERS, TITLES, Head, Unit, told_in
 
 MOST_IDS, MOST_NEWEST = 20, 20
 """How many identifiers are told, those that matter most first, and how many newer values, the latest."""
@@ -37,12 +36,6 @@ class Fact:
     head: Head
     text: str
     source: str
-
-
-def facts_of_plan(plan: "Plan") -> tuple[Fact, ...]:
-    """Return what the gists of `plan` must not lose, each fact once, in the order of the heads."""
-    found = [fact for job in plan.jobs if job.kind.needs_words for fact in facts_of(job.reads, plan.window.counter)]
-    return tuple(dict.fromkeys(found))
 
 
 def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
@@ -126,3 +119,55 @@ def is_told(fact: Fact, text: str) -> bool:
     named = [term for term in terms_of(words) if kind_of(term) in STRONG]
     stand = all(re.search(rf"(?<!\w)(?<!\w[-.]){re.escape(name)}(?!\w|[-.]\w)", text) for name in named)
     return stand and ((bool(named) and fact.head in NAMED) or words.casefold() in one_line(text.casefold()))
+
+
+SHORTEST_QUOTE, LONGEST_QUOTE, MOST_QUOTES = 4, 400, 100
+"""How many characters a quote has at least and at most, and how many quotes of a summary are looked for."""
+TITLE = f"{Head.CONSTRAINTS.value}:"
+USER = "user: "
+"""How a line under `TITLE` begins that holds the user's own words: a later summary keeps it."""
+
+_MARKUP = re.compile(r"\A(?:[-*•+>]|\d{1,3}[.)])\s+")
+_LABELS = re.compile(r"\A(?:(?:\[[^\]\s]{1,80}\] )?user(?: [^:\n]{1,64})?:\s*)+")
+_MARKS = " \"'`*“”„«»「」『』‘’"
+
+
+@frozen
+class Quotes:
+    """Look for quotes in what was said: each text as prose, and with what it quotes itself blanked out."""
+
+    said: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, turns: Iterable[Turn], facts: Iterable[Fact] = ()) -> Self:
+        """Return what looks in the prose of the user's `turns` (no code, nothing pasted, no attachment, no gist), and in the demands among `facts`."""
+        texts = [turn.text for turn in turns if turn.role is Role.USER and not turn.is_gist and attachment_of(turn) is None]
+        texts += [fact.text for fact in facts if fact.head is Head.CONSTRAINTS]
+        prose = (" ".join(" ".join(sentences(text)).split()) for text in texts)
+        return cls(tuple((text, unquoted(text)) for text in prose))
+
+    def marked(self, summary: str) -> str:
+        r"""Return `summary` with the lines under `TITLE` that quote the user marked as the user's, each once, and no other line there.
+
+        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).marked("Constraints:\n- \"Never push.\"\n- user: Push daily.")
+        'Constraints:\nuser: Never push.\nPush daily.'
+        """
+        lines, under, left = dict[object, str](), "", MOST_QUOTES
+        for number, line in enumerate(summary.splitlines()):
+            title = line.strip().strip("#*: ") + ":"
+            if title in TITLES:
+                lines[number] = under = title
+            elif under != TITLE:
+                lines[number] = line
+            elif bare := _LABELS.sub("", _MARKUP.sub("", " ".join(line.split()))):
+                quote, left = bare.strip(_MARKS), left - 1
+                is_own = left >= 0 and SHORTEST_QUOTE <= len(quote) <= LONGEST_QUOTE and self._hold(quote)
+                lines[quote if is_own else number] = USER + quote if is_own else bare
+        return "\n".join(lines.values())
+
+    def _hold(self, quote: str) -> bool:
+        for prose, own in self.said:
+            start = prose.find(quote)
+            if start >= 0 and own[start : start + len(quote)].count("_") * 2 < len(quote) + quote.count("_") * 2:
+                return True
+        return False

@@ -152,10 +152,10 @@ def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> d
         for term in terms:
             seen, last, before = known.get(term, (0, -1, False))
             known[term] = (seen + (last != turn), turn, said or before)
-    return {term: _weight(kind_of(term), *use, max(1, turns)) for term, use in known.items()}
+    return {term: _weight(kind_of(term), seen, last, max(1, turns), said=said) for term, (seen, last, said) in known.items()}
 
 
-def _weight(kind: Kind, seen: int, last: int, said: bool, turns: int) -> float:  # noqa: FBT001 - a fact of the term
+def _weight(kind: Kind, seen: int, last: int, turns: int, *, said: bool) -> float:
     if kind is Kind.WORD:
         weight = log(1 + turns / seen) / log(1 + turns)
     else:

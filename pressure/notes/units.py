@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from polycontext.linearity import constraint_sentences
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
+from polycontext.window import items as window_items
 
-from ..gist import NO_TEXT, SUMMARY_END, attachment_in, unframed
+from ..gist import NO_TEXT, SUMMARY_END, unframed
 from . import cues
-from .excerpts import excerpt
 from .injections import LIKELY, injected, score
 from .lines import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
-from .pieces import Hides, one_line, split
+from .pieces import Hides, excerpt, one_line, split
 from .records import Item, Record, item_of, items_of, may_command, parsed, read_json, records_of
 from .terms import FAILED, is_prose, terms_of
 
@@ -262,15 +262,13 @@ def read(
 
 def attached_label(turn: Turn) -> str:
     """Return what the line of an attachment begins with; empty where `turn` is none."""
-    attachment = attachment_in(turn)
+    attachment = window_items.attachment_of(turn)
     return f"{ATTACHED}{attachment.type} {attachment.name}" if attachment else ""
 
 
 def _attached(turn: Turn) -> str:
-    from polycontext.window.items import attached_outline, fenced_text  # noqa: PLC0415 - for those who attach something
-
-    outline = [entry.text for entry in attached_outline(turn)]
-    return "\n".join(outline) or fenced_text(turn.text)[1] or NO_TEXT
+    outline = [entry.text for entry in window_items.attached_outline(turn)]
+    return "\n".join(outline) or window_items.fenced_text(turn.text)[1] or NO_TEXT
 
 
 def told_in(gist: Turn) -> Iterator[Told]:

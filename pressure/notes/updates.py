@@ -205,12 +205,12 @@ def _lines(indices: Sequence[int], units: Sequence[Unit], entry: Entry, rank: in
         if unit.opens and unit.ends and not unit.step and len(unit.text) <= _LONGEST:
             is_first = index == spoken[0]
             section = units[places[unit.under]].text if unit.under in places else ""
-            if told := _line(unit.text, "" if is_first else file, section, "" if is_first else head, is_prose):
+            if told := _line(unit.text, "" if is_first else file, section, "" if is_first else head, is_prose=is_prose):
                 yield told[0], Telling(index, unit.entry, rank, *told[1:])
 
 
 @lru_cache(20_000)
-def _line(text: str, file: str, section: str, head: str, is_prose: bool) -> tuple[str, str, tuple[str, ...]] | None:  # noqa: FBT001 - cached
+def _line(text: str, file: str, section: str, head: str, *, is_prose: bool) -> tuple[str, str, tuple[str, ...]] | None:
     """Return what a line or sentence tells of, the words around its values, and the values; None where it tells nothing that may change.
 
     `file` and `section` are where a setting stands, `head` the frame of the first line of a result.

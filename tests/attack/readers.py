@@ -11,7 +11,7 @@ from typing import Final
 from polycontext.linearity import PolycontextError, constraint_sentences
 from polycontext.polynomial import ContextSession, project
 from polycontext.pressure import ExtractiveSummariser
-from polycontext.pressure.notes.truncation import cut
+from polycontext.pressure.notes import cut
 from polycontext.testing import FAST
 from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.image_sizes import image_size

@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import CompressionResult, ContextProjector, Fidelity, Fulfilment, Ladder, Plan, Reach, View
-from polycontext.pressure.laws import plans, projectors, summarisers, views
+from polycontext.pressure.laws import plans, projectors, summarisers
 from polycontext.pressure.plan import plan_at
 from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
@@ -48,12 +48,14 @@ class Roughly(View):
         return sum(self.fidelities.values()) <= sum(other.fidelities.values()) + 1
 
 
-breaks(views.view_order_is_reflexive, "a strict order", lambda law: law(Strictly({"t1": GIST})))
+breaks(projectors.view_order_is_reflexive, "a strict order", lambda law: law(Strictly({"t1": GIST})))
 breaks(
-    views.view_order_is_antisymmetric, "an order that tells nothing apart", lambda law: law(Anyhow({"t1": GIST}), Anyhow({"t1": DROPPED}))
+    projectors.view_order_is_antisymmetric,
+    "an order that tells nothing apart",
+    lambda law: law(Anyhow({"t1": GIST}), Anyhow({"t1": DROPPED})),
 )
 breaks(
-    views.view_order_is_transitive,
+    projectors.view_order_is_transitive,
     "an order with a tolerance",
     lambda law: law(*(Roughly({"t1": fidelity}) for fidelity in (VERBATIM, GIST, DROPPED))),
 )
@@ -97,19 +99,23 @@ class Brittle(View):
 
 
 breaks(
-    views.meet_is_associative,
+    projectors.meet_is_associative,
     "a meet that takes the difference",
     lambda law: law(Apart({"t1": VERBATIM}), Apart({"t1": GIST}), Apart({"t1": GIST})),
 )
-breaks(views.meet_is_commutative, "a meet that ignores the other side", lambda law: law(Stubborn({"t1": VERBATIM}), Stubborn({"t1": GIST})))
-breaks(views.meet_is_idempotent, "a meet that is never enough", lambda law: law(Eager({"t1": GIST})))
 breaks(
-    views.meet_is_the_greatest_lower_bound,
+    projectors.meet_is_commutative,
+    "a meet that ignores the other side",
+    lambda law: law(Stubborn({"t1": VERBATIM}), Stubborn({"t1": GIST})),
+)
+breaks(projectors.meet_is_idempotent, "a meet that is never enough", lambda law: law(Eager({"t1": GIST})))
+breaks(
+    projectors.meet_is_the_greatest_lower_bound,
     "a meet that takes the maximum",
     lambda law: law(Highest({"t1": VERBATIM}), Highest({"t1": GIST}), Highest({"t1": DROPPED})),
 )
 breaks(
-    views.meet_is_the_greatest_lower_bound,
+    projectors.meet_is_the_greatest_lower_bound,
     "a meet that is not the greatest",
     lambda law: law(Eager({"t1": VERBATIM}), Eager({"t1": GIST}), Eager({"t1": GIST})),
 )
@@ -119,15 +125,15 @@ breaks(
 
 
 breaks(
-    views.compressing_is_monotone,
+    projectors.compressing_is_monotone,
     "compressing that punishes the whole",
     lambda law: law(Brittle({"t1": GIST}), Brittle({"t1": VERBATIM}), Brittle({"t1": VERBATIM})),
 )
-breaks(views.compressing_is_deflationary, "compressing that raises", lambda law: law(Highest({"t1": GIST}), Highest({"t1": VERBATIM})))
-breaks(views.compressing_is_idempotent, "compressing that goes on", lambda law: law(Eager({"t1": VERBATIM}), Eager({"t1": VERBATIM})))
-breaks(views.compress_undoes_expand, "compressing what is compressed", lambda law: law(Eager({"t1": GIST}), Eager({"t1": GIST})))
+breaks(projectors.compressing_is_deflationary, "compressing that raises", lambda law: law(Highest({"t1": GIST}), Highest({"t1": VERBATIM})))
+breaks(projectors.compressing_is_idempotent, "compressing that goes on", lambda law: law(Eager({"t1": VERBATIM}), Eager({"t1": VERBATIM})))
+breaks(projectors.compress_undoes_expand, "compressing what is compressed", lambda law: law(Eager({"t1": GIST}), Eager({"t1": GIST})))
 breaks(
-    views.expand_and_compress_are_adjoint,
+    projectors.expand_and_compress_are_adjoint,
     "a connection over the maximum",
     lambda law: law(Highest({"t1": VERBATIM}), Highest({"t1": GIST}), Highest({"t1": VERBATIM})),
 )

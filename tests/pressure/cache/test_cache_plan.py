@@ -15,8 +15,7 @@ from polycontext.pressure.cache.account import Account, Delivered
 from polycontext.pressure.cache.bill import Bill, Miss, Why
 from polycontext.pressure.cache.blocks import Laid, Layout
 from polycontext.pressure.cache.cache_plan import CachePlan, marked
-from polycontext.pressure.cache.prefix_cache import Breakpoint, Values
-from polycontext.pressure.cache.rules import rules_of
+from polycontext.pressure.cache.prefix_cache import Breakpoint, Values, rules_of
 from polycontext.window import ContextWindow, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
 from polycontext.window.tokens.counter import EstimatingCounter

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from polycontext.linearity import InvalidOptionError, UnknownNameError
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import FixedThreshold
+from polycontext.pressure.cache.prefix_cache import FLOORS, rules_of
 from polycontext.pressure.cache.prices import BY_ITSELF, MARKED, TABLE, Prices, prices_of
-from polycontext.pressure.cache.rules import FLOORS, rules_of
 from polycontext.pressure.cache.schedule import pays
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.model_profiles import known_models

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.pressure import ExtractiveSummariser
-from polycontext.pressure.notes.excerpts import MOST_CHARS, excerpt
 from polycontext.pressure.notes.lines import GAP
-from polycontext.pressure.notes.truncation import cut
+from polycontext.pressure.notes.pieces import MOST_CHARS, excerpt
+from polycontext.pressure.notes.summariser import cut
 from polycontext.testing import FAST, TEXTS
 from polycontext.window import TokenCounter, ToolCall, Turn
 from tests.growth import BOUND, FACTOR, growth

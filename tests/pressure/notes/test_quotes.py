@@ -5,9 +5,8 @@ import pytest
 from polycontext import ContextSession
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import ContextProjector
-from polycontext.pressure.notes.facts import facts_of
+from polycontext.pressure.notes.facts import LONGEST_QUOTE, MOST_QUOTES, Quotes, facts_of
 from polycontext.pressure.notes.units import Head, told_in
-from polycontext.pressure.quotes import LONGEST, MOST, Quotes
 from polycontext.window import TiktokenCounter, Turn
 
 QUOTE = "the green folder stays shut"
@@ -59,9 +58,9 @@ def test_what_the_user_pasted_is_not(said: str) -> None:
 def test_quotes_are_few_short_and_told_once() -> None:
     """A quote said twice stands once; a huge one and the hundredth and first are not looked for."""
     assert listed(QUOTE, f"- {QUOTE}", QUOTE) == [f"user: {QUOTE}"]
-    huge = "word " * (LONGEST // 5 + 1)
+    huge = "word " * (LONGEST_QUOTE // 5 + 1)
     assert listed(huge, said=(huge,)) == [huge.strip()]
-    assert listed(*map(str, range(1000, 1000 + MOST)), QUOTE)[-1] == QUOTE
+    assert listed(*map(str, range(1000, 1000 + MOST_QUOTES)), QUOTE)[-1] == QUOTE
 
 
 @pytest.mark.parametrize("title", ["Constraints:", "## Constraints", "**Constraints:**", " Constraints: ", "Constraints:\r"])
