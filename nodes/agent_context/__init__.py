@@ -7,7 +7,6 @@ model calls in `metrics`, the migrations of this package in `migrations`.
 
 from .artifacts import ArtifactExternalizer, collect_garbage, externalize_artifacts, retrieve_artifact
 from .codec import deserialize, json_schema, serialize
-from .context import SCHEMA_VERSION, AgentContext
 from .context_patch import ContextPatch, DiffTracker, diff
 from .errors import (
     ArtifactError,
@@ -20,12 +19,11 @@ from .errors import (
     TrailError,
     UnknownVersionError,
 )
-from .limits import ContextLimits, ContextSizeChecker
+from .limits import ContextLimits, ContextSizeChecker, get_stats
 from .merges import merge
 from .migrations import MigrationRegistry
 from .object_store import ObjectStoreExternalizer
-from .records import Artifact, Conclusion, Fact, Hypothesis, Intent
-from .sizes import get_stats
+from .records import SCHEMA_VERSION, AgentContext, Artifact, Conclusion, Fact, Hypothesis, Intent
 from .store import AgentContextStore
 from .trail import AuditPolicy, origin, replay
 from .validator import DEFAULT_RIGHTS, ContextValidator

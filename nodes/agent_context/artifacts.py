@@ -21,15 +21,12 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, freeze
 
 from .codec import serialize
-from .context import AgentContext
 from .errors import ArtifactError, ArtifactFault, located
-from .folder import check_size
 from .json_text import canonical, dumps, loads, plain
 from .kinds import Kind, Shape, kind_of
-from .limits import DEFAULT_LIMITS, ContextLimits, is_oversized
+from .limits import DEFAULT_LIMITS, ContextLimits, is_oversized, measure
 from .record_base import Record, changed, layout
-from .records import Artifact, AuditContext, ExternalContent
-from .sizes import measure
+from .records import AgentContext, Artifact, AuditContext, ExternalContent
 
 is_sha256 = pattern(r"[0-9a-f]{64}").fullmatch
 """Find out whether text is a SHA-256 in hex."""
@@ -92,6 +89,13 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
     if found != external.sha256:
         raise ArtifactError(ArtifactFault.DAMAGED, place, f"has the SHA-256 {found}", external.sha256)
     return freeze(loads(raw))
+
+
+def check_size(found: int, promised: int, place: str, name: str) -> None:
+    """Raise `ArtifactError` for an object of another size than its stub promised, before it is read."""
+    if found != promised:
+        digest = name.partition(".")[0]
+        raise ArtifactError(ArtifactFault.DAMAGED, place, f"has {found:,} bytes, the stub promises {promised:,}", digest)
 
 
 def check_sha256(text: str) -> str:

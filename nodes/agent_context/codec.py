@@ -8,12 +8,12 @@ from typing import Any
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import freeze_object
 
-from .context import AgentContext
 from .errors import located
 from .json_text import dumps, loads
 from .kinds import Kind, Shape
 from .migrations import MIGRATIONS, MigrationRegistry
 from .record_base import EXTRAS, layout
+from .records import AgentContext
 
 SCHEMA_FILE = "agent_context.schema.json"
 

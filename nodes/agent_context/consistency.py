@@ -14,12 +14,11 @@ from typing import Any, TypeAlias
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 
-from .context import AgentContext
 from .context_patch import ContextPatch, diff
 from .errors import located
 from .json_text import dumps, loads, same
 from .record_base import changed
-from .records import ValidationReport
+from .records import AgentContext, ValidationReport
 
 Maker: TypeAlias = Callable[[AgentContext], AgentContext]
 """Makes a fix: returns the context as it ought to be, or the very context where there is nothing to mend."""

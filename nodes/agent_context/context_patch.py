@@ -10,7 +10,7 @@ from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.linearity.json_data import EMPTY, FrozenDict
 
 from .array_changes import Items
-from .change_codec import changes_from_json, changes_to_json, lenient_value, strict_value
+from .change_codec import changes_from_json, changes_to_json, lenient_value, operations, strict_value
 from .change_tree import (
     Entries,
     Fields,
@@ -21,13 +21,11 @@ from .change_tree import (
     joined_fields,
     with_fields,
 )
-from .context import AgentContext, utc_now
 from .errors import located
-from .json_patch import operations
 from .json_text import ABSENT, plain
 from .kinds import kind_of
 from .record_base import field_reader
-from .records import ContextDiff
+from .records import AgentContext, ContextDiff, utc_now
 
 _NOTHING = Fields(EMPTY)
 _read_agent_id, _read_timestamp = field_reader(kind_of(str), "agent_id"), field_reader(kind_of(datetime), "timestamp")

@@ -13,10 +13,10 @@ from polycontext.polynomial.journal import patched
 from polycontext.polynomial.session.options import written
 from polycontext.window import Turn
 
+from .change_codec import finer
 from .codec import deserialize, serialize
-from .context import AgentContext
 from .context_patch import diff
-from .json_patch import finer
+from .records import AgentContext
 from .store import AgentContextRun, AgentContextStore
 from .trail import origin
 

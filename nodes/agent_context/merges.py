@@ -11,13 +11,12 @@ from polycontext.linearity.json_data import FrozenDict
 
 from .array_changes import Array, Run, runs_between
 from .change_tree import entry_kind, field_value
-from .context import AgentContext
 from .context_patch import diff
 from .errors import MergeConflictError, path_under, step_of
 from .json_text import ABSENT, present, same
 from .kinds import Kind, Shape, kind_of
 from .record_base import changed, layout
-from .records import AuditContext
+from .records import AgentContext, AuditContext
 
 
 @frozen

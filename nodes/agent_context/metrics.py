@@ -8,10 +8,9 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
 
-from .context import AgentContext
 from .kinds import Amount, Count
 from .record_base import Record, changed, checked
-from .records import AgentMetrics, LLMDecision, LLMUsage, PerformanceData
+from .records import AgentContext, AgentMetrics, LLMDecision, LLMUsage, PerformanceData
 
 _PROMPT = (("prompt_tokens",), ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
 _COMPLETION = (("completion_tokens",), ("output_tokens",))

@@ -12,9 +12,9 @@ from attrs import frozen
 from polycontext.linearity import UnknownNameError
 from polycontext.linearity.json_data import FrozenDict
 
-from .context import AgentContext
 from .kinds import Kind, Shape
 from .record_base import Record, layout
+from .records import AgentContext
 
 
 @frozen

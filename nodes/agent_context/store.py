@@ -20,16 +20,14 @@ from .artifacts import (
     with_stubs,
 )
 from .consistency import fixing_changes, refuse_new_faults
-from .context import AgentContext, utc_now
 from .context_patch import ContextPatch, diff
 from .errors import ContextSizeError, ContextViolationError
 from .kinds import kind_of
-from .limits import ContextSizeChecker
+from .limits import ContextSizeChecker, measure
 from .merges import merge
 from .metrics import ModelCall, with_calls, with_run
 from .record_base import changed
-from .records import AgentRun, Artifact, AuditContext, ContextDiff, ExternalContent, ValidationReport
-from .sizes import measure
+from .records import AgentContext, AgentRun, Artifact, AuditContext, ContextDiff, ExternalContent, ValidationReport, utc_now
 from .trail import FAILED, AuditPolicy, origin, replay, trail_values, trail_with_stubs, trails
 from .validator import LONGEST_NAME, ContextValidator, agent_name, extended
 
@@ -173,7 +171,7 @@ class AgentContextStore:
         return self.context
 
     def apply_fixes(self, agent: str, report: ValidationReport) -> AgentContext:
-        """Apply the fixes of a report as a run of an agent with the right to what they mend; raises as `write` and `examining.fixed`."""
+        """Apply the fixes of a report as a run of an agent with the right to what they mend; raises as `write` and `consistency.fixed`."""
         with self.run(agent) as run:
             run.write(fixing_changes(run.context, report))
         return self.context

@@ -12,15 +12,13 @@ from polycontext.linearity.json_data import FrozenDict
 from .array_changes import Items, Run
 from .artifacts import Swap, stub_of, swapped
 from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from .context import AgentContext
 from .context_patch import ContextPatch
 from .errors import TrailError
 from .json_text import ABSENT
 from .kinds import Kind, kind_of
-from .limits import KIB, is_size
+from .limits import KIB, is_size, measure
 from .record_base import changed
-from .records import AgentRun, AuditContext, ContextDiff, ExternalContent
-from .sizes import measure
+from .records import AgentContext, AgentRun, AuditContext, ContextDiff, ExternalContent
 
 _SHARE_OF_RUNS = 8
 FAILED = "failed"

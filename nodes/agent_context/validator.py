@@ -19,12 +19,11 @@ from polycontext.linearity.json_data import FrozenDict
 
 from .array_changes import shared_start
 from .consistency import entries_of, refuse_new_faults
-from .context import AgentContext
 from .errors import ContextViolationError, located
 from .json_text import canonical
 from .kinds import Shape, kind_of
 from .record_base import Record, changed, field_reader, layout
-from .records import Fact
+from .records import AgentContext, Fact
 from .schema import SCHEMA, KeySchema, all_keys, key_schema, namespace_schema
 
 EVERYTHING = "*"

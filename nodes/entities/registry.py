@@ -15,12 +15,11 @@ from polycontext.linearity import UnknownNameError
 from ..checks import check_count, check_said
 from . import translation
 from .codec import decode, encode, restored
-from .hidden_ids import HiddenIds
 from .names import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
 from .presentation import EntityMode, Tier, visible_entities
 from .records import REMEMBERED, Live, Records, Report, generated, saved, seen
 from .snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
-from .translation import Fields
+from .translation import Fields, HiddenIds
 
 ACTIVE_TURNS = 2
 """How many exchanges before the current one an entity stays active for, unless it is told otherwise."""

@@ -20,8 +20,7 @@ from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, Tur
 
 from ..condensation import write_within
 from ..prompt_text import one_line
-from .library import TemplateLibrary, given_library, merge, package_library, read_folder
-from .persona import describe_persona
+from .library import TemplateLibrary, describe_persona, given_library, merge, package_library, read_folder
 from .template import Template
 from .transcript import transcript
 

@@ -35,9 +35,8 @@ from polycontext.nodes.agent_context import (
     serialize,
 )
 from polycontext.nodes.agent_context.artifacts import GarbageReport, StoredContent, encode_content
-from polycontext.nodes.agent_context.folder import FolderObjects
 from polycontext.nodes.agent_context.json_text import same
-from polycontext.nodes.agent_context.object_store import ObstoreObjects
+from polycontext.nodes.agent_context.object_store import FolderObjects, ObstoreObjects
 from polycontext.nodes.agent_context.records import ExternalContent
 from tests.nodes.agent_context.changes import START, write
 from tests.nodes.agent_context.strategies import JSON

@@ -24,13 +24,13 @@ from polycontext.nodes.agent_context import (
     get_stats,
     serialize,
 )
-from polycontext.nodes.agent_context import sizes as measuring
+from polycontext.nodes.agent_context import limits as measuring
 from polycontext.nodes.agent_context.json_text import dumps
 from polycontext.nodes.agent_context.kinds import Shape
+from polycontext.nodes.agent_context.limits import measure
 from polycontext.nodes.agent_context.record_base import changed
 from polycontext.nodes.agent_context.records import AgentRun, AuditContext, ExternalContent, ReasoningContext, RetrievalContext
 from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
-from polycontext.nodes.agent_context.sizes import measure
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
 ARRAYS = [key for key in all_keys() if key.shape is Shape.ARRAY]
