@@ -18,9 +18,9 @@ from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
 
-from .checks import are_texts, chosen, is_text, object_or_none, texts
+from .checks import are_texts, is_text, object_or_none, parse_member, texts
 from .condensation import condense
-from .prompt_text import Entry, Part, continued, filled, one_line, part, printed, quoted, quoted_block
+from .prompt_text import Entry, Part, drop_empty, indent_lines, one_line, part, quote, quote_block, render_parts
 
 if TYPE_CHECKING:
     from .memory import ConversationContext
@@ -43,7 +43,7 @@ def routing_or_none(value: Mapping[str, Any] | None) -> FrozenDict[Any] | None:
 
 
 def _pending_kind(value: PendingKind | str) -> PendingKind:
-    return chosen(PendingKind, "type", value)
+    return parse_member(PendingKind, "type", value)
 
 
 def _is_moment(_turn: object, attribute: "Attribute[str]", value: object) -> None:
@@ -78,7 +78,7 @@ class ConversationTurn:
     def lines(self) -> str:
         """Return the exchange as a summary prints it; what was said goes on in lines that start with a space."""
         said = ((Role.USER, self.user), (Role.ASSISTANT, self.assistant_summary))
-        return "\n".join(f"{role}: {continued(text)}" for role, text in said if text.strip())
+        return "\n".join(f"{role}: {indent_lines(text)}" for role, text in said if text.strip())
 
 
 @frozen
@@ -287,10 +287,10 @@ def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
 
     Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
     """
-    return filled(
+    return drop_empty(
         (
-            part("Engagement", [quoted_block(history.engagement_summary)]),
-            part("Earlier", map(quoted_block, history.history_summary.splitlines()), ResourceClass.DROPPABLE),
+            part("Engagement", [quote_block(history.engagement_summary)]),
+            part("Earlier", map(quote_block, history.history_summary.splitlines()), ResourceClass.DROPPABLE),
             Part("Recent turns", map(_turn_entry, history.recent_turns)),
             part("Pending", [_pending(history.pending)] if history.pending else (), ResourceClass.PRESERVED),
         )
@@ -298,16 +298,16 @@ def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
 
 
 def _turn_entry(turn: ConversationTurn) -> Entry:
-    lines = [f"User: {quoted(turn.user)}"]
+    lines = [f"User: {quote(turn.user)}"]
     if turn.routing:
         lines.append(f"Routed: {one_line(orjson.dumps(thawed(turn.routing)).decode())}")
-    lines.append(f"Assistant: {quoted(turn.assistant_summary) or '(not answered yet)'}")
+    lines.append(f"Assistant: {quote(turn.assistant_summary) or '(not answered yet)'}")
     waits = ResourceClass.REQUIRED if turn.assistant_summary else ResourceClass.PRESERVED
     return Entry("\n".join(lines), resource_class=waits)
 
 
 def _pending(pending: PendingState) -> str:
-    lines = [f"Waiting for {_WAITS_FOR[pending.type]} ({pending.type}): {quoted(pending.context)}"]
+    lines = [f"Waiting for {_WAITS_FOR[pending.type]} ({pending.type}): {quote(pending.context)}"]
     return "\n".join([*lines, *(f"- {one_line(question)}" for question in pending.questions)])
 
 
@@ -336,4 +336,4 @@ def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = 
     check_depth(depth)
     if depth != "full":
         history = visible_conversation(history.narrowed(depth), _PARTS[depth])
-    return printed(conversation_parts(history), "(nothing was said yet)")
+    return render_parts(conversation_parts(history), "(nothing was said yet)")

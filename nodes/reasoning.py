@@ -11,8 +11,8 @@ from attrs.validators import optional
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
 
-from .checks import are_texts, chosen, is_text, texts, whole_from
-from .prompt_text import Entry, Part, filled, one_line, part, printed, quoted_block
+from .checks import are_texts, is_text, parse_member, texts, whole_from
+from .prompt_text import Entry, Part, drop_empty, one_line, part, quote_block, render_parts
 
 if TYPE_CHECKING:
     from .memory import ConversationContext, CurrentTurn
@@ -45,17 +45,17 @@ class ConversationPhase(StrEnum):
 
 def step_kind(value: StepKind | str) -> StepKind:
     """Convert the name of a kind of step."""
-    return chosen(StepKind, "type", value)
+    return parse_member(StepKind, "type", value)
 
 
 def decision_or_none(value: ThinkDecision | str | None) -> ThinkDecision | None:
     """Convert the name of a decision, where there is one."""
-    return None if value is None else chosen(ThinkDecision, "think_decision", value)
+    return None if value is None else parse_member(ThinkDecision, "think_decision", value)
 
 
 def phase_or_none(value: ConversationPhase | str | None) -> ConversationPhase | None:
     """Convert the name of a phase, where there is one."""
-    return None if value is None else chosen(ConversationPhase, "conversation_phase", value)
+    return None if value is None else parse_member(ConversationPhase, "conversation_phase", value)
 
 
 @frozen
@@ -266,10 +266,10 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
     Law: no line starts with anything that a model or a user said.
     """
     said = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
-    return filled(
+    return drop_empty(
         (
-            part("Your decisions so far", (f"- Turn {entry.turn_num}: {_decided(entry.curation)}" for entry in trace.curation_log)),
-            part("Earlier reasoning", map(quoted_block, trace.reasoning_summary.splitlines()), ResourceClass.DROPPABLE),
+            part("Your decisions so far", (f"- Turn {entry.turn_num}: {_format_curation(entry.curation)}" for entry in trace.curation_log)),
+            part("Earlier reasoning", map(quote_block, trace.reasoning_summary.splitlines()), ResourceClass.DROPPABLE),
             *(_turn(turn, trace) for turn in trace.turns),
             part("Conversation flow", (f"{label}: {text}" for label, text in said if text), ResourceClass.PRESERVED),
         )
@@ -282,7 +282,7 @@ def _turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
     entries = [f"Decided: {decided}"] if decided else []
     entries += [_step(step) for step in turn.steps if step.description or step.outcome]
     if not turn.entity_curation.is_empty:
-        entries.append(f"Curation: {_decided(turn.entity_curation)}")
+        entries.append(f"Curation: {_format_curation(turn.entity_curation)}")
     # The parts of an exchange may yield, why it was blocked may not: it stands last and by itself.
     blocked = [] if turn.blocked_reason is None else [f"BLOCKED: {one_line(turn.blocked_reason)}"]
     kept = (Entry(text, resource_class=ResourceClass.PRESERVED) for text in blocked)
@@ -299,7 +299,7 @@ def _step(step: StepSummary) -> str:
     return "\n".join([*lines, *(f"  {label}: {text}" for label, text in said if text)])
 
 
-def _decided(curation: CurationSummary) -> str:
+def _format_curation(curation: CurationSummary) -> str:
     def reasoned(ref: str) -> str:
         reason = curation.reasons.get(ref)
         return f"{one_line(ref)} ({one_line(reason)})" if reason else one_line(ref)
@@ -335,4 +335,4 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
     """
     if node not in NODE_PARTS:
         raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))
-    return printed(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), "(nothing happened yet)")
+    return render_parts(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), "(nothing happened yet)")

@@ -14,8 +14,8 @@ from polycontext.linearity.json_data import FrozenDict, check_text
 
 from .array_changes import Items, Run
 from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from .codec import inside
-from .errors import located, step_of
+from .codec import set_aside_extras
+from .errors import at_path, step_of
 from .json_text import ABSENT, canonical, plain
 from .kinds import Kind, Shape
 from .record_base import layout
@@ -32,8 +32,8 @@ def strict_value(kind: Kind, data: Any) -> Any:
 
 def lenient_value(kind: Kind, data: Any) -> Any:
     """Return a value of a kind, keeping unknown fields."""
-    # The trail holds tuples and frozen maps; `inside` looks for the lists and dicts of a document.
-    return kind.read(inside(kind, plain(data)))
+    # The trail holds tuples and frozen maps; `set_aside_extras` looks for the lists and dicts of a document.
+    return kind.read(set_aside_extras(kind, plain(data)))
 
 
 def changes_to_json(fields: Fields) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
         unknown = name not in layout(AgentContext).kinds
         return _fields(kind.record, value, read) if name in SCHEMA else _from_json(kind, value, read, unknown=unknown)
 
-    return Fields(_each(data, change))
+    return Fields(_read_changes(data, change))
 
 
 def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Patch:
@@ -81,15 +81,15 @@ def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Pa
     if kind.shape is Shape.ARRAY and "items" in data:
         return _items(kind, data, read)
     if kind.shape is Shape.MAP and "entries" in data:
-        _only(data, "size", "entries")
-        entries = _each(data["entries"], lambda _, value: _from_json(entry_kind(kind), value, read, unknown=True))
+        _check_keys(data, "size", "entries")
+        entries = _read_changes(data["entries"], lambda _, value: _from_json(entry_kind(kind), value, read, unknown=True))
         return Entries(_index(data, "size"), entries)
     if kind.shape is Shape.OBJECT and "fields" in data:
-        _only(data, "fields")
+        _check_keys(data, "fields")
         return _fields(kind.record, data["fields"], read)
     if not (data.keys() <= {"old", "new"} and data and (unknown or len(data) == len(("old", "new")))):
         raise InvalidDataError("", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL)
-    values = {name: located(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
+    values = {name: at_path(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
     return Replaced(**values)
 
 
@@ -98,15 +98,15 @@ _LEGAL = "old and new; length and items of an array; size and entries of a map; 
 
 def _fields(record: Any, data: Any, read: ValueReader) -> Fields:
     known = layout(record).kinds
-    return Fields(_each(data, lambda key, value: _from_json(field_kind(record, key), value, read, unknown=key not in known)))
+    return Fields(_read_changes(data, lambda key, value: _from_json(field_kind(record, key), value, read, unknown=key not in known)))
 
 
 def _items(kind: Kind, data: Mapping[str, Any], read: ValueReader) -> Items:
-    _only(data, "length", "items")
+    _check_keys(data, "length", "items")
     length, runs = _index(data, "length"), data["items"]
     if not isinstance(runs, (list, tuple)):
         raise InvalidDataError("items", f"{type(runs).__name__} is not an array", "a list of at, removed and added")
-    found = tuple(located(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs))
+    found = tuple(at_path(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs))
     # Runs that overlap would remove an item twice.
     ends = [0, *(run.at + len(run.removed) for run in found)]
     if any(run.at < end for run, end in zip(found, ends, strict=False)) or ends[-1] > length:
@@ -117,17 +117,17 @@ def _items(kind: Kind, data: Mapping[str, Any], read: ValueReader) -> Items:
 def _run(kind: Kind, data: Any, read: ValueReader) -> Run:
     if not isinstance(data, Mapping):
         raise InvalidDataError("", f"{type(data).__name__} is not an object", "at, removed and added")
-    _only(data, "at", "removed", "added")
-    return Run(_index(data, "at"), located("removed", read, kind, data["removed"]), located("added", read, kind, data["added"]))
+    _check_keys(data, "at", "removed", "added")
+    return Run(_index(data, "at"), at_path("removed", read, kind, data["removed"]), at_path("added", read, kind, data["added"]))
 
 
-def _each(data: Any, change: Callable[[str, Any], Patch]) -> FrozenDict[Patch]:
+def _read_changes(data: Any, change: Callable[[str, Any], Patch]) -> FrozenDict[Patch]:
     if not isinstance(data, Mapping):
         raise InvalidDataError("", f"{type(data).__name__} is not an object", "changes by name")
-    return FrozenDict({check_text(key): located(step_of(key), change, key, value) for key, value in data.items()})
+    return FrozenDict({check_text(key): at_path(step_of(key), change, key, value) for key, value in data.items()})
 
 
-def _only(data: Mapping[str, Any], *keys: str) -> None:
+def _check_keys(data: Mapping[str, Any], *keys: str) -> None:
     if set(data) != set(keys):
         raise InvalidDataError("", f"has {', '.join(map(step_of, data))}"[:80], f"{', '.join(keys)}")
 
@@ -149,7 +149,7 @@ def operations(record: type, fields: Fields, pointer: str, *, tests: bool) -> It
     known = layout(record).kinds
     for key, change in fields.changes.items():
         kind = field_kind(record, key)
-        yield from _of(kind, change, _below(pointer, key), _written_as(kind) if key in known else _is_present, tests=tests)
+        yield from _of(kind, change, _below(pointer, key), _is_written(kind) if key in known else _is_present, tests=tests)
 
 
 def _of(kind: Kind, patch: Patch, pointer: str, shown: Shown, *, tests: bool) -> Iterator[Operation]:
@@ -197,7 +197,7 @@ def _swap(pointer: str, old: Any, new: Any, *, tests: bool) -> Iterator[Operatio
         yield {"op": "remove", "path": pointer}
 
 
-def _written_as(kind: Kind) -> Shown:
+def _is_written(kind: Kind) -> Shown:
     return lambda value: bool(value or (kind.kept and value is not None))
 
 
@@ -209,7 +209,7 @@ def _below(pointer: str, key: str) -> str:
     return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
-def finer(operations: Iterable[Operation], document: Any) -> Iterator[Operation]:
+def refine_operations(operations: Iterable[Operation], document: Any) -> Iterator[Operation]:
     """Yield operations that do to `document` what these do, with the diffs of its trail told by what changed of them.
 
     Older diffs are joined into one that grows with all that was ever added: told as a whole it would be written anew by every run.

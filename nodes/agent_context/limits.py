@@ -7,6 +7,7 @@ parts and pass the unchanged ones to the record that `changed` makes of them.
 
 import warnings
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from attrs import Attribute, field, frozen
@@ -17,7 +18,7 @@ from polycontext.linearity.json_data import FrozenDict
 from .errors import ContextSizeError, ContextSizeWarning
 from .json_text import dumps
 from .kinds import Kind, Shape
-from .record_base import Record, layout, written
+from .record_base import Record, json_fields, layout
 from .records import AgentContext, Artifact
 from .schema import SCHEMA, all_keys
 
@@ -44,7 +45,7 @@ def measure(record: Record) -> Measure:
         return found
     kinds = layout(type(record)).kinds
     known: dict[str, Part] = getattr(record, "_parts", {})
-    shown = written(record)
+    shown = json_fields(record)
     parts = {
         name: known.get(name) or _part(kinds[name], value) if name in kinds else (len(dumps(value)), 0) for name, value in shown.items()
     }
@@ -185,12 +186,22 @@ class ContextSizeChecker:
 
     def should_externalize_artifacts(self, context: AgentContext) -> bool:
         """Tell whether content of artifacts should be moved out: one is too large, or all that are inline are together."""
-        inline = [artifact for artifact in context.retrieval.artifacts if artifact.content is not None]
-        total = sum(measure(artifact).size for artifact in inline)
-        return total > self.limits.artifact_externalization_threshold or any(is_oversized(artifact, self.limits) for artifact in inline)
+        return bool(large_artifacts(context, self.limits))
 
 
-def is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
+def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifact]:
+    """Return the artifacts whose content should go, the largest first."""
+    inline = [(measure(artifact).size, artifact) for artifact in context.retrieval.artifacts if artifact.content is not None]
+    total = sum(size for size, _ in inline)
+    large: list[Artifact] = []
+    for size, artifact in sorted(inline, key=itemgetter(0), reverse=True):
+        if total > limits.artifact_externalization_threshold or _is_oversized(artifact, limits):
+            large.append(artifact)
+            total -= size
+    return large
+
+
+def _is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
     """Tell whether the inline content of an artifact is beyond its limit."""
     most = limits.max_inline_artifact_size
     # The size of the artifact is remembered, and that of its content is not more: it is written out only in doubt.

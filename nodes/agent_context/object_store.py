@@ -156,13 +156,13 @@ class ObjectStoreExternalizer:
         require_extra("obstore", extra="artifacts", purpose=f"storing artifacts in {parts.scheme}:")
         from obstore.store import from_url  # noqa: PLC0415  an extra
 
-        with _reported(place):
+        with _translate_errors(place):
             made: dict[str, Any] = {**options, "config": dict(config or {})}
             return cls(ObstoreObjects(from_url(place, **made), place), place)
 
     @classmethod
     def _folder(cls, folder: Path, place: str) -> Self:
-        with _reported(place):
+        with _translate_errors(place):
             return cls(FolderObjects(folder), folder.as_uri())
 
     def externalize(self, content: Any) -> ExternalContent:
@@ -176,7 +176,7 @@ class ObjectStoreExternalizer:
             ArtifactError: the store failed.
         """
         digest, raw = encode_content(content)
-        with _reported(self.place):
+        with _translate_errors(self.place):
             self._objects.put(_name(digest), raw)
         return ExternalContent(f"{self.place}/{_name(digest)}", digest, len(raw))
 
@@ -189,7 +189,7 @@ class ObjectStoreExternalizer:
                 than the stub promises are not even read.
         """
         digest = check_sha256(external.sha256)
-        with _reported(self.place, digest):
+        with _translate_errors(self.place, digest):
             raw = self._objects.get(_name(digest), external.size)
         return decode_content(raw, external, self.place)
 
@@ -199,7 +199,7 @@ class ObjectStoreExternalizer:
         Raises:
             ArtifactError: the store failed.
         """
-        with _reported(self.place):
+        with _translate_errors(self.place):
             # Listed as a whole: what fails between two `yield`s would fail outside of this block.
             found = list(self._objects.list())
         for name, size, stored_at in found:
@@ -215,7 +215,7 @@ class ObjectStoreExternalizer:
             ArtifactError: the store failed.
         """
         name = _name(check_sha256(sha256))
-        with _reported(self.place), suppress(FileNotFoundError):
+        with _translate_errors(self.place), suppress(FileNotFoundError):
             self._objects.delete(name)
 
 
@@ -224,7 +224,7 @@ def _name(digest: str) -> str:
 
 
 @contextmanager
-def _reported(place: str, digest: str = "") -> Generator[None]:
+def _translate_errors(place: str, digest: str = "") -> Generator[None]:
     """Turn what a store raises into our errors."""
     try:
         yield

@@ -12,7 +12,7 @@ from attrs import frozen
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput
 
-from ..checks import checked, texts
+from ..checks import check_instance, texts
 from ..entities import ENTITY_TABLE, Detail, EntityContext, EntityMode, Tier, entity_parts, get_entity_context, visible_entities
 from ..history import (
     RECENT_ONLY,
@@ -24,7 +24,7 @@ from ..history import (
     visible_conversation,
 )
 from ..memory import ConversationContext, CurrentTurn
-from ..prompt_text import Entry, Part, filled
+from ..prompt_text import Entry, Part, drop_empty
 from ..reasoning import CurationSummary, ReasoningTrace, get_reasoning_trace, reasoning_parts, visible_reasoning
 from .budget import Fitted, fit
 from .declarations import ACT, REPLY, THINK, UNDERSTAND
@@ -88,8 +88,8 @@ def build_context(
         NodeBudgetError: what must stay takes more than the budget.
         InvalidDataError: a conversation or an exchange that is none.
     """
-    checked(conversation, ConversationContext, "conversation")
-    checked(turn, CurrentTurn, "turn")
+    check_instance(conversation, ConversationContext, "conversation")
+    check_instance(turn, CurrentTurn, "turn")
     entities = get_entity_context(conversation.id_registry, turn.turn_num, active_turns=active_turns)
     entity = EntityContext() if node.entities is None else visible_entities(entities, node.entities)
     history = visible_conversation(get_conversation_history(output, conversation), node.conversation)
@@ -118,7 +118,7 @@ def _critical(node: Node, section: Section, material: Material) -> tuple[Part, .
         for text in texts(each.write(material))
         if text.strip()
     ]
-    return filled([Part("Critical", entries)])
+    return drop_empty([Part("Critical", entries)])
 
 
 def _telling(node: Node, section: Section, conversation: ConversationContext) -> Callable[[str], str]:

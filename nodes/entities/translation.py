@@ -18,7 +18,7 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import MAX_DEPTH, under
 
 from ..prompt_text import json_line
-from .names import GENERATED, EntityId, RefRefusedError, numbered, ref_name
+from .names import GENERATED, EntityId, RefRefusedError, parse_ref, ref_name
 from .records import Records
 from .snapshot import EntitySnapshot, Tombstone
 
@@ -39,7 +39,7 @@ def id_of(records: Records, ref: str, kind: str | None = None, path: str | None 
     return entry.id
 
 
-def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | None = None) -> str | None:  # noqa: A002  callers say it so
+def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | None = None) -> str | None:
     """Return the ref by which an id was last known, or None; of any type, unless `kind` says which."""
     kinds = [kind] if kind is not None else sorted(each for each in records.kinds if (each, id) in records.index)
     if len(kinds) > 1:
@@ -57,7 +57,7 @@ def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
         # Anything else than text is refused as a ref that there is not.
         return None if value is None else id_of(records, value if isinstance(value, str) else repr(value), kind, path)
 
-    return _swapped(payload, fields, anywhere if fields is None else named)
+    return _translate(payload, fields, anywhere if fields is None else named)
 
 
 def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
@@ -67,16 +67,16 @@ def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
         is_id = isinstance(value, str) or (fields is not None and type(value) is int)
         return (ref_of(records, value, kind, path) or value) if is_id else value
 
-    return _swapped(payload, fields, swap)
+    return _translate(payload, fields, swap)
 
 
 def _claims_to_be_ref(records: Records, text: str) -> bool:
     # What only looks like a ref of a known name is a model's slip: it must not reach the database as text.
-    parts = numbered(text)
+    parts = parse_ref(text)
     return parts is not None and (parts[0] in records.counters or parts[0].removeprefix(GENERATED) in records.counters)
 
 
-def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
+def _translate(payload: Any, fields: Fields, swap: _Swap) -> Any:
     kinds = (
         fields if fields is None or isinstance(fields, Mapping) else dict.fromkeys([fields] if isinstance(fields, str) else fields, _ANY)
     )

@@ -70,10 +70,10 @@ def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
 def _tokens(window: ContextWindow, wire: WireFormat) -> int:
     """Return what a request takes, of the turns as they are or as they are written: whichever is more."""
     turns = window.all_turns()
-    return max(_counted(window, turns), _counted(window, wire.parse(wire.render(turns).inline()).turns))
+    return max(_count_turns(window, turns), _count_turns(window, wire.parse(wire.render(turns).inline()).turns))
 
 
-def _counted(window: ContextWindow, turns: Iterable[Turn]) -> int:
+def _count_turns(window: ContextWindow, turns: Iterable[Turn]) -> int:
     return REQUEST_OVERHEAD + sum(count_turn(window.counter, turn) for turn in turns)
 
 
@@ -82,7 +82,7 @@ def what_leaves_is_within_budget(session: ContextSession, wire: WireFormat) -> N
     """Every request that is handed out, counted anew from its messages alone, takes at most what the window holds."""
     request = _request(session, wire)
     if isinstance(request, Rendered):
-        tokens, most = _counted(session.window, wire.parse(request.inline()).turns), session.window.max_tokens
+        tokens, most = _count_turns(session.window, wire.parse(request.inline()).turns), session.window.max_tokens
         holds(tokens <= most, f"at most {most} tokens", tokens, request=request)
 
 
@@ -197,10 +197,10 @@ def props_say_what_was_said(session: ContextSession, renderer: Renderer) -> None
     """
     shown = [(message["id"], message["content"]) for message in renderer.render_chat(session)["messages"]]
     turns = [turn for turn in session.window.all_turns() if turn.role in _SHOWN and (turn.text or turn.is_gist)]
-    agree(shown, [(turn.resource_id, _told(turn)) for turn in turns], window=session.window)
+    agree(shown, [(turn.resource_id, _expected_text(turn)) for turn in turns], window=session.window)
 
 
-def _told(turn: Turn) -> str:
+def _expected_text(turn: Turn) -> str:
     if turn.is_gist and not turn.sources:
         return "earlier messages"
     if turn.is_gist:

@@ -17,7 +17,7 @@ from polycontext.polynomial.journal import ClearEvent, TurnEvent, standing
 from polycontext.pressure import ContextProjector
 from polycontext.window import Role, TokenCounter, Turn
 
-from ..checks import are_texts, checked, is_a, is_text, texts, whole_from
+from ..checks import are_texts, check_instance, is_a, is_text, texts, whole_from
 from ..condensation import condense
 from ..entities import SessionIdRegistry
 from ..history import ANSWER_TOKENS, ConversationTurn, Exchange, PendingState, exchanges
@@ -173,8 +173,8 @@ class Engagement:
     def after(self, summary: TurnExecutionSummary, stated: str = "", *, counter: TokenCounter | None = None) -> "Engagement":
         """Return the engagement after a closed exchange; what is repeated moves to the end instead of standing twice."""
         return Engagement(
-            _with(self.goals, condense(one_line(summary.think_goal), ITEM_TOKENS, counter=counter))[-MAX_GOALS:],
-            _with(self.expressed, condense(one_line(summary.user_expressed), ITEM_TOKENS, counter=counter))[-MAX_EXPRESSED:],
+            _append_unique(self.goals, condense(one_line(summary.think_goal), ITEM_TOKENS, counter=counter))[-MAX_GOALS:],
+            _append_unique(self.expressed, condense(one_line(summary.user_expressed), ITEM_TOKENS, counter=counter))[-MAX_EXPRESSED:],
             condense(stated, STATED_TOKENS, counter=counter),
         )
 
@@ -185,7 +185,7 @@ class Engagement:
         return self.stated or " ".join(f"{label}: {said}." for label, said in parts if said)
 
 
-def _with(items: tuple[str, ...], item: str) -> tuple[str, ...]:
+def _append_unique(items: tuple[str, ...], item: str) -> tuple[str, ...]:
     return (*(other for other in items if other != item), item) if item else items
 
 
@@ -228,7 +228,7 @@ class ConversationContext(Stored):
         Raises:
             InvalidDataError: it is no session.
         """
-        checked(session, ContextSession, "session")
+        check_instance(session, ContextSession, "session")
         conversation = cls()
         answered = [found for found in exchanges(_since_clear(session.history.events())) if found.answer]
         for found in answered:
@@ -299,7 +299,7 @@ class ConversationContext(Stored):
         """
         return evolve(self, content_archive=self.content_archive.put(key, content))
 
-    def retrieve(self, key: str, type: str = "") -> Any:  # noqa: A002 - as in `SessionIdRegistry.hide_ids`
+    def retrieve(self, key: str, type: str = "") -> Any:
         """Return what is archived under `key` as a node may read it: refs stand for the ids that the registry knows.
 
         Content of entities of one `type` (see `SessionIdRegistry.hide_ids`) hides their short ids as well.
