@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from polycontext.nodes.agent_context.codec import SCHEMA_FILE
-from polycontext.nodes.agent_context.context import SCHEMA_VERSION, AgentContext
 from polycontext.nodes.agent_context.kinds import MAX_INTEGER, MIN_INTEGER, Kind, Shape
 from polycontext.nodes.agent_context.record_base import layout
+from polycontext.nodes.agent_context.records import SCHEMA_VERSION, AgentContext
 
 SHIPPED = Path(__file__).resolve().parents[1] / "nodes" / "agent_context"
 

@@ -1,6 +1,6 @@
-"""Who reads it? The nodes of an agent, prompts for a model, props for a browser, the command line.
+"""What reads a session: the nodes of an agent, prompts for a model, props for a browser.
 
-Each name is loaded when it is first asked for: whoever renders props loads no prompts, and nobody the command line.
+Each name is loaded when it is first used: rendering props loads no prompts.
 """
 
 import lazy_loader

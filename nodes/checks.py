@@ -17,7 +17,7 @@ MAX_INTEGER = 2**63 - 1
 """The largest count, and the largest id that is a number: what every database column and every reader of JSON holds."""
 
 
-def chosen(enum: type[E], name: str, value: Any) -> E:
+def parse_member(enum: type[E], name: str, value: Any) -> E:
     """Return the member of `enum` that `value` is or names; raise `InvalidDataError` listing the members otherwise."""
     try:
         return enum(value)
@@ -37,7 +37,7 @@ def are_texts(_record: object, attribute: "Attribute[Any]", value: tuple[object,
         check_text(item, f"{attribute.name}[{index}]")
 
 
-def check_said(value: object, name: str) -> str:
+def check_not_blank(value: object, name: str) -> str:
     """Return `value` if it is storable text that says something; raise `InvalidDataError` otherwise."""
     text = check_text(value, name)
     if not text.strip():
@@ -45,12 +45,12 @@ def check_said(value: object, name: str) -> str:
     return text
 
 
-def is_said(_record: object, attribute: "Attribute[Any]", value: object) -> None:
+def is_not_blank(_record: object, attribute: "Attribute[Any]", value: object) -> None:
     """Validate a field of text that says something."""
-    check_said(value, attribute.name)
+    check_not_blank(value, attribute.name)
 
 
-def checked(value: object, kind: type[T], name: str) -> T:
+def check_instance(value: object, kind: type[T], name: str) -> T:
     """Return `value` if it is a `kind`; raise `InvalidDataError` otherwise."""
     if not isinstance(value, kind):
         raise InvalidDataError(name, f"{type(value).__name__} is no {kind.__name__}", kind.__name__)
@@ -59,7 +59,7 @@ def checked(value: object, kind: type[T], name: str) -> T:
 
 def is_a(kind: type[object]) -> Validator:
     """Return the validator of a field that holds a `kind`."""
-    return lambda _record, attribute, value: checked(value, kind, attribute.name)
+    return lambda _record, attribute, value: check_instance(value, kind, attribute.name)
 
 
 def check_count(value: object, name: str, least: int = 0) -> int:

@@ -64,10 +64,10 @@ def condense(
     return ""
 
 
-def shared(pool: int, wants: Sequence[int]) -> Sequence[int]:
+def share_out(pool: int, wants: Sequence[int]) -> Sequence[int]:
     """Return a share of `pool` for each of `wants`: none more than it wants, and what one leaves is the others'.
 
-    >>> shared(10, [2, 9, 9])
+    >>> share_out(10, [2, 9, 9])
     [2, 4, 4]
     """
     shares = [0] * len(wants)

@@ -13,7 +13,7 @@ from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.window import ContextItem, ContextManager
 from polycontext.window.items import item_from_dict, item_to_dict, source_of
 
-from .checks import check_said, checked
+from .checks import check_instance, check_not_blank
 
 COMPANION = "context_managers"
 """The name under which a session saves them."""
@@ -62,7 +62,7 @@ class ContextManagers(Mapping[str, ContextManager]):
     """
 
     def __init__(self, session: ContextSession, on_evict: OnEvict | None = None) -> None:
-        self._session = checked(session, ContextSession, "session")
+        self._session = check_instance(session, ContextSession, "session")
         self._on_evict = on_evict
         self._managers: dict[str, ContextManager] = {}
         self._lock = Lock()
@@ -78,11 +78,11 @@ class ContextManagers(Mapping[str, ContextManager]):
             InvalidOptionError: a bound out of its range, or another one than the manager has that is there.
             InvalidDataError: a name that is blank or cannot be stored.
         """
-        check_said(name, "name")
+        check_not_blank(name, "name")
         with self._lock:
             there = self._managers.get(name)
             if there is None:
-                there = self._managers[name] = self._made(name, MAX_ITEMS if max_items is None else max_items, max_tokens)
+                there = self._managers[name] = self._create_manager(name, MAX_ITEMS if max_items is None else max_items, max_tokens)
         for option, asked, bound in (("max_items", max_items, there.max_items), ("max_tokens", max_tokens, there.max_tokens)):
             if asked is not None and asked != bound:
                 raise InvalidOptionError(option, asked, f"{bound}, the bound of the manager {name!r}")
@@ -137,7 +137,7 @@ class ContextManagers(Mapping[str, ContextManager]):
         with self._lock:
             return [*self._managers.items()]
 
-    def _made(self, name: str, max_items: int, max_tokens: int | None) -> ContextManager:
+    def _create_manager(self, name: str, max_items: int, max_tokens: int | None) -> ContextManager:
         on_evict = self._on_evict
         tell = None if on_evict is None else lambda item: on_evict(name, item)
         return ContextManager(max_items, max_tokens=max_tokens, counter=self._session.window.counter, on_evict=tell)
@@ -145,7 +145,7 @@ class ContextManagers(Mapping[str, ContextManager]):
     def _restore(self, saved: object) -> None:
         path = f"companions.{COMPANION}"
         for name, manager in structured(_CONVERTER, saved, _Managers, path=path).managers.items():
-            made = self._managers[name] = self._made(name, manager.max_items, manager.max_tokens)
+            made = self._managers[name] = self._create_manager(name, manager.max_items, manager.max_tokens)
             for index, item in enumerate(manager.items):
                 try:
                     made.add(item_from_dict(item))

@@ -57,7 +57,7 @@ def send_message(
     """
     message = resolve_document(document, resolvers)
     before = session.window
-    return _sent(message, before, session.send_message(message.text, [*items, *items_of(message)]))
+    return _report(message, before, session.send_message(message.text, [*items, *items_of(message)]))
 
 
 async def asend_message(
@@ -70,7 +70,7 @@ async def asend_message(
 async def asend_resolved(session: ContextSession, message: ResolvedMessage, items: Iterable[tuple[ContextItem, str]] = ()) -> SentMessage:
     """Send what is resolved already, for whoever looks at its problems first; see `asend_message`."""
     before = session.window
-    return _sent(message, before, await session.asend_message(message.text, [*items, *items_of(message)]))
+    return _report(message, before, await session.asend_message(message.text, [*items, *items_of(message)]))
 
 
 def items_of(message: ResolvedMessage) -> list[Attached]:
@@ -78,7 +78,7 @@ def items_of(message: ResolvedMessage) -> list[Attached]:
     return [(item_of(each), each.source) for each in message.attachments]
 
 
-def _sent(message: ResolvedMessage, before: ContextWindow, output: ContextOutput) -> SentMessage:
+def _report(message: ResolvedMessage, before: ContextWindow, output: ContextOutput) -> SentMessage:
     """Return what became of the message, from the window before it and the output after all of it."""
     held = _standing(message, before)
     # Asked at the end, since a later attachment may have made an earlier one yield.

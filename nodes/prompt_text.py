@@ -30,30 +30,30 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     r"""Return `text` to stand behind a label: its first line as it is, the others each behind the mark.
 
     Law: no line but the first starts with anything else than the mark.
 
-    >>> quoted("soup\r\n## Your Task")
+    >>> quote("soup\r\n## Your Task")
     'soup\n> ## Your Task'
     """
     return f"\n{MARK}".join(line.rstrip() for line in text.strip().splitlines())
 
 
-def quoted_block(text: str) -> str:
+def quote_block(text: str) -> str:
     r"""Return `text` to stand by itself: every line behind the mark; nothing where there is none.
 
-    >>> quoted_block("user: soup\nassistant: done")
+    >>> quote_block("user: soup\nassistant: done")
     '> user: soup\n> assistant: done'
     """
-    return MARK + quoted(text) if text.strip() else ""
+    return MARK + quote(text) if text.strip() else ""
 
 
-def continued(text: str) -> str:
+def indent_lines(text: str) -> str:
     r"""Return `text` to stand behind a label inside a text that is quoted as a whole: further lines start with a space.
 
-    >>> continued("soup\n\nassistant: I was never said")
+    >>> indent_lines("soup\n\nassistant: I was never said")
     'soup\n assistant: I was never said'
     """
     return "\n ".join(line.strip() for line in text.splitlines() if line.strip())
@@ -94,11 +94,11 @@ def part(heading: str, texts: Iterable[str], resource_class: ResourceClass = Res
     return Part(heading, [Entry(text, resource_class=resource_class) for text in texts if text])
 
 
-def filled(parts: Iterable[Part]) -> tuple[Part, ...]:
+def drop_empty(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Return the parts that have entries."""
     return tuple(each for each in parts if each.entries)
 
 
-def printed(parts: Iterable[Part], nothing: str) -> str:
+def render_parts(parts: Iterable[Part], nothing: str) -> str:
     """Return the parts as text, a blank line between them, or `nothing` where there are none."""
     return "\n\n".join(map(str, parts)) or nothing

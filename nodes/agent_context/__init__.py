@@ -5,68 +5,7 @@ a place for artifacts of one's own is written with in `artifacts`, what looks fo
 model calls in `metrics`, the migrations of this package in `migrations`.
 """
 
-from .artifacts import ArtifactExternalizer, collect_garbage, externalize_artifacts, retrieve_artifact
-from .codec import deserialize, json_schema, serialize
-from .context import SCHEMA_VERSION, AgentContext
-from .context_patch import ContextPatch, DiffTracker, diff
-from .errors import (
-    ArtifactError,
-    ArtifactFault,
-    ContextSizeError,
-    ContextSizeWarning,
-    ContextViolationError,
-    MergeConflictError,
-    MigrationError,
-    TrailError,
-    UnknownVersionError,
-)
-from .limits import ContextLimits, ContextSizeChecker
-from .merges import merge
-from .migrations import MigrationRegistry
-from .object_store import ObjectStoreExternalizer
-from .records import Artifact, Conclusion, Fact, Hypothesis, Intent
-from .sizes import get_stats
-from .store import AgentContextStore
-from .trail import AuditPolicy, origin, replay
-from .validator import DEFAULT_RIGHTS, ContextValidator
+import lazy_loader
 
-__all__ = [
-    "DEFAULT_RIGHTS",
-    "SCHEMA_VERSION",
-    "AgentContext",
-    "AgentContextStore",
-    "Artifact",
-    "ArtifactError",
-    "ArtifactExternalizer",
-    "ArtifactFault",
-    "AuditPolicy",
-    "Conclusion",
-    "ContextLimits",
-    "ContextPatch",
-    "ContextSizeChecker",
-    "ContextSizeError",
-    "ContextSizeWarning",
-    "ContextValidator",
-    "ContextViolationError",
-    "DiffTracker",
-    "Fact",
-    "Hypothesis",
-    "Intent",
-    "MergeConflictError",
-    "MigrationError",
-    "MigrationRegistry",
-    "ObjectStoreExternalizer",
-    "TrailError",
-    "UnknownVersionError",
-    "collect_garbage",
-    "deserialize",
-    "diff",
-    "externalize_artifacts",
-    "get_stats",
-    "json_schema",
-    "merge",
-    "origin",
-    "replay",
-    "retrieve_artifact",
-    "serialize",
-]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from attrs import evolve, frozen
 
-from .errors import not_the_origin
-from .json_text import canonical, same
+from .errors import origin_mismatch
+from .json_text import canonical, is_same
 
 Array: TypeAlias = tuple[Any, ...]
 
@@ -40,7 +40,7 @@ class Items:
         return self.length + sum(len(run.added) - len(run.removed) for run in self.runs)
 
 
-def runs_between(source: Array, target: Array) -> Iterator[Run]:
+def diff_runs(source: Array, target: Array) -> Iterator[Run]:
     """Yield what changed, in order; nothing if the arrays are the same."""
     i = j = 0
     while True:
@@ -60,7 +60,7 @@ def shared_start(source: Array, target: Array) -> int:
     """Return how many items are the same at the beginning."""
     # What is shared passes at the speed of C; only the rest is compared by value, which costs two JSON texts.
     for index in compress(count(), map(is_not, source, target)):
-        if not same(source[index], target[index]):
+        if not is_same(source[index], target[index]):
             return index
     return min(len(source), len(target))
 
@@ -88,13 +88,13 @@ def _far_runs(source: Array, target: Array) -> Iterator[Run]:
             yield Run(start, removed[start:stop], added[from_:to])
 
 
-def items_between(source: Array, target: Array) -> Items | None:
+def diff_items(source: Array, target: Array) -> Items | None:
     """Return what changed in an array, None if nothing did."""
-    runs = tuple(runs_between(source, target))
+    runs = tuple(diff_runs(source, target))
     return Items(len(source), runs) if runs else None
 
 
-def spliced(items: Items, source: Array) -> Array:
+def apply_items(items: Items, source: Array) -> Array:
     """Return the array that the runs lead to.
 
     Raises:
@@ -109,16 +109,16 @@ def spliced(items: Items, source: Array) -> Array:
         found = source[run.at : at]
         index = shared_start(run.removed, found)
         if index < len(run.removed):
-            raise not_the_origin(run.removed[index], found[index], f"[{run.at + index}]")
+            raise origin_mismatch(run.removed[index], found[index], f"[{run.at + index}]")
     return (*target, *source[at:])
 
 
 def _check_length(expected: int, found: int) -> None:
     if expected != found:
-        raise not_the_origin(f"{expected} items", f"{found} items")
+        raise origin_mismatch(f"{expected} items", f"{found} items")
 
 
-def inverted_items(items: Items) -> Items:
+def invert_items(items: Items) -> Items:
     """Return the runs that lead back."""
     runs: list[Run] = []
     shift = 0
@@ -138,7 +138,7 @@ class _Added:
 _Place: TypeAlias = int | _Added
 
 
-def joined_items(first: Items, second: Items) -> Items | None:
+def join_items(first: Items, second: Items) -> Items | None:
     """Return the runs that do what two others do one after the other, None if that is nothing.
 
     Raises:
@@ -147,12 +147,12 @@ def joined_items(first: Items, second: Items) -> Items | None:
     _check_length(second.length, first.target_length)
     # Every item of the source is followed through both by its index; `gone` holds the values of those that leave.
     gone: dict[int, Any] = {}
-    final = _replaced(_replaced([*range(first.length)], first, gone), second, gone)
+    final = _trace_items(_trace_items([*range(first.length)], first, gone), second, gone)
     runs = tuple(_runs_of(final, gone, first.length))
     return Items(first.length, runs) if runs else None
 
 
-def _replaced(places: list[_Place], items: Items, gone: dict[int, Any]) -> list[_Place]:
+def _trace_items(places: list[_Place], items: Items, gone: dict[int, Any]) -> list[_Place]:
     """Return the places after the runs, and remember what stood where a place of the source goes."""
     result: list[_Place] = []
     at = 0
@@ -162,8 +162,8 @@ def _replaced(places: list[_Place], items: Items, gone: dict[int, Any]) -> list[
             place = places[index]
             if isinstance(place, int):
                 gone[place] = value
-            elif not same(place.value, value):
-                raise not_the_origin(value, place.value, f"[{index}]")
+            elif not is_same(place.value, value):
+                raise origin_mismatch(value, place.value, f"[{index}]")
         at = run.at + len(run.removed)
     return result + places[at:]
 
@@ -178,5 +178,5 @@ def _runs_of(places: list[_Place], gone: dict[int, Any], length: int) -> Iterato
             continue
         removed = tuple(gone[index] for index in range(at, place))
         if removed or added:
-            yield from (evolve(run, at=run.at + at) for run in runs_between(removed, tuple(added)))
+            yield from (evolve(run, at=run.at + at) for run in diff_runs(removed, tuple(added)))
         at, added = place + 1, []

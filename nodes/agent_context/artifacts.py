@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
-from operator import is_, itemgetter
+from operator import is_
 from re import compile as pattern
 from typing import Any, Protocol, TypeAlias
 
@@ -21,15 +21,12 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, freeze
 
 from .codec import serialize
-from .context import AgentContext
-from .errors import ArtifactError, ArtifactFault, located
-from .folder import check_size
+from .errors import ArtifactError, ArtifactFault, at_path
 from .json_text import canonical, dumps, loads, plain
 from .kinds import Kind, Shape, kind_of
-from .limits import DEFAULT_LIMITS, ContextLimits, is_oversized
-from .record_base import Record, changed, layout
-from .records import Artifact, AuditContext, ExternalContent
-from .sizes import measure
+from .limits import DEFAULT_LIMITS, ContextLimits, large_artifacts
+from .record_base import Record, layout, with_changes
+from .records import AgentContext, Artifact, AuditContext, ExternalContent
 
 is_sha256 = pattern(r"[0-9a-f]{64}").fullmatch
 """Find out whether text is a SHA-256 in hex."""
@@ -94,6 +91,13 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
     return freeze(loads(raw))
 
 
+def check_size(found: int, promised: int, place: str, name: str) -> None:
+    """Raise `ArtifactError` for an object of another size than its stub promised, before it is read."""
+    if found != promised:
+        digest = name.partition(".")[0]
+        raise ArtifactError(ArtifactFault.DAMAGED, place, f"has {found:,} bytes, the stub promises {promised:,}", digest)
+
+
 def check_sha256(text: str) -> str:
     """Return `text` if it is a SHA-256 in hex; raise `InvalidDataError` otherwise: it is about to name a file."""
     if not is_sha256(text):
@@ -115,7 +119,7 @@ def externalize_artifacts(
         ArtifactError: content could not be stored.
     """
     contents = [artifact.content for artifact in large_artifacts(context, limits)]
-    return with_stubs(context, stored_stubs(contents, externalizer))
+    return with_stubs(context, store_contents(contents, externalizer))
 
 
 def retrieve_artifact(artifact: Artifact, externalizer: ArtifactExternalizer) -> Artifact:
@@ -135,24 +139,12 @@ def retrieve_value(value: Any, externalizer: ArtifactExternalizer) -> Any:
     """Return what a JSON value was before it left, or the value if it did not; raise `ArtifactError` if that cannot be had."""
     if not is_stub(value):
         return value
-    return externalizer.retrieve(located(STUB, ExternalContent.from_json, value[STUB]))
+    return externalizer.retrieve(at_path(STUB, ExternalContent.from_json, value[STUB]))
 
 
 def is_stub(value: Any) -> bool:
     """Tell whether a JSON value stands for one that has left."""
     return isinstance(value, Mapping) and len(value) == 1 and STUB in value
-
-
-def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifact]:
-    """Return the artifacts whose content should go, the largest first."""
-    inline = [(measure(artifact).size, artifact) for artifact in context.retrieval.artifacts if artifact.content is not None]
-    total = sum(size for size, _ in inline)
-    large: list[Artifact] = []
-    for size, artifact in sorted(inline, key=itemgetter(0), reverse=True):
-        if total > limits.artifact_externalization_threshold or is_oversized(artifact, limits):
-            large.append(artifact)
-            total -= size
-    return large
 
 
 def large_values(limits: ContextLimits) -> tuple[list[Any], "Swap"]:
@@ -166,7 +158,7 @@ def large_values(limits: ContextLimits) -> tuple[list[Any], "Swap"]:
     return found, look
 
 
-def stored_stubs(contents: Iterable[Any], externalizer: ArtifactExternalizer) -> dict[str, ExternalContent]:
+def store_contents(contents: Iterable[Any], externalizer: ArtifactExternalizer) -> dict[str, ExternalContent]:
     """Store contents, and return their stubs by SHA-256; raise `ArtifactError` if one cannot be stored, or its stub is of something else."""
     stubs: dict[str, ExternalContent] = {}
     for content in contents:
@@ -180,14 +172,14 @@ def stored_stubs(contents: Iterable[Any], externalizer: ArtifactExternalizer) ->
 
 def with_stubs(context: AgentContext, stubs: Mapping[str, ExternalContent]) -> AgentContext:
     """Return the context with stubs for all values that have one."""
-    return swapped(kind_of(AgentContext), context, stub_of(stubs)) if stubs else context
+    return swap_values(kind_of(AgentContext), context, stub_finder(stubs)) if stubs else context
 
 
 Swap: TypeAlias = Callable[[Any], ExternalContent | None]
 """Says which stub takes the place of a JSON value; none leaves it where it is."""
 
 
-def stub_of(stubs: Mapping[str, ExternalContent]) -> Swap:
+def stub_finder(stubs: Mapping[str, ExternalContent]) -> Swap:
     """Return what finds the stub of a value by its SHA-256."""
     sizes = {stub.size for stub in stubs.values()}
 
@@ -198,7 +190,7 @@ def stub_of(stubs: Mapping[str, ExternalContent]) -> Swap:
     return find
 
 
-def swapped(kind: Kind, value: Any, swap: Swap) -> Any:
+def swap_values(kind: Kind, value: Any, swap: Swap) -> Any:
     """Return a value of a kind with stubs for the JSON values in it that `swap` has one for; what does not change is shared."""
     if value is None or is_stub(value) or not _holds_json(kind):
         return value
@@ -206,25 +198,25 @@ def swapped(kind: Kind, value: Any, swap: Swap) -> Any:
         stub = swap(value)
         return value if stub is None else freeze({STUB: plain(stub)})
     if kind.shape is Shape.OBJECT:
-        return _with_swapped(value, swap)
+        return _swap_fields(value, swap)
     assert kind.item is not None
     if kind.shape is Shape.MAP:
-        entries = {key: swapped(kind.item, item, swap) for key, item in value.items()}
+        entries = {key: swap_values(kind.item, item, swap) for key, item in value.items()}
         return value if all(map(is_, entries.values(), value.values())) else FrozenDict(entries)
-    items = tuple(swapped(kind.item, item, swap) for item in value)
+    items = tuple(swap_values(kind.item, item, swap) for item in value)
     return value if all(map(is_, items, value)) else items
 
 
-def _with_swapped(record: Record, swap: Swap) -> Record:
+def _swap_fields(record: Record, swap: Swap) -> Record:
     if isinstance(record, Artifact):
         stub = None if record.content is None else swap(record.content)
-        return record if stub is None else changed(record, content=None, external=stub)
+        return record if stub is None else with_changes(record, content=None, external=stub)
     shape = layout(type(record))
     fields = {
-        name: (value, swapped(kind, value, swap)) for (name, kind), value in zip(shape.kinds.items(), shape.get(record), strict=False)
+        name: (value, swap_values(kind, value, swap)) for (name, kind), value in zip(shape.kinds.items(), shape.get(record), strict=False)
     }
     others = {name: new for name, (old, new) in fields.items() if new is not old}
-    return changed(record, **others) if others else record
+    return with_changes(record, **others) if others else record
 
 
 @cache

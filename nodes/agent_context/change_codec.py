@@ -1,11 +1,12 @@
-"""A patch as JSON, and back: what `ContextDiff.changes` holds.
+"""A patch as JSON and back, as `ContextDiff.changes` holds it, and as a JSON Patch (RFC 6902) of the serialised document.
 
 Namespaces and their keys nest as in the document. Below, ``{"old", "new"}`` is a value that gave
 way to another (one of them is left out where there is none), ``{"length", "items"}`` an array,
 ``{"size", "entries"}`` a map and ``{"fields"}`` a record.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, assert_never
 
 from polycontext.linearity import InvalidDataError
@@ -13,12 +14,12 @@ from polycontext.linearity.json_data import FrozenDict, check_text
 
 from .array_changes import Items, Run
 from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from .codec import inside
-from .context import AgentContext
-from .errors import located, step_of
-from .json_text import ABSENT, plain
+from .codec import set_aside_extras
+from .errors import at_path, step_of
+from .json_text import ABSENT, canonical, plain
 from .kinds import Kind, Shape
 from .record_base import layout
+from .records import AgentContext
 from .schema import SCHEMA
 
 ValueReader: TypeAlias = Callable[[Kind, Any], Any]
@@ -31,8 +32,8 @@ def strict_value(kind: Kind, data: Any) -> Any:
 
 def lenient_value(kind: Kind, data: Any) -> Any:
     """Return a value of a kind, keeping unknown fields."""
-    # The trail holds tuples and frozen maps; `inside` looks for the lists and dicts of a document.
-    return kind.read(inside(kind, plain(data)))
+    # The trail holds tuples and frozen maps; `set_aside_extras` looks for the lists and dicts of a document.
+    return kind.read(set_aside_extras(kind, plain(data)))
 
 
 def changes_to_json(fields: Fields) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
         unknown = name not in layout(AgentContext).kinds
         return _fields(kind.record, value, read) if name in SCHEMA else _from_json(kind, value, read, unknown=unknown)
 
-    return Fields(_each(data, change))
+    return Fields(_read_changes(data, change))
 
 
 def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Patch:
@@ -80,15 +81,15 @@ def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Pa
     if kind.shape is Shape.ARRAY and "items" in data:
         return _items(kind, data, read)
     if kind.shape is Shape.MAP and "entries" in data:
-        _only(data, "size", "entries")
-        entries = _each(data["entries"], lambda _, value: _from_json(entry_kind(kind), value, read, unknown=True))
+        _check_keys(data, "size", "entries")
+        entries = _read_changes(data["entries"], lambda _, value: _from_json(entry_kind(kind), value, read, unknown=True))
         return Entries(_index(data, "size"), entries)
     if kind.shape is Shape.OBJECT and "fields" in data:
-        _only(data, "fields")
+        _check_keys(data, "fields")
         return _fields(kind.record, data["fields"], read)
     if not (data.keys() <= {"old", "new"} and data and (unknown or len(data) == len(("old", "new")))):
         raise InvalidDataError("", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL)
-    values = {name: located(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
+    values = {name: at_path(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
     return Replaced(**values)
 
 
@@ -97,15 +98,15 @@ _LEGAL = "old and new; length and items of an array; size and entries of a map; 
 
 def _fields(record: Any, data: Any, read: ValueReader) -> Fields:
     known = layout(record).kinds
-    return Fields(_each(data, lambda key, value: _from_json(field_kind(record, key), value, read, unknown=key not in known)))
+    return Fields(_read_changes(data, lambda key, value: _from_json(field_kind(record, key), value, read, unknown=key not in known)))
 
 
 def _items(kind: Kind, data: Mapping[str, Any], read: ValueReader) -> Items:
-    _only(data, "length", "items")
+    _check_keys(data, "length", "items")
     length, runs = _index(data, "length"), data["items"]
     if not isinstance(runs, (list, tuple)):
         raise InvalidDataError("items", f"{type(runs).__name__} is not an array", "a list of at, removed and added")
-    found = tuple(located(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs))
+    found = tuple(at_path(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs))
     # Runs that overlap would remove an item twice.
     ends = [0, *(run.at + len(run.removed) for run in found)]
     if any(run.at < end for run, end in zip(found, ends, strict=False)) or ends[-1] > length:
@@ -116,17 +117,17 @@ def _items(kind: Kind, data: Mapping[str, Any], read: ValueReader) -> Items:
 def _run(kind: Kind, data: Any, read: ValueReader) -> Run:
     if not isinstance(data, Mapping):
         raise InvalidDataError("", f"{type(data).__name__} is not an object", "at, removed and added")
-    _only(data, "at", "removed", "added")
-    return Run(_index(data, "at"), located("removed", read, kind, data["removed"]), located("added", read, kind, data["added"]))
+    _check_keys(data, "at", "removed", "added")
+    return Run(_index(data, "at"), at_path("removed", read, kind, data["removed"]), at_path("added", read, kind, data["added"]))
 
 
-def _each(data: Any, change: Callable[[str, Any], Patch]) -> FrozenDict[Patch]:
+def _read_changes(data: Any, change: Callable[[str, Any], Patch]) -> FrozenDict[Patch]:
     if not isinstance(data, Mapping):
         raise InvalidDataError("", f"{type(data).__name__} is not an object", "changes by name")
-    return FrozenDict({check_text(key): located(step_of(key), change, key, value) for key, value in data.items()})
+    return FrozenDict({check_text(key): at_path(step_of(key), change, key, value) for key, value in data.items()})
 
 
-def _only(data: Mapping[str, Any], *keys: str) -> None:
+def _check_keys(data: Mapping[str, Any], *keys: str) -> None:
     if set(data) != set(keys):
         raise InvalidDataError("", f"has {', '.join(map(step_of, data))}"[:80], f"{', '.join(keys)}")
 
@@ -136,3 +137,119 @@ def _index(data: Mapping[str, Any], key: str) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise InvalidDataError(key, f"{number!r:.40} is no position", "a whole number from 0")
     return number
+
+
+_DIFF = re.compile(r"/audit/diffs/([0-9]+)")
+Operation: TypeAlias = dict[str, Any]
+Shown: TypeAlias = Callable[[Any], bool]
+
+
+def operations(record: type, fields: Fields, pointer: str, *, tests: bool) -> Iterator[Operation]:
+    """Yield the operations that change a record which stands at `pointer`."""
+    known = layout(record).kinds
+    for key, change in fields.changes.items():
+        kind = field_kind(record, key)
+        yield from _of(kind, change, _below(pointer, key), _is_written(kind) if key in known else _is_present, tests=tests)
+
+
+def _of(kind: Kind, patch: Patch, pointer: str, shown: Shown, *, tests: bool) -> Iterator[Operation]:
+    match patch:
+        case Replaced(old, new):
+            yield from _swap(pointer, old if shown(old) else ABSENT, new if shown(new) else ABSENT, tests=tests)
+        case Items(length, runs) if length and patch.target_length:
+            # From the back: what comes first keeps its place.
+            for run in reversed(runs):
+                yield from _of_run(run, pointer, tests=tests)
+        case Items(length, runs):
+            removed = tuple(item for run in runs for item in run.removed)
+            added = tuple(item for run in runs for item in run.added)
+            yield from _swap(pointer, removed or ABSENT, added or ABSENT, tests=tests)
+        case Entries(size) if size and patch.target_size:
+            for key, change in patch.changes.items():
+                yield from _of(entry_kind(kind), change, _below(pointer, key), _is_present, tests=tests)
+        case Entries(size, changes):
+            swaps = [(key, change) for key, change in changes.items() if isinstance(change, Replaced)]
+            old = {key: change.old for key, change in swaps if size}
+            new = {key: change.new for key, change in swaps if not size}
+            yield from _swap(pointer, old or ABSENT, new or ABSENT, tests=tests)
+        case Fields():
+            assert kind.record is not None
+            yield from operations(kind.record, patch, pointer, tests=tests)
+        case _:
+            assert_never(patch)
+
+
+def _of_run(run: Run, pointer: str, *, tests: bool) -> Iterator[Operation]:
+    changed = min(len(run.removed), len(run.added))
+    for index in range(len(run.removed) - 1, changed - 1, -1):
+        yield from _swap(f"{pointer}/{run.at + index}", run.removed[index], ABSENT, tests=tests)
+    for index in range(len(run.added)):
+        old = run.removed[index] if index < changed else ABSENT
+        yield from _swap(f"{pointer}/{run.at + index}", old, run.added[index], tests=tests)
+
+
+def _swap(pointer: str, old: Any, new: Any, *, tests: bool) -> Iterator[Operation]:
+    if old is not ABSENT and tests:
+        yield {"op": "test", "path": pointer, "value": plain(old)}
+    if new is not ABSENT:
+        yield {"op": "add" if old is ABSENT else "replace", "path": pointer, "value": plain(new)}
+    elif old is not ABSENT:
+        yield {"op": "remove", "path": pointer}
+
+
+def _is_written(kind: Kind) -> Shown:
+    return lambda value: bool(value or (kind.kept and value is not None))
+
+
+def _is_present(value: Any) -> bool:
+    return value is not ABSENT
+
+
+def _below(pointer: str, key: str) -> str:
+    return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+
+
+def refine_operations(operations: Iterable[Operation], document: Any) -> Iterator[Operation]:
+    """Yield operations that do to `document` what these do, with the diffs of its trail told by what changed of them.
+
+    Older diffs are joined into one that grows with all that was ever added: told as a whole it would be written anew by every run.
+
+    Law: both lead to one document.
+    """
+    for operation in operations:
+        place = _DIFF.fullmatch(operation["path"])
+        if operation["op"] == "replace" and place is not None:
+            # Operations come from the back: what stands there is what stood there.
+            yield from _between(document["audit"]["diffs"][int(place[1])], operation["value"], operation["path"])
+        else:
+            yield operation
+
+
+def _between(old: Any, new: Any, pointer: str) -> Iterator[Operation]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        yield from ({"op": "remove", "path": _below(pointer, key)} for key in old if key not in new)
+        for key, value in new.items():
+            yield from _between(old.get(key, ABSENT), value, _below(pointer, key))
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _between_lists(old, new, pointer)
+    elif old is ABSENT or canonical(old) != canonical(new):
+        yield {"op": "add" if old is ABSENT else "replace", "path": pointer, "value": new}
+
+
+def _between_lists(old: list[Any], new: list[Any], pointer: str) -> Iterator[Operation]:
+    start = _shared(old, new)
+    end = _shared(old[start:][::-1], new[start:][::-1])
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    both = min(len(gone), len(come))
+    yield from ({"op": "remove", "path": f"{pointer}/{start + index}"} for index in range(len(gone) - 1, both - 1, -1))
+    for index in range(both):
+        yield from _between(gone[index], come[index], f"{pointer}/{start + index}")
+    yield from ({"op": "add", "path": f"{pointer}/{start + index}", "value": come[index]} for index in range(both, len(come)))
+
+
+def _shared(old: list[Any], new: list[Any]) -> int:
+    """Return how many values are the same at the beginning."""
+    return next(
+        (index for index, pair in enumerate(zip(old, new, strict=False)) if canonical(pair[0]) != canonical(pair[1])),
+        min(len(old), len(new)),
+    )

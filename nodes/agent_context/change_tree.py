@@ -11,11 +11,11 @@ from attrs import evolve, frozen
 
 from polycontext.linearity.json_data import FrozenDict
 
-from .array_changes import Items, inverted_items, items_between, joined_items, spliced
-from .errors import located, not_the_origin, step_of
-from .json_text import ABSENT, present, same
+from .array_changes import Items, apply_items, diff_items, invert_items, join_items
+from .errors import at_path, origin_mismatch, step_of
+from .json_text import ABSENT, absent_to_none, is_same
 from .kinds import Kind, Shape, kind_of
-from .record_base import Record, changed, layout
+from .record_base import Record, layout, with_changes
 
 JSON_DATA = kind_of(Any)
 
@@ -69,7 +69,7 @@ def field_value(record: Record, key: str) -> Any:
     return record.extras.get(key, ABSENT) if attribute is None else getattr(record, attribute)
 
 
-def difference(kind: Kind, source: Any, target: Any) -> Patch | None:
+def diff_values(kind: Kind, source: Any, target: Any) -> Patch | None:
     """Return what leads from one value of a kind to another, None if they are the same."""
     if source is target:
         return None
@@ -77,22 +77,22 @@ def difference(kind: Kind, source: Any, target: Any) -> Patch | None:
     if source is ABSENT or target is ABSENT:
         return Replaced(source, target)
     if kind.shape is Shape.ARRAY:
-        return items_between(source, target)
+        return diff_items(source, target)
     if kind.shape is Shape.MAP:
         changes = _changes(entry_kind(kind), source, target)
         return Entries(len(source), FrozenDict(changes)) if changes else None
     if kind.shape is Shape.OBJECT and source is not None and target is not None:
-        return fields_between(source, target)
-    return None if same(source, target) else Replaced(source, target)
+        return diff_fields(source, target)
+    return None if is_same(source, target) else Replaced(source, target)
 
 
-def fields_between(source: Record, target: Record) -> Fields | None:
+def diff_fields(source: Record, target: Record) -> Fields | None:
     """Return what changed in a record, None if nothing did."""
     shape = layout(type(source))
     changes = {
         key: change
         for (key, kind), old, new in zip(shape.kinds.items(), shape.get(source), shape.get(target), strict=False)
-        if old is not new and (change := difference(kind, old, new))
+        if old is not new and (change := diff_values(kind, old, new))
     }
     if source.extras is not target.extras:
         changes |= _changes(JSON_DATA, source.extras, target.extras)
@@ -103,10 +103,10 @@ def _changes(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -
     before, after = dict(source.items()), dict(target.items())
     gone = [key for key in before if key not in after]
     unshared = [key for key, value in after.items() if before.get(key, ABSENT) is not value]
-    return {key: change for key in (*gone, *unshared) if (change := difference(kind, before.get(key, ABSENT), after.get(key, ABSENT)))}
+    return {key: change for key in (*gone, *unshared) if (change := diff_values(kind, before.get(key, ABSENT), after.get(key, ABSENT)))}
 
 
-def applied(kind: Kind, patch: Patch, value: Any) -> Any:
+def apply_patch(kind: Kind, patch: Patch, value: Any) -> Any:
     """Return what a value becomes.
 
     Raises:
@@ -114,94 +114,94 @@ def applied(kind: Kind, patch: Patch, value: Any) -> Any:
     """
     match patch:
         case Replaced(old, new):
-            if not same(old, value):
-                raise not_the_origin(present(old), present(value))
+            if not is_same(old, value):
+                raise origin_mismatch(absent_to_none(old), absent_to_none(value))
             return new
         case Items():
-            return spliced(patch, value)
+            return apply_items(patch, value)
         case Entries(size):
-            return _with_entries(entry_kind(kind), patch, value, size)
+            return _apply_entries(entry_kind(kind), patch, value, size)
         case Fields():
-            return with_fields(patch, value)
+            return apply_fields(patch, value)
         case _:
             assert_never(patch)
 
 
-def with_fields(fields: Fields, record: Any) -> Any:
+def apply_fields(fields: Fields, record: Any) -> Any:
     """Return the record that the changes lead to."""
     if not isinstance(record, Record):
-        raise not_the_origin("an object", present(record))
+        raise origin_mismatch("an object", absent_to_none(record))
     cls = type(record)
     values = {
-        key: located(step_of(key), applied, field_kind(cls, key), change, field_value(record, key))
+        key: at_path(step_of(key), apply_patch, field_kind(cls, key), change, field_value(record, key))
         for key, change in fields.changes.items()
     }
     known = {key: value for key, value in values.items() if key in layout(cls).kinds}
     unknown = {key: value for key, value in values.items() if key not in known}
-    # Unknown fields are no fields for `changed`; they are few, and checked again as a whole.
-    result = changed(record, **known)
-    return evolve(result, extras=_present_only(record.extras, unknown)) if unknown else result
+    # Unknown fields are no fields for `with_changes`; they are few, and checked again as a whole.
+    result = with_changes(record, **known)
+    return evolve(result, extras=_merge_present(record.extras, unknown)) if unknown else result
 
 
-def _with_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenDict[Any]:
+def _apply_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenDict[Any]:
     if not isinstance(value, Mapping) or len(value) != size:
-        raise not_the_origin(f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else present(value))
-    return _present_only(
-        value, {key: located(step_of(key), applied, kind, change, value.get(key, ABSENT)) for key, change in entries.changes.items()}
+        raise origin_mismatch(f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else absent_to_none(value))
+    return _merge_present(
+        value, {key: at_path(step_of(key), apply_patch, kind, change, value.get(key, ABSENT)) for key, change in entries.changes.items()}
     )
 
 
-def _present_only(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenDict[Any]:
+def _merge_present(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenDict[Any]:
     return FrozenDict({key: value for key, value in {**before, **changes}.items() if value is not ABSENT})
 
 
-def inverted(patch: Patch) -> Patch:
+def invert_patch(patch: Patch) -> Patch:
     """Return what leads back."""
     match patch:
         case Replaced(old, new):
             return Replaced(new, old)
         case Items():
-            return inverted_items(patch)
+            return invert_items(patch)
         case Entries():
-            return Entries(patch.target_size, _all_inverted(patch.changes))
+            return Entries(patch.target_size, _invert_all(patch.changes))
         case Fields():
-            return Fields(_all_inverted(patch.changes))
+            return Fields(_invert_all(patch.changes))
         case _:
             assert_never(patch)
 
 
-def _all_inverted(changes: Mapping[str, Patch]) -> FrozenDict[Patch]:
-    return FrozenDict({key: inverted(change) for key, change in changes.items()})
+def _invert_all(changes: Mapping[str, Patch]) -> FrozenDict[Patch]:
+    return FrozenDict({key: invert_patch(change) for key, change in changes.items()})
 
 
-def joined(kind: Kind, first: Patch, second: Patch) -> Patch | None:
+def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
     """Return what does both, one after the other; None if they cancel out.
 
     Raises:
         InvalidDataError: the second does not start where the first ends.
     """
     if isinstance(first, Items) and isinstance(second, Items):
-        return joined_items(first, second)
+        return join_items(first, second)
     if isinstance(first, Fields) and isinstance(second, Fields):
-        return joined_fields(kind.record, first, second)
+        return join_fields(kind.record, first, second)
     if isinstance(first, Entries) and isinstance(second, Entries):
         if first.target_size != second.size:
-            raise not_the_origin(f"{second.size} entries", f"{first.target_size} entries")
-        changes = _joined_changes(first.changes, second.changes, lambda _: entry_kind(kind))
+            raise origin_mismatch(f"{second.size} entries", f"{first.target_size} entries")
+        changes = _join_changes(first.changes, second.changes, lambda _: entry_kind(kind))
         return Entries(first.size, changes) if changes else None
     # One of them knows a whole value, and from there the other leads to the rest.
     middle = first.new if isinstance(first, Replaced) else second.old if isinstance(second, Replaced) else ABSENT
-    return difference(kind, applied(kind, inverted(first), middle), applied(kind, second, middle))
+    return diff_values(kind, apply_patch(kind, invert_patch(first), middle), apply_patch(kind, second, middle))
 
 
-def joined_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
+def join_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
     """Return what changes a record of a class as both do, one after the other; None if they cancel out."""
-    changes = _joined_changes(first.changes, second.changes, lambda key: field_kind(record, key))
+    changes = _join_changes(first.changes, second.changes, lambda key: field_kind(record, key))
     known = [key for key in layout(record).kinds if key in changes]
     unknown = [key for key in changes if key not in known]
     return Fields(FrozenDict({key: changes[key] for key in (*known, *unknown)})) if changes else None
 
 
-def _joined_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]) -> FrozenDict[Patch]:
-    both = {key: located(step_of(key), joined, kind_at(key), first[key], second[key]) for key in first if key in second}
+def _join_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]) -> FrozenDict[Patch]:
+    both = {key: at_path(step_of(key), join_patches, kind_at(key), first[key], second[key]) for key in first if key in second}
     return FrozenDict({key: change for key, change in {**first, **second, **both}.items() if change is not None})

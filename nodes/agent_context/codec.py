@@ -8,12 +8,12 @@ from typing import Any
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import freeze_object
 
-from .context import AgentContext
-from .errors import located
+from .errors import at_path
 from .json_text import dumps, loads
 from .kinds import Kind, Shape
 from .migrations import MIGRATIONS, MigrationRegistry
 from .record_base import EXTRAS, layout
+from .records import AgentContext
 
 SCHEMA_FILE = "agent_context.schema.json"
 
@@ -52,12 +52,12 @@ def deserialize(
         UnknownVersionError: a version that no migration leads from.
         MigrationError: a migration failed.
     """
-    data = located("$", loads, raw)
+    data = at_path("$", loads, raw)
     if not isinstance(data, dict):
         raise InvalidDataError("$", f"{type(data).__name__} is not an object", "an object with version and namespaces")
     # Migrations know that the version stands at the root; records do not know where they stand.
     document = migrations.migrate(data)
-    return located("$", AgentContext.from_json, located("$", _with_extras, AgentContext, document) if lenient else document)
+    return at_path("$", AgentContext.from_json, at_path("$", _with_extras, AgentContext, document) if lenient else document)
 
 
 def _with_extras(cls: type, data: Any) -> Any:
@@ -65,12 +65,12 @@ def _with_extras(cls: type, data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     kinds = layout(cls).kinds
-    known = {key: inside(kinds[key], value) for key, value in data.items() if key in kinds and value is not None}
+    known = {key: set_aside_extras(kinds[key], value) for key, value in data.items() if key in kinds and value is not None}
     unknown = {key: value for key, value in data.items() if key not in kinds}
     return known | {EXTRAS: freeze_object(unknown)}
 
 
-def inside(kind: Kind, value: Any) -> Any:
+def set_aside_extras(kind: Kind, value: Any) -> Any:
     """Return JSON data of a kind with the unknown fields of every record in it set aside."""
     if kind.shape is Shape.OBJECT and kind.record is not None:
         return _with_extras(kind.record, value)

@@ -14,12 +14,11 @@ from typing import Any, TypeAlias
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 
-from .context import AgentContext
 from .context_patch import ContextPatch, diff
-from .errors import located
-from .json_text import dumps, loads, same
-from .record_base import changed
-from .records import ValidationReport
+from .errors import at_path
+from .json_text import dumps, is_same, loads
+from .record_base import with_changes
+from .records import AgentContext, ValidationReport
 
 Maker: TypeAlias = Callable[[AgentContext], AgentContext]
 """Makes a fix: returns the context as it ought to be, or the very context where there is nothing to mend."""
@@ -53,13 +52,13 @@ def faults(context: AgentContext, changed_lists: Collection[str] = WITH_IDS) -> 
     for path in changed_lists:
         found = [entry.id for entry in entries_of(context, path)]
         if len(set(found)) < len(found):
-            yield from _repeated(path, found)
+            yield from _duplicate_ids(path, found)
     for path, (field, targets) in REFERENCES.items():
         if path in changed_lists or not set(targets).isdisjoint(changed_lists):
-            yield from _leading_nowhere(context, path, field, targets)
+            yield from _dangling_references(context, path, field, targets)
 
 
-def _leading_nowhere(context: AgentContext, path: str, field: str, targets: Sequence[str]) -> Iterator[InvalidDataError]:
+def _dangling_references(context: AgentContext, path: str, field: str, targets: Sequence[str]) -> Iterator[InvalidDataError]:
     there = _ids(context, targets)
     for index, entry in enumerate(entries_of(context, path)):
         references = getattr(entry, field)
@@ -73,7 +72,7 @@ def _ids(context: AgentContext, paths: Sequence[str]) -> frozenset[str]:
     return frozenset(entry.id for path in paths for entry in entries_of(context, path)) - {""}
 
 
-def _repeated(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
+def _duplicate_ids(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
     seen: set[str] = set()
     for index, id_ in enumerate(ids):
         # Whoever gives no id means none.
@@ -95,19 +94,19 @@ def refuse_new_faults(before: AgentContext, after: AgentContext) -> None:
     """Raise `InvalidDataError` for the first fault that was not there before; what a document brought along hinders nobody."""
     changed_lists = [path for path in WITH_IDS if entries_of(before, path) is not entries_of(after, path)]
     found = list(faults(after, changed_lists))
-    known = Counter(map(_told, faults(before, changed_lists))) if found else Counter()
+    known = Counter(map(_signature, faults(before, changed_lists))) if found else Counter()
     for fault in found:
-        if known[_told(fault)] == 0:
+        if known[_signature(fault)] == 0:
             raise fault
-        known[_told(fault)] -= 1
+        known[_signature(fault)] -= 1
 
 
-def _told(fault: InvalidDataError) -> tuple[str, str]:
+def _signature(fault: InvalidDataError) -> tuple[str, str]:
     # Without the index: entries move.
     return fault.path.partition("[")[0], fault.what
 
 
-def ids_of_their_own(context: AgentContext) -> AgentContext:
+def make_ids_unique(context: AgentContext) -> AgentContext:
     """Return the context without entries that stand in a list twice, and with new ids for different entries of one id."""
     for path in WITH_IDS:
         entries = entries_of(context, path)
@@ -115,16 +114,16 @@ def ids_of_their_own(context: AgentContext) -> AgentContext:
         for number, entry in enumerate(entries):
             # What has no id is nobody's second.
             first = kept.setdefault(entry.id or f"\0{number}", entry)
-            if first is not entry and not same(first, entry):
+            if first is not entry and not is_same(first, entry):
                 free = next(id_ for id_ in (f"{entry.id}-{n}" for n in count(2)) if id_ not in given)
                 given.add(free)
-                kept[free] = changed(entry, id=free)
+                kept[free] = with_changes(entry, id=free)
         if len(kept) < len(entries) or len(given) > len({entry.id for entry in entries}):
             context = with_entries(context, path, tuple(kept.values()))
     return context
 
 
-def no_references_to_nothing(context: AgentContext) -> AgentContext:
+def drop_dangling_references(context: AgentContext) -> AgentContext:
     """Return the context without references to what is not there."""
     for path, (field, targets) in REFERENCES.items():
         there = _ids(context, targets)
@@ -132,7 +131,7 @@ def no_references_to_nothing(context: AgentContext) -> AgentContext:
         mended = tuple(
             entry
             if there.issuperset(getattr(entry, field))
-            else changed(entry, **{field: tuple(reference for reference in getattr(entry, field) if reference in there)})
+            else with_changes(entry, **{field: tuple(reference for reference in getattr(entry, field) if reference in there)})
             for entry in entries
         )
         context = with_entries(context, path, mended) if mended != entries else context
@@ -142,10 +141,10 @@ def no_references_to_nothing(context: AgentContext) -> AgentContext:
 def with_entries(context: AgentContext, path: str, entries: tuple[Any, ...]) -> AgentContext:
     """Return the context with another list at a path."""
     namespace, _, key = path.partition(".")
-    return changed(context, **{namespace: changed(getattr(context, namespace), **{key: entries})})
+    return with_changes(context, **{namespace: with_changes(getattr(context, namespace), **{key: entries})})
 
 
-MAKERS: tuple[Maker, ...] = (ids_of_their_own, no_references_to_nothing)
+MAKERS: tuple[Maker, ...] = (make_ids_unique, drop_dangling_references)
 """The makers of fixes that are asked by default, in this order: each sees what the one before has mended."""
 
 
@@ -176,11 +175,11 @@ def examine(
 def fixed(context: AgentContext, report: ValidationReport) -> AgentContext:
     """Return the context with the fixes of a report applied in order; raise `InvalidDataError` for what is none, or does not fit any more."""
     for index, fix in enumerate(ValidationReport.from_json(report).auto_fixes):
-        context = located(f"auto_fixes[{index}]", _applied, fix, context)
+        context = at_path(f"auto_fixes[{index}]", _apply_fix, fix, context)
     return context
 
 
-def _applied(fix: str, context: AgentContext) -> AgentContext:
+def _apply_fix(fix: str, context: AgentContext) -> AgentContext:
     return ContextPatch.from_dict(loads(fix), lenient=True).apply(context)
 
 

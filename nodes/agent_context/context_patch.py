@@ -7,38 +7,34 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
-from polycontext.linearity.json_data import EMPTY, FrozenDict
+from polycontext.linearity.json_data import EMPTY, FrozenDict, check_text
 
 from .array_changes import Items
-from .change_codec import changes_from_json, changes_to_json, lenient_value, strict_value
+from .change_codec import changes_from_json, changes_to_json, lenient_value, operations, strict_value
 from .change_tree import (
     Entries,
     Fields,
     Patch,
     Replaced,
-    fields_between,
-    inverted,
-    joined_fields,
-    with_fields,
+    apply_fields,
+    diff_fields,
+    invert_patch,
+    join_fields,
 )
-from .context import AgentContext, utc_now
-from .errors import located
-from .json_patch import operations
+from .errors import at_path
 from .json_text import ABSENT, plain
 from .kinds import kind_of
-from .record_base import field_reader
-from .records import ContextDiff
+from .records import AgentContext, ContextDiff, utc_now
 
 _NOTHING = Fields(EMPTY)
-_read_agent_id, _read_timestamp = field_reader(kind_of(str), "agent_id"), field_reader(kind_of(datetime), "timestamp")
 
 
 def _agent_id(value: Any) -> Any:
-    return _read_agent_id(value)
+    return at_path("agent_id", check_text, value)
 
 
 def _timestamp(value: Any) -> Any:
-    return _read_timestamp(value)
+    return at_path("timestamp", kind_of(datetime).read, value)
 
 
 @frozen
@@ -82,7 +78,7 @@ class ContextPatch:
         Raises:
             InvalidDataError: the context is not what the patch was made from; names the path and both values.
         """
-        result: AgentContext = located("$", with_fields, self.changes, context)
+        result: AgentContext = at_path("$", apply_fields, self.changes, context)
         return result
 
     def invert(self) -> Self:
@@ -90,7 +86,7 @@ class ContextPatch:
 
         Law: ``diff(a, b).invert().apply(b) == a``.
         """
-        back = inverted(self.changes)
+        back = invert_patch(self.changes)
         assert isinstance(back, Fields)
         return evolve(self, changes=back)
 
@@ -102,7 +98,7 @@ class ContextPatch:
         Raises:
             InvalidDataError: the other does not start where this one ends.
         """
-        changes = located("$", joined_fields, AgentContext, self.changes, other.changes) or _NOTHING
+        changes = at_path("$", join_fields, AgentContext, self.changes, other.changes) or _NOTHING
         # Each name once.
         agents = dict.fromkeys(name for name in f"{self.agent_id}, {other.agent_id}".split(", ") if name)
         return evolve(self, changes=changes, agent_id=", ".join(agents), timestamp=max(self.timestamp, other.timestamp))
@@ -161,7 +157,7 @@ class ContextPatch:
         """
         if not isinstance(data, Mapping) or set(data) != {"timestamp", "agent_id", "changes"}:
             raise InvalidDataError("$", "is no patch", "an object with timestamp, agent_id and changes")
-        changes = located("$.changes", changes_from_json, data["changes"], lenient_value if lenient else strict_value)
+        changes = at_path("$.changes", changes_from_json, data["changes"], lenient_value if lenient else strict_value)
         return cls(changes, data["agent_id"], data["timestamp"])
 
 
@@ -170,7 +166,7 @@ def diff(source: AgentContext, target: AgentContext, *, agent_id: str = "", time
 
     Law: ``diff(a, b).apply(a) == b``.
     """
-    return ContextPatch(fields_between(source, target) or _NOTHING, agent_id, timestamp)
+    return ContextPatch(diff_fields(source, target) or _NOTHING, agent_id, timestamp)
 
 
 def _counts(change: Patch) -> dict[str, int]:

@@ -12,47 +12,52 @@ from polycontext.linearity.json_data import under
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_LONGEST_VALUE = 80
+"""Characters of a value in an error: a line of a terminal."""
+
 
 def step_of(key: object) -> str:
     """Return how a path shows a key of a map: bare where that is readable, quoted otherwise, shortened where it is long."""
     return under("", key if isinstance(key, str) else f"{type(key).__name__} key")
 
 
-def path_under(step: str, path: str) -> str:
+def join_path(step: str, path: str) -> str:
     """Return the path with a step before it.
 
-    >>> path_under("reasoning", "intents[3]"), path_under("intents", "[3]")
+    >>> join_path("reasoning", "intents[3]"), path_under("intents", "[3]")
     ('reasoning.intents[3]', 'intents[3]')
     """
     dot = "." if step and path and not path.startswith("[") else ""
     return f"{step}{dot}{path}"
 
 
-def placed(error: InvalidDataError, step: str) -> InvalidDataError:
+def prefix_path(error: InvalidDataError, step: str) -> InvalidDataError:
     """Put `step` before the path of an error that is on its way out, and return the same error.
 
     Who refuses a value does not know where it stands: every reader that the error passes adds its own step.
     """
-    error.path = path_under(step, error.path)
+    error.path = join_path(step, error.path)
     return error
 
 
-def located(step: str, make: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+def at_path(step: str, make: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what `make` returns; `step` goes before the path of what it refuses."""
     try:
         return make(*args, **kwargs)
     except InvalidDataError as error:
-        raise placed(error, step) from None
+        raise prefix_path(error, step) from None
 
 
-def not_the_origin(expected: Any, found: Any, path: str = "") -> InvalidDataError:
+def origin_mismatch(expected: Any, found: Any, path: str = "") -> InvalidDataError:
     """Return the refusal to apply or join a patch where it does not start."""
-    return InvalidDataError(path, f"the patch expects {_shown(expected)}, found {_shown(found)}", "the context that it was made from")
+    return InvalidDataError(
+        path, f"the patch expects {_abbreviate(expected)}, found {_abbreviate(found)}", "the context that it was made from"
+    )
 
 
-def _shown(value: Any) -> str:
+def _abbreviate(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."  # noqa: PLR2004  a line of a terminal
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
 
 
 @define(slots=False, eq=False)
@@ -100,7 +105,7 @@ class MergeConflictError(CallerError, ValueError):
     theirs: Any
 
     def __str__(self) -> str:
-        base, ours, theirs = map(_shown, (self.base, self.ours, self.theirs))
+        base, ours, theirs = map(_abbreviate, (self.base, self.ours, self.theirs))
         return f"{self.path}: changed from {base} to {ours} and to {theirs}; legal: one of the two, written again on the current context"
 
 

@@ -13,10 +13,10 @@ from polycontext.polynomial.journal import patched
 from polycontext.polynomial.session.options import written
 from polycontext.window import Turn
 
+from .change_codec import refine_operations
 from .codec import deserialize, serialize
-from .context import AgentContext
 from .context_patch import diff
-from .json_patch import finer
+from .records import AgentContext
 from .store import AgentContextRun, AgentContextStore
 from .trail import origin
 
@@ -90,7 +90,7 @@ class KeptContextStore(AgentContextStore):
         turns: Iterable[Turn | Mapping[str, Any]] = (),
         idempotency_key: str | None = None,
     ) -> AgentContext:
-        """Add entries at the end of lists as one run of an agent; what two add in the same words at the same moment stands once. See `write`."""
+        """Add entries at the end of lists as one run of an agent; what two add in the same words at the same moment snapshot once. See `write`."""
         with self.run(agent, turns=turns, idempotency_key=idempotency_key) as run:
             run.append(entries)
         return self.context
@@ -109,28 +109,28 @@ class KeptContextStore(AgentContextStore):
             run.options = {"turns": tuple(turns), "idempotency_key": idempotency_key}
             yield run
 
-    def _changing(self, run: AgentContextRun, change: Callable[[], T]) -> T:
+    def _transact(self, run: AgentContextRun, change: Callable[[], T]) -> T:
         """Do what changes the context as a commit of the session, on what is stored: again where another writer was first."""
-        done: list[tuple[T, _Stands]] = []
+        done: list[tuple[T, _Snapshot]] = []
         not_yet = RuntimeError("values must leave first")
 
         def patch(document: Any) -> list[dict[str, Any]]:
             with self._lock:
                 self._adopt(document)
-                before = self._stands
+                before = self._snapshot
                 try:
                     result = change()
                     done[:] = [(result, before)]
                     # What must leave first is not committed, nor what comes with it.
                     if result:
                         raise not_yet
-                    operations = list(finer(diff(before.context, self._context).to_json_patch(), document))
+                    operations = list(refine_operations(diff(before.context, self._context).to_json_patch(), document))
                     expected = patched(document, written(operations, self._name))
-                    done[:] = [(result, _Stands(expected, self._context, self._base))]
+                    done[:] = [(result, _Snapshot(expected, self._context, self._base))]
                     return operations
                 finally:
                     # It is ours once it is stored.
-                    self._stands = before
+                    self._snapshot = before
 
         options, run.options = run.options, {}
         try:
@@ -145,35 +145,35 @@ class KeptContextStore(AgentContextStore):
             run.end()
             nothing: T = _NOTHING
             return nothing
-        result, stands = done[0]
+        result, snapshot = done[0]
         kept = self._session.conversation.documents[self._name]
         with self._lock:
-            if kept == stands.document:
+            if kept == snapshot.document:
                 # As everybody else reads it, without reading it again.
-                self._stands = evolve(stands, document=kept)
+                self._snapshot = evolve(snapshot, document=kept)
         return result
 
     @property
-    def _stands(self) -> "_Stands":
-        return _Stands(self._document, self._context, self._base)
+    def _snapshot(self) -> "_Snapshot":
+        return _Snapshot(self._document, self._context, self._base)
 
-    @_stands.setter
-    def _stands(self, stands: "_Stands") -> None:
-        self._document, self._context, self._base = stands.document, stands.context, stands.base
+    @_snapshot.setter
+    def _snapshot(self, snapshot: "_Snapshot") -> None:
+        self._document, self._context, self._base = snapshot.document, snapshot.context, snapshot.base
 
     def _adopt(self, document: Any = None) -> None:
         """Become what the session has, or `document`."""
         document = self._session.conversation.documents[self._name] if document is None else document
         if document is not self._document:
             context = self._context_of(document)
-            self._stands = _Stands(document, context, origin(context))
+            self._snapshot = _Snapshot(document, context, origin(context))
 
     def _context_of(self, document: Any) -> AgentContext:
         return deserialize(orjson.dumps(document), lenient=self._lenient)
 
 
 @frozen
-class _Stands:
+class _Snapshot:
     """Hold a document with the context that it tells, and the one at which its trail begins."""
 
     document: Any

@@ -16,8 +16,8 @@ import orjson
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
 
-from .errors import path_under, step_of
-from .record_base import Record, written
+from .errors import join_path, step_of
+from .record_base import Record, json_fields
 
 _OPTIONS = orjson.OPT_UTC_Z
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -43,7 +43,7 @@ def _plain(value: Any) -> dict[str, Any]:
     if type(value) is FrozenDict:
         return value.plain()
     assert isinstance(value, Record)
-    return written(value)
+    return json_fields(value)
 
 
 class Missing(Enum):
@@ -55,7 +55,7 @@ class Missing(Enum):
 ABSENT: Literal[Missing.ABSENT] = Missing.ABSENT
 
 
-def same(left: Any, right: Any) -> bool:
+def is_same(left: Any, right: Any) -> bool:
     """Tell whether two values are the same; values that are shared cost nothing."""
     if left is right:
         return True
@@ -63,7 +63,7 @@ def same(left: Any, right: Any) -> bool:
     return left is not ABSENT and right is not ABSENT and canonical(left) == canonical(right)
 
 
-def present(value: Any) -> Any:
+def absent_to_none(value: Any) -> Any:
     """Return a value for a reader who knows no `ABSENT`."""
     return None if value is ABSENT else value
 
@@ -77,7 +77,7 @@ def loads(raw: object) -> Any:
     """
     text = _text(raw)
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except KeyError:
@@ -87,11 +87,11 @@ def loads(raw: object) -> Any:
     return value
 
 
-def _refused(constant: str) -> None:
+def _reject_constant(constant: str) -> None:
     raise ValueError(constant)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise KeyError
@@ -130,5 +130,5 @@ def _path(value: object) -> str | None:
     for key, item in pairs:
         found = _path(item)
         if found is not None:
-            return path_under(step_of(key) if isinstance(value, _Pairs) else key, found)
+            return join_path(step_of(key) if isinstance(value, _Pairs) else key, found)
     return None

@@ -20,7 +20,7 @@ from attrs import converters, evolve, frozen
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import EMPTY, MAX_DEPTH, FrozenDict, check_text, freeze, freeze_object
 
-from .errors import located, step_of
+from .errors import at_path, step_of
 
 Reader: TypeAlias = Callable[[Any], Any]
 
@@ -170,7 +170,7 @@ def _array(item: Kind) -> Kind:
             items = tuple(map(one, value))
         except InvalidDataError:
             # Again, for the place of the fault, as below: minding it while all is well would cost more.
-            items = tuple(located(f"[{index}]", one, element) for index, element in enumerate(value))
+            items = tuple(at_path(f"[{index}]", one, element) for index, element in enumerate(value))
         # What is shared is found by identity: contexts keep what they have in common.
         return value if type(value) is tuple and all(map(is_, items, value)) else items
 
@@ -186,7 +186,7 @@ def _map(item: Kind) -> Kind:
         try:
             items = {check_text(key): one(element) for key, element in value.items()}
         except InvalidDataError:
-            items = {located(step_of(key), check_text, key): located(step_of(key), one, element) for key, element in value.items()}
+            items = {at_path(step_of(key), check_text, key): at_path(step_of(key), one, element) for key, element in value.items()}
         if type(value) is FrozenDict and all(map(is_, items.values(), value.values())):
             return value
         return FrozenDict(items) if items else EMPTY

@@ -1,20 +1,114 @@
-"""How large a context may become, and the check of it (docs/agent-context.md, Sizes)."""
+"""How large a context is and may become (docs/agent-context.md, Sizes).
+
+Sizes are remembered part by part, so that asking again costs what has changed since: a record never changes, hence
+neither does its size. Records inside a namespace are measured once each; a namespace, and the context, add up their
+parts and pass the unchanged ones to the record that `changed` makes of them.
+"""
 
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from attrs import Attribute, field, frozen
 
 from polycontext.linearity import InvalidOptionError
+from polycontext.linearity.json_data import FrozenDict
 
-from .context import AgentContext
 from .errors import ContextSizeError, ContextSizeWarning
 from .json_text import dumps
-from .record_base import Record
-from .records import Artifact
-from .schema import SCHEMA
-from .sizes import arrays_of, measure
+from .kinds import Kind, Shape
+from .record_base import Record, json_fields, layout
+from .records import AgentContext, Artifact
+from .schema import SCHEMA, all_keys
+
+Part: TypeAlias = tuple[int, int]
+"""Bytes of a value, and the length of its longest array, itself included."""
+
+
+@frozen
+class Measure:
+    """Hold the bytes of a record in JSON, the length of the longest array in it, and both for every field."""
+
+    size: int
+    longest: int
+    parts: dict[str, Part]
+
+
+def measure(record: Record) -> Measure:
+    """Return the measure of a namespace or a whole context.
+
+    Law: ``measure(r).size == len(dumps(r))``.
+    """
+    found: Measure | None = getattr(record, "_measure", None)
+    if found is not None:
+        return found
+    kinds = layout(type(record)).kinds
+    known: dict[str, Part] = getattr(record, "_parts", {})
+    shown = json_fields(record)
+    parts = {
+        name: known.get(name) or _part(kinds[name], value) if name in kinds else (len(dumps(value)), 0) for name, value in shown.items()
+    }
+    # Two braces, a comma between two fields, a colon after each name.
+    size = 2 + max(len(parts) - 1, 0) + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
+    return _remember(record, Measure(size, max((part[1] for part in parts.values()), default=0), parts))
+
+
+def _remember(record: Record, found: Measure) -> Measure:
+    # Threads that meet here write the same numbers.
+    object.__setattr__(record, "_measure", found)
+    object.__setattr__(record, "_parts", found.parts)
+    return found
+
+
+def _part(kind: Kind, value: Any) -> Part:
+    if isinstance(value, Record):
+        found = measure(value)
+        return found.size, found.longest
+    if kind.shape is Shape.ARRAY and kind.item is not None and kind.item.record is not None:
+        items = [_measure_item(item) for item in value]
+        # Two brackets, and a comma between two items.
+        return len(items) + 1 + sum(item.size for item in items), max(len(items), *(item.longest for item in items))
+    return len(dumps(value)), len(value) if kind.shape is Shape.ARRAY else 0
+
+
+def _measure_item(record: Record) -> Measure:
+    """Return the measure of an item of an array, which is written at once and not field by field."""
+    known: Measure | None = getattr(record, "_measure", None)
+    return known or _remember(record, Measure(len(dumps(record)), max(map(len, arrays_of(record).values()), default=0), {}))
+
+
+def arrays_of(record: Record) -> dict[str, tuple[Any, ...]]:
+    """Return the arrays of a record by JSON name."""
+    return {name: getattr(record, attribute) for name, attribute in layout(type(record)).arrays}
+
+
+@frozen
+class ContextStats:
+    """Hold bytes in JSON of the whole and of each namespace, items of each array, and how many artifacts are stored outside."""
+
+    total_size: int
+    namespace_sizes: Mapping[str, int]
+    array_counts: Mapping[str, int]
+    externalized_count: int
+
+
+def get_stats(context: AgentContext) -> ContextStats:
+    """Return the statistics of a context; arrays go by their key alone, which no two namespaces share.
+
+    Law: ``get_stats(c).total_size == len(serialize(c))``.
+
+    >>> get_stats(AgentContext.new("session-1", "trace-1")).array_counts["intents"]
+    0
+    """
+    arrays = (key for key in all_keys() if key.shape is Shape.ARRAY)
+    return ContextStats(
+        total_size=measure(context).size,
+        namespace_sizes=FrozenDict({name: measure(getattr(context, name)).size for name in SCHEMA}),
+        array_counts=FrozenDict({key.key: len(getattr(getattr(context, key.namespace), key.key)) for key in arrays}),
+        externalized_count=sum(artifact.external is not None for artifact in context.retrieval.artifacts),
+    )
+
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -92,12 +186,22 @@ class ContextSizeChecker:
 
     def should_externalize_artifacts(self, context: AgentContext) -> bool:
         """Tell whether content of artifacts should be moved out: one is too large, or all that are inline are together."""
-        inline = [artifact for artifact in context.retrieval.artifacts if artifact.content is not None]
-        total = sum(measure(artifact).size for artifact in inline)
-        return total > self.limits.artifact_externalization_threshold or any(is_oversized(artifact, self.limits) for artifact in inline)
+        return bool(large_artifacts(context, self.limits))
 
 
-def is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
+def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifact]:
+    """Return the artifacts whose content should go, the largest first."""
+    inline = [(measure(artifact).size, artifact) for artifact in context.retrieval.artifacts if artifact.content is not None]
+    total = sum(size for size, _ in inline)
+    large: list[Artifact] = []
+    for size, artifact in sorted(inline, key=itemgetter(0), reverse=True):
+        if total > limits.artifact_externalization_threshold or _is_oversized(artifact, limits):
+            large.append(artifact)
+            total -= size
+    return large
+
+
+def _is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
     """Tell whether the inline content of an artifact is beyond its limit."""
     most = limits.max_inline_artifact_size
     # The size of the artifact is remembered, and that of its content is not more: it is written out only in doubt.

@@ -9,15 +9,14 @@ from attrs import evolve, frozen
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.linearity.json_data import FrozenDict
 
-from .array_changes import Array, Run, runs_between
+from .array_changes import Array, Run, diff_runs
 from .change_tree import entry_kind, field_value
-from .context import AgentContext
 from .context_patch import diff
-from .errors import MergeConflictError, path_under, step_of
-from .json_text import ABSENT, present, same
+from .errors import MergeConflictError, join_path, step_of
+from .json_text import ABSENT, absent_to_none, is_same
 from .kinds import Kind, Shape, kind_of
-from .record_base import changed, layout
-from .records import AuditContext
+from .record_base import layout, with_changes
+from .records import AgentContext, AuditContext
 
 
 @frozen
@@ -31,9 +30,9 @@ class Sides:
 
     def at(self, step: str, get: Callable[[Any, str], Any], key: str) -> "Sides":
         """Return the part of the three that `get` finds by its key."""
-        return Sides(path_under(self.path, step), get(self.base, key), get(self.ours, key), get(self.theirs, key))
+        return Sides(join_path(self.path, step), get(self.base, key), get(self.ours, key), get(self.theirs, key))
 
-    def settled(self, alike: Callable[[Any, Any], bool] = same) -> tuple[Any] | None:
+    def resolve(self, alike: Callable[[Any, Any], bool] = is_same) -> tuple[Any] | None:
         """Return the result where at most one of them changed something, or both the same; None otherwise. With `is_` it is O(1)."""
         if alike(self.base, self.theirs) or alike(self.ours, self.theirs):
             return (self.ours,)
@@ -45,7 +44,7 @@ class Sides:
 
     def conflict(self) -> MergeConflictError:
         """Return the refusal to choose."""
-        return MergeConflictError(self.path, present(self.base), present(self.ours), present(self.theirs))
+        return MergeConflictError(self.path, absent_to_none(self.base), absent_to_none(self.ours), absent_to_none(self.theirs))
 
 
 def merge(base: AgentContext, ours: AgentContext, theirs: AgentContext) -> AgentContext:
@@ -61,56 +60,56 @@ def merge(base: AgentContext, ours: AgentContext, theirs: AgentContext) -> Agent
         MergeConflictError: both changed one thing, differently; names the path and the three values.
     """
     trail = ours.audit
-    own, other = (changed(side, audit=base.audit) for side in (ours, theirs))
-    merged: AgentContext = _merged_record(Sides("$", base, own, other))
-    if theirs.audit is base.audit or same(theirs.audit, base.audit):
-        return changed(merged, audit=trail)
-    return changed(merged, audit=_merged_trail(base.audit, ours, theirs, changed(merged, audit=trail)))
+    own, other = (with_changes(side, audit=base.audit) for side in (ours, theirs))
+    merged: AgentContext = _merge_records(Sides("$", base, own, other))
+    if theirs.audit is base.audit or is_same(theirs.audit, base.audit):
+        return with_changes(merged, audit=trail)
+    return with_changes(merged, audit=_merge_trails(base.audit, ours, theirs, with_changes(merged, audit=trail)))
 
 
-def _merged_trail(base: AuditContext, ours: AgentContext, theirs: AgentContext, merged: AgentContext) -> AuditContext:
-    runs = merged_array(Sides("$.audit.agent_runs", base.agent_runs, ours.audit.agent_runs, theirs.audit.agent_runs))
+def _merge_trails(base: AuditContext, ours: AgentContext, theirs: AgentContext, merged: AgentContext) -> AuditContext:
+    runs = merge_arrays(Sides("$.audit.agent_runs", base.agent_runs, ours.audit.agent_runs, theirs.audit.agent_runs))
     # Their diffs start where they did: after ours they would not fit, so what they add becomes one diff.
-    new = [record for record in theirs.audit.diffs if not any(record is old or same(record, old) for old in base.diffs)]
+    new = [record for record in theirs.audit.diffs if not any(record is old or is_same(record, old) for old in base.diffs)]
     agents = ", ".join(dict.fromkeys(record.agent_id for record in new))
     remainder = diff(ours, merged, agent_id=agents, timestamp=max((record.timestamp for record in new), default=UNIX_EPOCH))
     if not (new and remainder):
-        return changed(ours.audit, agent_runs=runs)
-    return changed(ours.audit, agent_runs=runs, diffs=(*ours.audit.diffs, remainder.record()))
+        return with_changes(ours.audit, agent_runs=runs)
+    return with_changes(ours.audit, agent_runs=runs, diffs=(*ours.audit.diffs, remainder.record()))
 
 
-def _merged(kind: Kind, sides: Sides) -> Any:
-    result = sides.settled(is_)
+def _merge(kind: Kind, sides: Sides) -> Any:
+    result = sides.resolve(is_)
     if result is not None:
         return result[0]
     if kind.shape is Shape.MAP and sides.all_are(FrozenDict):
-        return _merged_entries(entry_kind(kind), sides)
+        return _merge_entries(entry_kind(kind), sides)
     if kind.shape is Shape.ARRAY:
-        return merged_array(sides)
+        return merge_arrays(sides)
     if kind.shape is Shape.OBJECT and sides.all_are(kind.record):
-        return _merged_record(sides)
-    result = sides.settled()
+        return _merge_records(sides)
+    result = sides.resolve()
     if result is None:
         raise sides.conflict()
     return result[0]
 
 
-def _merged_record(sides: Sides) -> Any:
+def _merge_records(sides: Sides) -> Any:
     kinds = layout(type(sides.base)).kinds
-    values = {name: _merged(kind, sides.at(name, field_value, name)) for name, kind in kinds.items()}
-    unknown = _merged(kind_of(Mapping[str, Any]), sides.at("", getattr, "extras"))
-    merged = changed(sides.base, **{name: value for name, value in values.items() if value is not field_value(sides.base, name)})
+    values = {name: _merge(kind, sides.at(name, field_value, name)) for name, kind in kinds.items()}
+    unknown = _merge(kind_of(Mapping[str, Any]), sides.at("", getattr, "extras"))
+    merged = with_changes(sides.base, **{name: value for name, value in values.items() if value is not field_value(sides.base, name)})
     return merged if unknown is merged.extras else evolve(merged, extras=unknown)
 
 
-def _merged_entries(kind: Kind, sides: Sides) -> FrozenDict[Any]:
+def _merge_entries(kind: Kind, sides: Sides) -> FrozenDict[Any]:
     maps: tuple[Mapping[str, Any], ...] = (sides.ours, sides.theirs, sides.base)
     keys = dict.fromkeys(key for entries in maps for key in entries)
-    values = {key: _merged(kind, sides.at(step_of(key), lambda entries, key: entries.get(key, ABSENT), key)) for key in keys}
+    values = {key: _merge(kind, sides.at(step_of(key), lambda entries, key: entries.get(key, ABSENT), key)) for key in keys}
     return FrozenDict({key: value for key, value in values.items() if value is not ABSENT})
 
 
-def merged_array(sides: Sides) -> Array:
+def merge_arrays(sides: Sides) -> Array:
     """Return what becomes of an array that both changed.
 
     Raises:
@@ -119,17 +118,17 @@ def merged_array(sides: Sides) -> Array:
     by_id = [_by_id(array) for array in (sides.base, sides.ours, sides.theirs)]
     base, ours, theirs = by_id
     if base is None or ours is None or theirs is None:
-        return _merged_places(sides)
+        return _merge_places(sides)
     # Where items stand and what they became merge apart: one may move what the other changes.
-    order = _merged_places(Sides(sides.path, tuple(base), tuple(ours), tuple(theirs)), distinct=True)
+    order = _merge_places(Sides(sides.path, tuple(base), tuple(ours), tuple(theirs)), distinct=True)
     kept = set(order)
     if len(kept) < len(order):  # both moved one item
         raise sides.conflict()
     items = {id_: Sides(f"{sides.path}[{id_!a}]", base.get(id_), ours.get(id_), theirs.get(id_)) for id_ in (*base, *order)}
     for id_ in base:
-        if id_ not in kept and items[id_].settled() is None:  # one removed what the other changed
+        if id_ not in kept and items[id_].resolve() is None:  # one removed what the other changed
             raise items[id_].conflict()
-    return tuple(_merged_item(items[id_]) for id_ in order)
+    return tuple(_merge_items(items[id_]) for id_ in order)
 
 
 def _by_id(array: Array) -> dict[str, Any] | None:
@@ -138,19 +137,19 @@ def _by_id(array: Array) -> dict[str, Any] | None:
     return dict(zip(ids, array, strict=True)) if all(ids) and len(set(ids)) == len(ids) else None
 
 
-def _merged_item(sides: Sides) -> Any:
+def _merge_items(sides: Sides) -> Any:
     if sides.base is None and (sides.ours is None or sides.theirs is None):
         return sides.theirs if sides.ours is None else sides.ours
-    settled = sides.settled()
-    if settled is None or settled[0] is None:  # None: one removed what the other moved
+    resolve = sides.resolve()
+    if resolve is None or resolve[0] is None:  # None: one removed what the other moved
         raise sides.conflict()
-    return settled[0]
+    return resolve[0]
 
 
-def _merged_places(sides: Sides, *, distinct: bool = False) -> Array:
+def _merge_places(sides: Sides, *, distinct: bool = False) -> Array:
     """Return the items that stay, and before each what both put there, ours first; `distinct` items only once."""
     base: Array = sides.base
-    ours, theirs = ([*runs_between(base, array)] for array in (sides.ours, sides.theirs))
+    ours, theirs = ([*diff_runs(base, array)] for array in (sides.ours, sides.theirs))
     if len(ours) == len(theirs) and all(map(_is_repeated, ours, theirs)):
         return tuple(sides.ours)
     repeated = [run for run in theirs if not distinct and any(_overlap(sides, other, run) for other in ours)]
@@ -177,4 +176,4 @@ def _overlap(sides: Sides, ours: Run, theirs: Run) -> bool:
 
 
 def _is_repeated(ours: Run, theirs: Run) -> bool:
-    return (ours.at, len(ours.removed)) == (theirs.at, len(theirs.removed)) and same(ours.added, theirs.added)
+    return (ours.at, len(ours.removed)) == (theirs.at, len(theirs.removed)) and is_same(ours.added, theirs.added)

@@ -8,10 +8,9 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
 
-from .context import AgentContext
 from .kinds import Amount, Count
-from .record_base import Record, changed, checked
-from .records import AgentMetrics, LLMDecision, LLMUsage, PerformanceData
+from .record_base import Record, add_checks, with_changes
+from .records import AgentContext, AgentMetrics, LLMDecision, LLMUsage, PerformanceData
 
 _PROMPT = (("prompt_tokens",), ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
 _COMPLETION = (("completion_tokens",), ("output_tokens",))
@@ -20,7 +19,7 @@ _MOST_DECISIONS = 500
 """Decisions come with each call: they leave by their number, and none of them is a book."""
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class ModelCall(Record):
     """Hold one call of a model: which, its tokens, its price in US dollars, and why this one was chosen."""
 
@@ -74,7 +73,7 @@ def with_calls(context: AgentContext, agent: str, calls: Sequence[ModelCall], wh
         return context
     usage = context.llm.usage or LLMUsage()
     prompt, completion, cost = _sums(calls)
-    usage = changed(
+    usage = with_changes(
         usage,
         total_tokens=usage.total_tokens + prompt + completion,
         prompt_tokens=usage.prompt_tokens + prompt,
@@ -83,7 +82,7 @@ def with_calls(context: AgentContext, agent: str, calls: Sequence[ModelCall], wh
         by_agent={**usage.by_agent, agent: usage.by_agent.get(agent, 0.0) + cost},
     )
     decisions = (*context.llm.decisions, *(_decision(call, agent, when) for call in calls))
-    return changed(context, llm=changed(context.llm, usage=usage, decisions=decisions[-_MOST_DECISIONS:]))
+    return with_changes(context, llm=with_changes(context.llm, usage=usage, decisions=decisions[-_MOST_DECISIONS:]))
 
 
 def _sums(calls: Iterable[ModelCall]) -> tuple[int, int, float]:
@@ -102,8 +101,8 @@ def with_run(context: AgentContext, agent: str, status: str, milliseconds: int, 
     one = found.agent_metrics.get(agent, AgentMetrics())
     prompt, completion, cost = _sums(calls)
     used = {"tokens": (one.tokens or 0) + prompt + completion, "cost": (one.cost or 0.0) + cost} if calls else {}
-    one = changed(one, duration_ms=one.duration_ms + milliseconds, llm_calls=one.llm_calls + len(calls), status=status, **used)
-    performance = changed(
+    one = with_changes(one, duration_ms=one.duration_ms + milliseconds, llm_calls=one.llm_calls + len(calls), status=status, **used)
+    performance = with_changes(
         found, total_duration_ms=found.total_duration_ms + milliseconds, agent_metrics={**found.agent_metrics, agent: one}
     )
-    return changed(context, diagnostics=changed(context.diagnostics, performance=performance))
+    return with_changes(context, diagnostics=with_changes(context.diagnostics, performance=performance))

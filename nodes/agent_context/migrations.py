@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
 
-from .context import SCHEMA_VERSION
 from .errors import MigrationError, UnknownVersionError
+from .records import SCHEMA_VERSION
 
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document], Document]

@@ -1,23 +1,84 @@
-"""Artifacts in a folder by default, in S3 and its like by URL. The one module that knows obstore, which only the URLs need."""
+"""Artifacts in a folder by default, in S3 and compatible stores by URL.
 
+A folder holds one file each, which appears whole or not at all, and needs no extra. This is the one module that
+knows obstore, which only the URLs need.
+"""
+
+import os
 import sys
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from polycontext.linearity import InvalidOptionError, require_extra
 
-from .artifacts import StoredContent, check_sha256, decode_content, encode_content, is_sha256
+from .artifacts import StoredContent, check_sha256, check_size, decode_content, encode_content, is_sha256
 from .errors import ArtifactError, ArtifactFault
-from .folder import FolderObjects, FoundObject, check_size
 from .records import ExternalContent
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
+
+
+FoundObject = tuple[str, int, float]
+"""The name of a stored object, its size in bytes, and when it was last stored, in seconds since 1970."""
+
+
+class FolderObjects:
+    """Keep objects by name in a folder, which is made if need be; what fails raises `OSError`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def put(self, name: str, raw: bytes) -> None:
+        """Store an object under a name, in place of what is there; a reader sees the one or the other, also after a crash."""
+        part = self._folder / f".{token_hex(8)}.part"
+        try:
+            with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
+                file.write(raw)
+                file.flush()
+                # A stub is about to take the place of these bytes: they must outlive a power cut.
+                os.fsync(file.fileno())
+            part.replace(self._folder / name)
+        except BaseException:
+            with suppress(OSError):
+                part.unlink()
+            raise
+
+    def get(self, name: str, size: int) -> bytes:
+        """Return an object of `size` bytes.
+
+        Raises:
+            FileNotFoundError: there is none of that name.
+            ArtifactError: it is no file, or of another size; nothing is read.
+        """
+        path = self._folder / name
+        found = path.stat()
+        if not S_ISREG(found.st_mode):
+            raise ArtifactError(ArtifactFault.DAMAGED, self._folder.as_uri(), f"{name} is no file")
+        check_size(found.st_size, size, self._folder.as_uri(), name)
+        with path.open("rb") as file:
+            # One byte more than was promised tells that the file has grown meanwhile.
+            return file.read(size + 1)
+
+    def list(self) -> Iterator[FoundObject]:
+        """Yield what is there, in any order."""
+        with os.scandir(self._folder) as entries:
+            for entry in entries:
+                found = entry.stat(follow_symlinks=False)
+                yield entry.name, found.st_size, found.st_mtime
+
+    def delete(self, name: str) -> None:
+        """Delete an object; `FileNotFoundError` if there is none."""
+        (self._folder / name).unlink()
+
 
 _SUFFIX = ".json"
 
@@ -95,13 +156,13 @@ class ObjectStoreExternalizer:
         require_extra("obstore", extra="artifacts", purpose=f"storing artifacts in {parts.scheme}:")
         from obstore.store import from_url  # noqa: PLC0415  an extra
 
-        with _reported(place):
+        with _translate_errors(place):
             made: dict[str, Any] = {**options, "config": dict(config or {})}
             return cls(ObstoreObjects(from_url(place, **made), place), place)
 
     @classmethod
     def _folder(cls, folder: Path, place: str) -> Self:
-        with _reported(place):
+        with _translate_errors(place):
             return cls(FolderObjects(folder), folder.as_uri())
 
     def externalize(self, content: Any) -> ExternalContent:
@@ -115,7 +176,7 @@ class ObjectStoreExternalizer:
             ArtifactError: the store failed.
         """
         digest, raw = encode_content(content)
-        with _reported(self.place):
+        with _translate_errors(self.place):
             self._objects.put(_name(digest), raw)
         return ExternalContent(f"{self.place}/{_name(digest)}", digest, len(raw))
 
@@ -128,7 +189,7 @@ class ObjectStoreExternalizer:
                 than the stub promises are not even read.
         """
         digest = check_sha256(external.sha256)
-        with _reported(self.place, digest):
+        with _translate_errors(self.place, digest):
             raw = self._objects.get(_name(digest), external.size)
         return decode_content(raw, external, self.place)
 
@@ -138,7 +199,7 @@ class ObjectStoreExternalizer:
         Raises:
             ArtifactError: the store failed.
         """
-        with _reported(self.place):
+        with _translate_errors(self.place):
             # Listed as a whole: what fails between two `yield`s would fail outside of this block.
             found = list(self._objects.list())
         for name, size, stored_at in found:
@@ -154,7 +215,7 @@ class ObjectStoreExternalizer:
             ArtifactError: the store failed.
         """
         name = _name(check_sha256(sha256))
-        with _reported(self.place), suppress(FileNotFoundError):
+        with _translate_errors(self.place), suppress(FileNotFoundError):
             self._objects.delete(name)
 
 
@@ -163,7 +224,7 @@ def _name(digest: str) -> str:
 
 
 @contextmanager
-def _reported(place: str, digest: str = "") -> Generator[None]:
+def _translate_errors(place: str, digest: str = "") -> Generator[None]:
     """Turn what a store raises into our errors."""
     try:
         yield

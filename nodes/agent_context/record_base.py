@@ -15,7 +15,7 @@ from attrs import NOTHING, Attribute, field, fields, frozen
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import EMPTY, FrozenDict, check_text, freeze_object
 
-from .errors import placed, step_of
+from .errors import prefix_path, step_of
 from .kinds import Kind, Reader, Shape, json_name, kind_of
 
 R = TypeVar("R", bound="Record")
@@ -23,7 +23,7 @@ R = TypeVar("R", bound="Record")
 EXTRAS = "extras"
 
 
-def checked(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
+def add_checks(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
     """Give every field the check that its annotation asks for (an attrs field transformer)."""
     names = frozenset(json_name(attribute.name) for attribute in attributes if attribute.name != EXTRAS)
     found: list[Attribute[Any]] = []
@@ -48,7 +48,7 @@ def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
         try:
             return read(value)
         except InvalidDataError as error:
-            raise placed(error, name) from None
+            raise prefix_path(error, name) from None
 
     return read_text if read is check_text else read_field
 
@@ -147,7 +147,7 @@ layout: Callable[[type], Layout] = cache(_layout)
 """Return the layout of a record class."""
 
 
-def written(record: Record) -> dict[str, Any]:
+def json_fields(record: Record) -> dict[str, Any]:
     """Return the fields that JSON shows, one level deep: those that are not empty, and every number, truth value and time."""
     shape = layout(type(record))
     values = shape.get(record)
@@ -157,7 +157,7 @@ def written(record: Record) -> dict[str, Any]:
     return found if extras is EMPTY else found | extras.plain()
 
 
-def changed(record: R, /, **changes: Any) -> R:
+def with_changes(record: R, /, **changes: Any) -> R:
     """Return the record with some fields changed, by JSON name; the others are shared without being looked at again.
 
     Law: ``changed(r, **c) == attrs.evolve(r, **c)``.

@@ -1,22 +1,22 @@
-"""The data model: what stands in each of the seven namespaces (docs/agent-context.md). Every class is a record, checked when it is made.
+"""The data model: the root of the document, and what stands in each of its seven namespaces (docs/agent-context.md).
 
-Adding a field is one line; what it may hold follows from its annotation.
+Every class is a record, checked when it is made. Adding a field is one line; what it may hold follows from its annotation.
 """
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Self
 
-from attrs import frozen
+from attrs import field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.linearity.json_data import EMPTY
 
 from .kinds import Amount, Changes, Confidence, Count
-from .record_base import Record, checked
+from .record_base import Record, add_checks
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class MetadataContext(Record):
     """Hold what identifies a context; only `locale` is meant to change."""
 
@@ -26,7 +26,7 @@ class MetadataContext(Record):
     locale: str = ""
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class Intent(Record):
     """Hold what the user seems to want, how surely (0..1), and the entities it is about."""
 
@@ -35,7 +35,7 @@ class Intent(Record):
     entities: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class Hypothesis(Record):
     """Hold an assumption and the ids of the hypotheses it depends on."""
 
@@ -44,7 +44,7 @@ class Hypothesis(Record):
     dependencies: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class Conclusion(Record):
     """Hold what was concluded, how surely (0..1), and the ids of the hypotheses and facts it rests on."""
 
@@ -54,7 +54,7 @@ class Conclusion(Record):
     based_on: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class ReasoningContext(Record):
     """Hold the reasoning; `dependency_map` is any JSON data, `confidence_scores` are 0..1."""
 
@@ -67,7 +67,7 @@ class ReasoningContext(Record):
     summary: str = ""
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class Fact(Record):
     """Hold a fact, where it came from, when, and how sure it is (0..1).
 
@@ -84,7 +84,7 @@ class Fact(Record):
     provenance: Mapping[str, Any] = EMPTY
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class Knowledge(Record):
     """Hold what was inferred, and the ids of the facts it derives from."""
 
@@ -93,7 +93,7 @@ class Knowledge(Record):
     derived_from: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class Relationship(Record):
     """Hold that one entity is related to another; `from_` is ``from`` in JSON."""
 
@@ -102,7 +102,7 @@ class Relationship(Record):
     type: str = ""
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class EnrichmentContext(Record):
     """Hold what is known."""
 
@@ -112,7 +112,7 @@ class EnrichmentContext(Record):
     context_links: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class RetrievalPlan(Record):
     """Hold what shall be retrieved, from where, and how urgently."""
 
@@ -123,7 +123,7 @@ class RetrievalPlan(Record):
     priority: int = 0
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class Query(Record):
     """Hold a query and what it returned: any JSON data."""
 
@@ -134,7 +134,7 @@ class Query(Record):
     results: Any = None
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class ExternalContent(Record):
     """Say where the content of an artifact was moved: its place, its SHA-256 in hex, its size in bytes."""
 
@@ -143,7 +143,7 @@ class ExternalContent(Record):
     size: Count = 0
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class Artifact(Record):
     """Hold something retrieved: its content inline, or in `external` where it was moved."""
 
@@ -162,7 +162,7 @@ class Artifact(Record):
             raise InvalidDataError("external", "the content is inline as well", "content or external, not both")
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class RetrievalContext(Record):
     """Hold what is retrieved, and what was."""
 
@@ -171,7 +171,7 @@ class RetrievalContext(Record):
     artifacts: tuple[Artifact, ...] = ()
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class LLMUsage(Record):
     """Hold tokens used and their price in US dollars, in all and by agent."""
 
@@ -182,7 +182,7 @@ class LLMUsage(Record):
     by_agent: Mapping[str, Amount] = EMPTY
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class LLMDecision(Record):
     """Hold which model was selected for an agent's task, and why."""
 
@@ -194,7 +194,7 @@ class LLMDecision(Record):
     complexity: str = ""
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class LLMContext(Record):
     """Hold the current provider and model, their usage, the decisions, and the metadata of the response cache."""
 
@@ -205,7 +205,7 @@ class LLMContext(Record):
     cache: Mapping[str, Any] = EMPTY
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class ErrorReport(Record):
     """Hold what failed, at whom, when, and how badly."""
 
@@ -216,7 +216,7 @@ class ErrorReport(Record):
     details: Any = None
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class WarningReport(Record):
     """Hold what somebody should know of, though nothing failed (not ``Warning``, which is Python's own name)."""
 
@@ -226,7 +226,7 @@ class WarningReport(Record):
     details: Any = None
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class AgentMetrics(Record):
     """Hold what one agent took: milliseconds, model calls, and where known tokens and US dollars."""
 
@@ -237,7 +237,7 @@ class AgentMetrics(Record):
     cost: Amount | None = None
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class PerformanceData(Record):
     """Hold milliseconds in all, and metrics by agent."""
 
@@ -245,7 +245,7 @@ class PerformanceData(Record):
     agent_metrics: Mapping[str, AgentMetrics] = EMPTY
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class ValidationReport(Record):
     """Hold whether a validation passed, what it found, and what would mend it."""
 
@@ -256,7 +256,7 @@ class ValidationReport(Record):
     auto_fixes: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class DiagnosticsContext(Record):
     """Hold how the agents fare."""
 
@@ -266,7 +266,7 @@ class DiagnosticsContext(Record):
     validation_reports: tuple[ValidationReport, ...] = ()
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class AgentRun(Record):
     """Hold one execution of an agent: start, outcome, milliseconds, the keys it wrote, and the error if it failed."""
 
@@ -278,7 +278,7 @@ class AgentRun(Record):
     error: str = ""
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class ContextDiff(Record):
     """Hold what an agent changed, by namespace; `ContextPatch` writes and reads the changes."""
 
@@ -287,9 +287,70 @@ class ContextDiff(Record):
     changes: Changes = EMPTY
 
 
-@frozen(field_transformer=checked)
+@frozen(field_transformer=add_checks)
 class AuditContext(Record):
     """Hold what happened."""
 
     agent_runs: tuple[AgentRun, ...] = ()
     diffs: tuple[ContextDiff, ...] = ()
+
+
+SCHEMA_VERSION = "1.0.0"
+"""The version of the schema that this release reads and writes."""
+
+
+def utc_now() -> datetime:
+    """Return the time; the one place where an AgentContext reads a clock of its own."""
+    return datetime.now(UTC)
+
+
+@frozen(field_transformer=add_checks)
+class AgentContext(Record):
+    """Hold what a group of agents shares, immutable all the way down.
+
+    Two contexts share whatever they have in common, so a changed one costs what changed.
+    `ContextValidator` makes changed contexts, and asks who may write what.
+
+    >>> ctx = AgentContext.new("session-1", "trace-1")
+    >>> ctx.reasoning.intents, ctx.clone() == ctx
+    ((), True)
+    """
+
+    version: str = SCHEMA_VERSION
+    metadata: MetadataContext = field(default=MetadataContext())
+    reasoning: ReasoningContext = field(default=ReasoningContext())
+    enrichment: EnrichmentContext = field(default=EnrichmentContext())
+    retrieval: RetrievalContext = field(default=RetrievalContext())
+    llm: LLMContext = field(default=LLMContext())
+    diagnostics: DiagnosticsContext = field(default=DiagnosticsContext())
+    audit: AuditContext = field(default=AuditContext())
+
+    def __attrs_post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Refuse another version than this release's."""
+        if self.version != SCHEMA_VERSION:
+            raise InvalidDataError("version", f"{self.version[:40]!a} is not the version of this release", SCHEMA_VERSION)
+
+    @classmethod
+    def new(
+        cls,
+        session_id: str,
+        trace_id: str,
+        *,
+        created_at: datetime | None = None,
+        locale: str = "",
+        clock: Callable[[], datetime] = utc_now,
+    ) -> Self:
+        """Return an empty context; `clock` tells when it was made if `created_at` does not.
+
+        Raises:
+            InvalidDataError: an id that is no text, a naive time.
+        """
+        when = clock() if created_at is None else created_at
+        return cls(metadata=MetadataContext(session_id, trace_id, when, locale))
+
+    def clone(self) -> Self:
+        """Return a context that no change to this one can reach: itself, since it never changes. O(1)."""
+        return self

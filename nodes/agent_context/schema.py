@@ -12,14 +12,14 @@ from attrs import frozen
 from polycontext.linearity import UnknownNameError
 from polycontext.linearity.json_data import FrozenDict
 
-from .context import AgentContext
 from .kinds import Kind, Shape
 from .record_base import Record, layout
+from .records import AgentContext
 
 
 @frozen
 class KeySchema:
-    """Describe one key of a namespace: its `kind` in full, its shape, the class of its items, and the limit it falls under."""
+    """Describe one key of a namespace: its `kind` in full, its shape, and the class of its items."""
 
     namespace: str
     key: str
@@ -39,11 +39,6 @@ class KeySchema:
     def item(self) -> type[Record] | None:
         """Return the class of the records that an array or map holds, or of an object itself; None for plain values."""
         return (self.kind.item or self.kind).record
-
-    @property
-    def limit(self) -> str | None:
-        """Return the name of the limit of its length, None where it has none."""
-        return "max_array_items" if self.shape is Shape.ARRAY else None
 
 
 SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenDict(

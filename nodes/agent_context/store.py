@@ -11,27 +11,24 @@ from polycontext.linearity import InvalidOptionError, PolycontextError
 
 from .artifacts import (
     ArtifactExternalizer,
-    large_artifacts,
     large_values,
     retrieve_artifact,
     retrieve_value,
-    stored_stubs,
-    swapped,
+    store_contents,
+    swap_values,
     with_stubs,
 )
 from .consistency import fixing_changes, refuse_new_faults
-from .context import AgentContext, utc_now
 from .context_patch import ContextPatch, diff
 from .errors import ContextSizeError, ContextViolationError
 from .kinds import kind_of
-from .limits import ContextSizeChecker
+from .limits import ContextSizeChecker, large_artifacts, measure
 from .merges import merge
 from .metrics import ModelCall, with_calls, with_run
-from .record_base import changed
-from .records import AgentRun, Artifact, AuditContext, ContextDiff, ExternalContent, ValidationReport
-from .sizes import measure
+from .record_base import with_changes
+from .records import AgentContext, AgentRun, Artifact, AuditContext, ContextDiff, ExternalContent, ValidationReport, utc_now
 from .trail import FAILED, AuditPolicy, origin, replay, trail_values, trail_with_stubs, trails
-from .validator import LONGEST_NAME, ContextValidator, agent_name, extended
+from .validator import LONGEST_NAME, ContextValidator, agent_name, extend_lists
 
 T = TypeVar("T")
 
@@ -75,7 +72,7 @@ class AgentContextRun:
 
     def append(self, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
         """Add entries at the end of lists, and return what the agent now sees; raises as `write`."""
-        return self.write(extended(self._context, entries))
+        return self.write(extend_lists(self._context, entries))
 
     def record_call(self, call: ModelCall) -> None:
         """Count a call of a model, whether the run ends well or not: it has cost what it has cost.
@@ -173,7 +170,7 @@ class AgentContextStore:
         return self.context
 
     def apply_fixes(self, agent: str, report: ValidationReport) -> AgentContext:
-        """Apply the fixes of a report as a run of an agent with the right to what they mend; raises as `write` and `examining.fixed`."""
+        """Apply the fixes of a report as a run of an agent with the right to what they mend; raises as `write` and `consistency.fixed`."""
         with self.run(agent) as run:
             run.write(fixing_changes(run.context, report))
         return self.context
@@ -189,16 +186,16 @@ class AgentContextStore:
             InvalidDataError: `agent` is no name, or what was merged does not go together.
             ContextSizeError, MergeConflictError: as `write`.
         """
-        with self._recording(agent) as run:
+        with self._record_run(agent) as run:
             yield run
             stubs: dict[str, ExternalContent] = {}
-            while leaving := self._changing(run, lambda: self._commit(run, stubs)):  # noqa: B023 - called at once
+            while leaving := self._transact(run, partial(self._commit, run, stubs)):
                 assert self._artifacts is not None
                 # Not under the lock: a slow store keeps no writer waiting.
-                stubs |= stored_stubs(leaving, self._artifacts)
+                stubs |= store_contents(leaving, self._artifacts)
         self._checker.warn(self.context)
 
-    def _changing(self, run: AgentContextRun, change: Callable[[], T]) -> T:
+    def _transact(self, run: AgentContextRun, change: Callable[[], T]) -> T:
         """Do what changes the current context, one at a time."""
         with self._lock:
             return change()
@@ -206,20 +203,20 @@ class AgentContextStore:
     def _commit(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> list[Any]:
         """Make what a run wrote the current context, with stubs where there are some; or return the values that must leave first.
 
-        What is merged with must still be current when the result takes its place: see `_changing`.
+        What is merged with must still be current when the result takes its place: see `_transact`.
         """
         merged = run.context if self._context is run.snapshot else merge(run.snapshot, self._context, run.context)
         refuse_new_faults(self._context, merged)
         before, base = with_stubs(self._context, stubs), with_stubs(self._base, stubs)
         after = with_calls(with_stubs(merged, stubs), run.agent, run.calls, run.started)
-        patch = diff(before, changed(after, audit=before.audit), agent_id=run.agent, timestamp=run.started)
+        patch = diff(before, with_changes(after, audit=before.audit), agent_id=run.agent, timestamp=run.started)
         after = _with_diffs(after, trail_with_stubs(before.audit.diffs, stubs), patch)
-        leaving = self._leaving(after)
+        leaving = self._oversized_values(after)
         if not leaving:
             self._conclude(run, after, base, patch.keys)
         return leaving
 
-    def _leaving(self, context: AgentContext) -> list[Any]:
+    def _oversized_values(self, context: AgentContext) -> list[Any]:
         """Return the values that must leave before the context can be committed: large artifacts, and whatever is large if there is no room."""
         if self._artifacts is None:
             return []
@@ -228,7 +225,7 @@ class AgentContextStore:
         if large or self._has_room(context):
             return large
         found, look = large_values(limits)
-        swapped(kind_of(AgentContext), context, look)
+        swap_values(kind_of(AgentContext), context, look)
         trail_values(context.audit.diffs, look)
         return found
 
@@ -240,7 +237,7 @@ class AgentContextStore:
         return sum(measure(record).size for record in context.audit.diffs) <= self._policy.bytes_of_diffs
 
     @contextmanager
-    def _recording(self, agent: str) -> Generator[AgentContextRun]:
+    def _record_run(self, agent: str) -> Generator[AgentContextRun]:
         run = AgentContextRun(agent_name(agent), self.context, self._validator, self._clock())
         try:
             yield run
@@ -248,7 +245,7 @@ class AgentContextStore:
             # What came with the run does not come with its record.
             run.options = {}
             try:
-                self._changing(run, partial(self._conclude_failed, run, error))
+                self._transact(run, partial(self._conclude_failed, run, error))
             except PolycontextError as full:
                 error.add_note(f"the failed run is not on record: {full}")
             raise
@@ -266,8 +263,8 @@ class AgentContextStore:
         with self._lock:
             current = self.context
             told = replay(self._base, current.audit.diffs)
-            diagnostics = changed(told.diagnostics, performance=current.diagnostics.performance)
-            return changed(told, audit=current.audit, diagnostics=diagnostics)
+            diagnostics = with_changes(told.diagnostics, performance=current.diagnostics.performance)
+            return with_changes(told, audit=current.audit, diagnostics=diagnostics)
 
     def retrieve(self, value: Any) -> Any:
         """Return an artifact with its content, or what any other JSON value was before it left; raise `ArtifactError` if it cannot be had."""
@@ -282,19 +279,20 @@ class AgentContextStore:
             ContextViolationError: the agent has no right to ``retrieval.artifacts``.
             ArtifactError: content could not be stored; nothing changes.
         """
-        with self._recording(agent) as run:
+        with self._record_run(agent) as run:
             if not self._validator.may_replace(agent, "retrieval", "artifacts"):
                 raise ContextViolationError(agent, "retrieval", "artifacts", self._validator.allowed(agent))
             past, look = large_values(self._checker.limits)
             trail_values(run.snapshot.audit.diffs, look)
             # Not under the lock: a slow store keeps no writer waiting, and a stub takes the place of its content only.
             large = (artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits))
-            stubs = stored_stubs((*large, *past), externalizer)
-            self._changing(run, partial(self._move_out, run, stubs))
+            stubs = store_contents((*large, *past), externalizer)
+            self._transact(run, partial(self._move_out, run, stubs))
         return self.context
 
     def _move_out(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> None:
-        moved, keys = with_stubs(self._context, stubs), diff(self._context, with_stubs(self._context, stubs)).keys
+        moved = with_stubs(self._context, stubs)
+        keys = diff(self._context, moved).keys
         moved = _with_diffs(moved, trail_with_stubs(moved.audit.diffs, stubs))
         # Else replaying would begin with content that the diffs hold no longer.
         self._conclude(run, moved, with_stubs(self._base, stubs), keys)
@@ -305,20 +303,20 @@ class AgentContextStore:
         """Make a context the current one, with the run on record and measured; raise `ContextSizeError` if there is no room."""
         run.end()
         elapsed = max(self._clock() - run.started, timedelta()) // _MILLISECOND
-        told, diffs = _told(run, elapsed, keys, error), context.audit.diffs
+        told, diffs = _run_record(run, elapsed, keys, error), context.audit.diffs
         # A refusal leaves nothing but its record, and who has no rights is nobody's to measure.
         if run.calls or (error is None and self._validator.allowed(run.agent)):
             context = with_run(context, told.agent_id, told.status, elapsed, run.calls)
-        recorded = self._recorded(context, trails(context.audit, told, self._policy, self._checker.limits.max_array_items))
+        recorded = self._fit_trail(context, trails(context.audit, told, self._policy, self._checker.limits.max_array_items))
         # Joined diffs are new ones: where the newest alone is left, the others are gone, and the trail begins later.
         begins_later = len(diffs) > 1 and recorded.audit.diffs[:1] == diffs[-1:]
         self._base, self._context = origin(recorded) if begins_later else base, recorded
 
-    def _recorded(self, context: AgentContext, audits: Iterable[AuditContext]) -> AgentContext:
+    def _fit_trail(self, context: AgentContext, audits: Iterable[AuditContext]) -> AgentContext:
         """Return the context with the first of the trails for which there is room."""
         full: ContextSizeError | None = None
         for audit in audits:
-            recorded = changed(context, audit=audit)
+            recorded = with_changes(context, audit=audit)
             try:
                 self._checker.refuse_oversized(recorded)
             except ContextSizeError as error:
@@ -333,10 +331,10 @@ class AgentContextStore:
 
 def _with_diffs(context: AgentContext, past: tuple[ContextDiff, ...], patch: ContextPatch | None = None) -> AgentContext:
     diffs = (*past, patch.record()) if patch else past
-    return context if diffs is context.audit.diffs else changed(context, audit=changed(context.audit, diffs=diffs))
+    return context if diffs is context.audit.diffs else with_changes(context, audit=with_changes(context.audit, diffs=diffs))
 
 
-def _told(run: AgentContextRun, elapsed: int, keys: tuple[str, ...], error: BaseException | None) -> AgentRun:
+def _run_record(run: AgentContextRun, elapsed: int, keys: tuple[str, ...], error: BaseException | None) -> AgentRun:
     name = run.agent[:LONGEST_NAME]
     if error is None:
         return AgentRun(run.started, name, "success", elapsed, keys)

@@ -10,17 +10,15 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict
 
 from .array_changes import Items, Run
-from .artifacts import Swap, stub_of, swapped
+from .artifacts import Swap, stub_finder, swap_values
 from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
-from .context import AgentContext
 from .context_patch import ContextPatch
 from .errors import TrailError
 from .json_text import ABSENT
 from .kinds import Kind, kind_of
-from .limits import KIB, is_size
-from .record_base import changed
-from .records import AgentRun, AuditContext, ContextDiff, ExternalContent
-from .sizes import measure
+from .limits import KIB, is_size, measure
+from .record_base import with_changes
+from .records import AgentContext, AgentRun, AuditContext, ContextDiff, ExternalContent
 
 _SHARE_OF_RUNS = 8
 FAILED = "failed"
@@ -62,13 +60,13 @@ def trails(audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int) -
         runs = _rings(runs, policy, most)
     others = tuple(old for old in runs if old.status != FAILED or old is run)
     if run.status == FAILED and not run.keys_written:
-        yield from (changed(audit, agent_runs=kept) for kept in (runs, others))
+        yield from (with_changes(audit, agent_runs=kept) for kept in (runs, others))
         return
-    for number, shorter in enumerate(_shortened(audit.diffs, policy, most)):
+    for number, shorter in enumerate(_shorten(audit.diffs, policy, most)):
         if number == 0:
-            yield changed(audit, agent_runs=runs, diffs=shorter)
-        yield changed(audit, agent_runs=others, diffs=shorter)
-    yield changed(audit, agent_runs=runs[-1:], diffs=audit.diffs[-1:])
+            yield with_changes(audit, agent_runs=runs, diffs=shorter)
+        yield with_changes(audit, agent_runs=others, diffs=shorter)
+    yield with_changes(audit, agent_runs=runs[-1:], diffs=audit.diffs[-1:])
 
 
 def _rings(runs: tuple[AgentRun, ...], policy: AuditPolicy, most: int) -> tuple[AgentRun, ...]:
@@ -88,12 +86,12 @@ def _newest(runs: Sequence[AgentRun], most: int, share: int) -> list[AgentRun]:
     return kept
 
 
-def _shortened(diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int) -> Iterator[tuple[ContextDiff, ...]]:
+def _shorten(diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int) -> Iterator[tuple[ContextDiff, ...]]:
     """Yield trails of diffs, each with more of them joined; the last has but the newest."""
     keep = min(policy.keep_diffs, most - 1, len(diffs))
     while True:
         # Joined diffs are smaller only where they undo or repeat each other; so ever more are joined until they fit.
-        found = rolled_up(diffs, keep)
+        found = roll_up(diffs, keep)
         if sum(measure(record).size for record in found) <= policy.bytes_of_diffs:
             yield found
         if keep == 0:
@@ -110,7 +108,7 @@ def replay(base: AgentContext, diffs: Iterable[ContextDiff]) -> AgentContext:
     Raises:
         TrailError: a diff cannot be read, or does not start where the one before ends.
     """
-    return _stepped(enumerate(_patches(diffs)), base)
+    return _apply_patches(enumerate(_patches(diffs)), base)
 
 
 def origin(context: AgentContext) -> AgentContext:
@@ -121,13 +119,13 @@ def origin(context: AgentContext) -> AgentContext:
     """
     back = [(index, patch.invert()) for index, patch in enumerate(_patches(context.audit.diffs))]
     # Backwards, each diff meets exactly what it left behind, and is checked against it.
-    return _stepped(reversed(back), changed(context, audit=changed(context.audit, diffs=())))
+    return _apply_patches(reversed(back), with_changes(context, audit=with_changes(context.audit, diffs=())))
 
 
-def rolled_up(diffs: tuple[ContextDiff, ...], keep: int) -> tuple[ContextDiff, ...]:
+def roll_up(diffs: tuple[ContextDiff, ...], keep: int) -> tuple[ContextDiff, ...]:
     """Return a trail that leads to the same context, in which all but the last `keep` diffs are one."""
     old = diffs[: len(diffs) - keep] if len(diffs) > keep else ()
-    if len(old) < 2:  # noqa: PLR2004  one diff needs no other to be one
+    if len(old) <= 1:
         return diffs
     return (reduce(ContextPatch.then, _patches(old)).record(), *diffs[len(old) :])
 
@@ -135,12 +133,12 @@ def rolled_up(diffs: tuple[ContextDiff, ...], keep: int) -> tuple[ContextDiff, .
 def _patches(diffs: Iterable[ContextDiff]) -> Iterable[ContextPatch]:
     for index, record in enumerate(diffs):
         try:
-            yield _written(ContextPatch.of(record))
+            yield _without_measures(ContextPatch.of(record))
         except InvalidDataError as error:
             raise TrailError(f"$.audit.diffs[{index}]", f"cannot be read: {error}") from error
 
 
-def _written(patch: ContextPatch) -> ContextPatch:
+def _without_measures(patch: ContextPatch) -> ContextPatch:
     """Return the patch without what a store measures: a trail that was kept elsewhere may have it."""
     diagnostics = patch.changes.changes.get("diagnostics")
     if not isinstance(diagnostics, Fields) or "performance" not in diagnostics.changes:
@@ -150,7 +148,7 @@ def _written(patch: ContextPatch) -> ContextPatch:
     return evolve(patch, changes=Fields(FrozenDict({**others, "diagnostics": Fields(FrozenDict(kept))} if kept else others)))
 
 
-def _stepped(patches: Iterable[tuple[int, ContextPatch]], context: AgentContext) -> AgentContext:
+def _apply_patches(patches: Iterable[tuple[int, ContextPatch]], context: AgentContext) -> AgentContext:
     for index, patch in patches:
         try:
             context = patch.apply(context)
@@ -162,20 +160,20 @@ def _stepped(patches: Iterable[tuple[int, ContextPatch]], context: AgentContext)
 def trail_values(diffs: Iterable[ContextDiff], swap: Swap) -> None:
     """Show `swap` every JSON value that the diffs hold, as it was before or after one."""
     for patch in _patches(diffs):
-        _swapped(_CONTEXT, patch.changes, swap)
+        _swap_patch(_CONTEXT, patch.changes, swap)
 
 
 def trail_with_stubs(diffs: tuple[ContextDiff, ...], stubs: Mapping[str, ExternalContent]) -> tuple[ContextDiff, ...]:
     """Return the diffs with stubs for all values that have one; they lead from a context with these stubs to another."""
     if not stubs:
         return diffs
-    least, find = min(stub.size for stub in stubs.values()), stub_of(stubs)
+    least, find = min(stub.size for stub in stubs.values()), stub_finder(stubs)
     return tuple(record if measure(record).size < least else _with_stubs(record, find) for record in diffs)
 
 
 def _with_stubs(record: ContextDiff, find: Swap) -> ContextDiff:
     patch = ContextPatch.of(record)
-    changes = _swapped(_CONTEXT, patch.changes, find)
+    changes = _swap_patch(_CONTEXT, patch.changes, find)
     assert isinstance(changes, Fields)
     return evolve(patch, changes=changes).record()
 
@@ -183,16 +181,18 @@ def _with_stubs(record: ContextDiff, find: Swap) -> ContextDiff:
 _CONTEXT = kind_of(AgentContext)
 
 
-def _swapped(kind: Kind, patch: Patch, swap: Swap) -> Patch:
+def _swap_patch(kind: Kind, patch: Patch, swap: Swap) -> Patch:
     match patch:
         case Replaced(old, new):
-            return Replaced(*(value if value is ABSENT else swapped(kind, value, swap) for value in (old, new)))
+            return Replaced(*(value if value is ABSENT else swap_values(kind, value, swap) for value in (old, new)))
         case Items(_, runs):
-            return evolve(patch, runs=tuple(Run(run.at, *(swapped(kind, side, swap) for side in (run.removed, run.added))) for run in runs))
+            return evolve(
+                patch, runs=tuple(Run(run.at, *(swap_values(kind, side, swap) for side in (run.removed, run.added))) for run in runs)
+            )
         case Entries(size, changes):
-            return Entries(size, FrozenDict({key: _swapped(entry_kind(kind), change, swap) for key, change in changes.items()}))
+            return Entries(size, FrozenDict({key: _swap_patch(entry_kind(kind), change, swap) for key, change in changes.items()}))
         case Fields(changes):
             assert kind.record is not None
-            return Fields(FrozenDict({key: _swapped(field_kind(kind.record, key), change, swap) for key, change in changes.items()}))
+            return Fields(FrozenDict({key: _swap_patch(field_kind(kind.record, key), change, swap) for key, change in changes.items()}))
         case _:
             assert_never(patch)

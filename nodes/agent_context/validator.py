@@ -15,16 +15,15 @@ from datetime import datetime
 from typing import Any, Self
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.linearity.json_data import FrozenDict
+from polycontext.linearity.json_data import FrozenDict, check_text
 
 from .array_changes import shared_start
 from .consistency import entries_of, refuse_new_faults
-from .context import AgentContext
-from .errors import ContextViolationError, located
+from .errors import ContextViolationError, at_path
 from .json_text import canonical
-from .kinds import Shape, kind_of
-from .record_base import Record, changed, field_reader, layout
-from .records import Fact
+from .kinds import Shape
+from .record_base import Record, layout, with_changes
+from .records import AgentContext, Fact
 from .schema import SCHEMA, KeySchema, all_keys, key_schema, namespace_schema
 
 EVERYTHING = "*"
@@ -65,12 +64,9 @@ def check_right(right: str) -> str:
     return right
 
 
-_text = field_reader(kind_of(str), "agent")
-
-
 def agent_name(name: str) -> str:
     """Return the name of an agent if it is one: text that can be printed, without commas, which part the names of several agents."""
-    text: str = _text(name)
+    text = at_path("agent", check_text, name)
     if "," in text or not text.strip() or not text.isprintable():
         raise InvalidDataError("agent", f"{text[:40]!a} is no name", "text that can be printed, without commas")
     return text
@@ -138,7 +134,7 @@ class ContextValidator:
 
     def safe_append(self, context: AgentContext, agent: str, namespace: str, key: str, entries: Sequence[Any]) -> AgentContext:
         """Return the context with entries added at the end of a list; raises as `safe_update`, and `UnknownNameError` for what is no list."""
-        return self.safe_update(context, agent, extended(context, {f"{namespace}.{key}": entries}))
+        return self.safe_update(context, agent, extend_lists(context, {f"{namespace}.{key}": entries}))
 
     def safe_update(self, context: AgentContext, agent: str, changes: Mapping[str, Any], *, when: datetime | None = None) -> AgentContext:
         """Return the context with several keys written, named as in ``reasoning.intents``; all of them or none.
@@ -159,18 +155,18 @@ class ContextValidator:
             # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
             if schema.namespace == "audit":
                 raise ContextViolationError(agent, "audit", schema.key, self.allowed(agent), "the audit system alone writes the trail")
-            entered = self._entered(context, agent, schema, value, when) if schema.shape is Shape.ARRAY else value
+            entered = self._check_list(context, agent, schema, value, when) if schema.shape is Shape.ARRAY else value
             by_namespace.setdefault(schema.namespace, {})[schema.key] = entered
-        namespaces = {name: located(f"$.{name}", changed, getattr(context, name), **keys) for name, keys in by_namespace.items()}
-        result = changed(context, **namespaces)
+        namespaces = {name: at_path(f"$.{name}", with_changes, getattr(context, name), **keys) for name, keys in by_namespace.items()}
+        result = with_changes(context, **namespaces)
         refuse_new_faults(context, result)
         return result
 
-    def _entered(self, context: AgentContext, agent: str, schema: KeySchema, value: Any, when: datetime | None) -> tuple[Any, ...]:
-        held, entries = entries_of(context, schema.path), located(f"$.{schema.path}", schema.kind.read, value)
+    def _check_list(self, context: AgentContext, agent: str, schema: KeySchema, value: Any, when: datetime | None) -> tuple[Any, ...]:
+        held, entries = entries_of(context, schema.path), at_path(f"$.{schema.path}", schema.kind.read, value)
         if not self.may_replace(agent, schema.namespace, schema.key) and shared_start(held, entries) < len(held):
             raise ContextViolationError(agent, schema.namespace, schema.key, self.allowed(agent), "it may only add to the list")
-        return signed(held, entries, agent, when)
+        return sign_entries(held, entries, agent, when)
 
 
 def check_changes(changes: object) -> None:
@@ -187,7 +183,7 @@ def path_schema(path: str) -> KeySchema:
     return key_schema(namespace, key)
 
 
-def extended(context: AgentContext, entries: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+def extend_lists(context: AgentContext, entries: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Return what to write so that lists have these entries at their end; raise `UnknownNameError` for what is no list."""
     check_changes(entries)
     for path, new in entries.items():
@@ -199,7 +195,7 @@ def extended(context: AgentContext, entries: Mapping[str, Sequence[Any]]) -> dic
     return {path: (*entries_of(context, path), *new) for path, new in entries.items()}
 
 
-def signed(held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: datetime | None) -> tuple[Any, ...]:
+def sign_entries(held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: datetime | None) -> tuple[Any, ...]:
     """Return the entries, of which those that were not `held` carry their author; `when` is the time of those that tell none.
 
     An error, a warning, a report and a decision carry it in `agent_id`. A fact that is written at a time carries it in
@@ -213,15 +209,15 @@ def signed(held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: da
         if left[text] > 0:
             left[text] -= 1
         elif isinstance(entry, Record):
-            result[index] = _signed(entry, agent, when)
+            result[index] = _sign_entry(entry, agent, when)
     return tuple(result) if len(entries) > start else entries
 
 
-def _signed(entry: Record, agent: str, when: datetime | None) -> Record:
+def _sign_entry(entry: Record, agent: str, when: datetime | None) -> Record:
     names = layout(type(entry)).attributes
     found: dict[str, Any] = {"agent_id": agent} if "agent_id" in names else {}
     if when is not None and "timestamp" in names and getattr(entry, "timestamp", None) == UNIX_EPOCH:
         found["timestamp"] = when
     if when is not None and isinstance(entry, Fact):
         found["provenance"] = {**entry.provenance, "agent_id": agent}
-    return changed(entry, **found) if found else entry
+    return with_changes(entry, **found) if found else entry

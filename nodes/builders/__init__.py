@@ -7,14 +7,11 @@ from .budget import NodeBudgetError
 from .builder import (
     NodeContext,
     build_act_context,
+    build_act_entity_context,
     build_context,
     build_reply_context,
     build_think_context,
     build_understand_context,
-)
-from .declarations import ACT, DO_NOT_READ, NODES, REPLY, THINK, UNDERSTAND
-from .layers import (
-    build_act_entity_context,
     get_conversation_with_engagement,
     get_current_curation,
     get_current_turn_steps,
@@ -22,6 +19,7 @@ from .layers import (
     get_own_decision_history,
     get_recent_conversation,
 )
+from .declarations import ACT, DO_NOT_READ, NODES, REPLY, THINK, UNDERSTAND
 from .node import Addition, Material, Node, Section
 
 __all__ = [

@@ -16,8 +16,8 @@ from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Role, TokenCounter, Turn
 
-from ..condensation import shared
-from ..prompt_text import MARK, Entry, quoted
+from ..condensation import share_out
+from ..prompt_text import MARK, Entry, quote
 from .node import Section
 
 NOTHING = "(nothing yet)"
@@ -106,12 +106,12 @@ class _Note:
         """Return the note with at most `room` tokens of words."""
         words = self._words(room) if room > 0 else ""
         said = "\n".join(line.strip().removeprefix(MARK) for line in words.splitlines())
-        return f"{self.head} {quoted(said)}".rstrip()
+        return f"{self.head} {quote(said)}".rstrip()
 
     def _words(self, room: int) -> str:
         shorts = [entry.short for entry in self.entries]
         if all(shorts):
-            return _joined(shorts, room, self.counter)
+            return _join_shorts(shorts, room, self.counter)
         turns = [Turn(Role.ASSISTANT, entry.text) for entry in self.entries if entry.text.strip()]
         return _SPEAKER.sub("", _EXTRACTIVE.summarise(turns, room, counter=self.counter)) if turns else ""
 
@@ -120,7 +120,7 @@ def _room_of_count(shorts: Sequence[str], counter: TokenCounter) -> int:
     return counter.count(f"({len(shorts)} more); ")
 
 
-def _joined(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> str:
+def _join_shorts(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> str:
     """Return the most of the latest short forms that fits, and how many are not among them; nothing where none fits."""
     # Room for the count is kept from the start, needed or not: in the end there may be none left for it.
     room = max_tokens - _room_of_count(shorts, counter)
@@ -134,7 +134,7 @@ def _joined(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> st
     return "; ".join([*more, *reversed(kept)])
 
 
-def _in_order(entries: Sequence[Entry]) -> Sequence[int]:
+def _yield_order(entries: Sequence[Entry]) -> Sequence[int]:
     """Return the places of what may yield, in the order in which it does."""
     yielding = (ResourceClass.DROPPABLE, ResourceClass.REQUIRED)
     return [place for each in yielding for place, entry in enumerate(entries) if entry.resource_class is each]
@@ -146,26 +146,26 @@ class _Cutting:
 
     entries: Sequence[Entry]
     counter: TokenCounter
-    order: Sequence[int] = field(init=False, default=Factory(lambda self: _in_order(self.entries), takes_self=True))
+    order: Sequence[int] = field(init=False, default=Factory(lambda self: _yield_order(self.entries), takes_self=True))
     sizes: Sequence[int] = field(
         init=False, default=Factory(lambda self: [self.counter.count(f"{entry.text}\n") for entry in self.entries], takes_self=True)
     )
 
     def fit(self, node: str, budget: int) -> Fitted:
         """Return the text for which fewest entries yield and still leave their short forms, or else for which all do."""
-        whole = tokens = self.counter.count(text := _laid_out([entry.text for entry in self.entries]))
+        whole = tokens = self.counter.count(text := _render_text([entry.text for entry in self.entries]))
         if whole <= budget:
             return Fitted(text, whole, whole)
         most = len(self.order)
         share = sum(self.sizes) / whole
-        first = bisect_left(range(most), -budget * share, key=lambda count: -self._wanted(count))
+        first = bisect_left(range(most), -budget * share, key=lambda count: -self._estimate_tokens(count))
         for count in range(first, most + 1):
-            text, tokens, gisted, dropped = self._filled(self.order[:count], budget)
+            text, tokens, gisted, dropped = self._fill_notes(self.order[:count], budget)
             if tokens <= budget:
                 return Fitted(text, tokens, whole, gisted, dropped)
         raise NodeBudgetError(node, tokens, budget)
 
-    def _wanted(self, count: int) -> int:
+    def _estimate_tokens(self, count: int) -> int:
         """Return about what the text takes if the first `count` yield and their notes say what they should."""
         gone, tokens = set(self.order[:count]), 0
         for place, entry in enumerate(self.entries):
@@ -177,18 +177,18 @@ class _Cutting:
                 tokens += min(self.sizes[place], said + starts * self.counter.count("[9 earlier, cut] (9 more); \n"))
         return tokens
 
-    def _filled(self, gone: Collection[int], budget: int) -> tuple[str, int, int, int]:
+    def _fill_notes(self, gone: Collection[int], budget: int) -> tuple[str, int, int, int]:
         """Return the text without the entries `gone`, the budget spent on words of its notes; its tokens; how many yielded and went."""
         blocks = list(self._blocks(set(gone)))
         wants = [block.most for block in blocks if isinstance(block, _Note)]
         gisted = sum(len(block.entries) for block in blocks if isinstance(block, _Note))
         dropped = sum(self.entries[place].resource_class is ResourceClass.DROPPABLE for place in gone)
-        text = _written(blocks, [0] * len(wants))
+        text = _render_blocks(blocks, [0] * len(wants))
         tokens = self.counter.count(text)
         pool = budget - tokens
         # A text need not take what its parts take: what the words are over, they are given less.
         while pool > 0:
-            longer = _written(blocks, shared(pool, wants))
+            longer = _render_blocks(blocks, share_out(pool, wants))
             over = (taken := self.counter.count(longer)) - budget
             if over <= 0:
                 return longer, taken, gisted, dropped
@@ -206,13 +206,13 @@ class _Cutting:
                 yield from (entry.text for entry in entries)
 
 
-def _written(blocks: Sequence[str | _Note], rooms: Iterable[int]) -> str:
+def _render_blocks(blocks: Sequence[str | _Note], rooms: Iterable[int]) -> str:
     """Return the prompt with so many tokens of words in each note."""
     room = iter(rooms)
-    return _laid_out([block.text(next(room)) if isinstance(block, _Note) else block for block in blocks])
+    return _render_text([block.text(next(room)) if isinstance(block, _Note) else block for block in blocks])
 
 
-def _laid_out(blocks: Sequence[str]) -> str:
+def _render_text(blocks: Sequence[str]) -> str:
     """Return the prompt: a blank line before each section, and a word where a part is gone."""
     lines: list[str] = []
     for block, following in zip(blocks, [*blocks[1:], ""], strict=True):

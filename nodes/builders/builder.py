@@ -1,4 +1,8 @@
-"""Build the context of a node from the machine's output and what is remembered (docs/nodes.md)."""
+"""Build the context of a node, or one layer of it, from the machine's output and what is remembered (docs/nodes.md).
+
+The functions for one layer return data, by the same declaration as the node's builder: print it with the `format_` function
+of its layer. They leave ids in what was said and done; `SessionIdRegistry.hide_ids` replaces them, as the builders do.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import TypedDict, Unpack
@@ -8,12 +12,20 @@ from attrs import frozen
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput
 
-from ..checks import checked, texts
-from ..entities import ENTITY_TABLE, Detail, EntityContext, Tier, entity_parts, get_entity_context, visible_entities
-from ..history import ConversationHistory, conversation_parts, get_conversation_history, visible_conversation
+from ..checks import check_instance, texts
+from ..entities import ENTITY_TABLE, Detail, EntityContext, EntityMode, Tier, entity_parts, get_entity_context, visible_entities
+from ..history import (
+    RECENT_ONLY,
+    ConversationHistory,
+    ConversationPart,
+    Depth,
+    conversation_parts,
+    get_conversation_history,
+    visible_conversation,
+)
 from ..memory import ConversationContext, CurrentTurn
-from ..prompt_text import Entry, Part, filled
-from ..reasoning import ReasoningTrace, get_reasoning_trace, reasoning_parts, visible_reasoning
+from ..prompt_text import Entry, Part, drop_empty
+from ..reasoning import CurationSummary, ReasoningTrace, get_reasoning_trace, reasoning_parts, visible_reasoning
 from .budget import Fitted, fit
 from .declarations import ACT, REPLY, THINK, UNDERSTAND
 from .node import Material, Node, Section
@@ -76,8 +88,8 @@ def build_context(
         NodeBudgetError: what must stay takes more than the budget.
         InvalidDataError: a conversation or an exchange that is none.
     """
-    checked(conversation, ConversationContext, "conversation")
-    checked(turn, CurrentTurn, "turn")
+    check_instance(conversation, ConversationContext, "conversation")
+    check_instance(turn, CurrentTurn, "turn")
     entities = get_entity_context(conversation.id_registry, turn.turn_num, active_turns=active_turns)
     entity = EntityContext() if node.entities is None else visible_entities(entities, node.entities)
     history = visible_conversation(get_conversation_history(output, conversation), node.conversation)
@@ -106,7 +118,7 @@ def _critical(node: Node, section: Section, material: Material) -> tuple[Part, .
         for text in texts(each.write(material))
         if text.strip()
     ]
-    return filled([Part("Critical", entries)])
+    return drop_empty([Part("Critical", entries)])
 
 
 def _telling(node: Node, section: Section, conversation: ConversationContext) -> Callable[[str], str]:
@@ -154,3 +166,47 @@ def build_reply_context(
 ) -> NodeContext:
     """Build what Reply reads: labels alone, the last exchanges, the theme, outcomes, phase and what was expressed (docs/nodes.md)."""
     return build_context(REPLY, output, conversation, turn, **options)
+
+
+def build_act_entity_context(conversation: ConversationContext, turn: CurrentTurn, *, active_turns: int = 2) -> EntityContext:
+    """Return the entities that Act works with, active and generated, with full data.
+
+    Raises:
+        InvalidDataError: `active_turns` below 0.
+    """
+    return get_entity_context(conversation.id_registry, turn.turn_num, EntityMode.FULL, active_turns=active_turns)
+
+
+def get_recent_conversation(output: ContextOutput, conversation: ConversationContext, depth: Depth = 2) -> ConversationHistory:
+    """Return what Act reads of what was said: the last exchanges; from depth 5 on, the summary of those before them as well.
+
+    Raises:
+        InvalidOptionError: a depth that is none of 2, 5, ``'full'``.
+    """
+    history = get_conversation_history(output, conversation, depth)
+    return visible_conversation(history, ACT.conversation | (set() if depth == RECENT_ONLY else {ConversationPart.SUMMARY}))
+
+
+def get_conversation_with_engagement(output: ContextOutput, conversation: ConversationContext) -> ConversationHistory:
+    """Return what Reply reads of what was said: the last exchanges, the theme, and what waits for the user."""
+    return visible_conversation(get_conversation_history(output, conversation), REPLY.conversation)
+
+
+def get_own_decision_history(conversation: ConversationContext) -> ReasoningTrace:
+    """Return what Understand decided about entities, exchange by exchange."""
+    return visible_reasoning(get_reasoning_trace(conversation), UNDERSTAND.reasoning)
+
+
+def get_current_curation(turn: CurrentTurn) -> CurationSummary:
+    """Return what Understand decided about entities in the exchange under way."""
+    return turn.curation
+
+
+def get_current_turn_steps(conversation: ConversationContext, turn: CurrentTurn) -> ReasoningTrace:
+    """Return the steps of the exchange under way with their notes, as Act reads them; their results are `turn.steps`."""
+    return visible_reasoning(get_reasoning_trace(conversation, turn), ACT.reasoning)
+
+
+def get_execution_outcomes(conversation: ConversationContext, turn: CurrentTurn) -> ReasoningTrace:
+    """Return the outcomes of the last exchanges and of the one under way, the phase, and what the user expressed, as Reply reads them."""
+    return visible_reasoning(get_reasoning_trace(conversation, turn), REPLY.reasoning)

@@ -1,14 +1,122 @@
-"""The four nodes, each declared in one place, and what each must be told beside its layers (docs/nodes.md)."""
+"""The four nodes, each declared in one place, and what each must be told beside its layers (docs/nodes.md).
 
-from polycontext.linearity import ResourceClass
+Some additions stand for the whole conversation, however often it was compressed. Each of these takes at most a quarter of
+the budget that the node declares. Rules and demands stay word for word within that; the others yield where room is short.
+"""
 
-from ..condensation import condense
+from collections.abc import Container, Iterable, Iterator
+
+from polycontext.linearity import ResourceClass, constraint_sentences
+from polycontext.pressure import is_summary
+from polycontext.pressure.notes import Told, told_in
+from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.items import attachment_of, fenced_text
+
+from ..condensation import condense, share_out
 from ..entities import EntityMode, format_entity_context
 from ..history import ConversationPart as Said
-from ..prompt_text import json_line, one_line
+from ..prompt_text import json_line, one_line, quote
 from ..reasoning import NODE_PARTS, TurnExecutionSummary
 from .node import Addition, Material, Node, Section
-from .shared_sections import ATTACHED, GISTS, RESULTS, RULES, STANDING
+
+_WAS_ATTACHED = "attached "
+"""How a line of a gist begins that stands for what the user attached."""
+
+SHARE = 0.25
+"""What of a node's budget each of these may take."""
+
+
+def _pinned(material: Material) -> Iterable[str]:
+    """Return what user and assistant said that is PRESERVED, and what the user demanded that is not, but for what stands among the recent."""
+    window = material.output.window
+    recent = "".join(f"\n{turn.user}\n{turn.assistant_summary}\n" for turn in material.history.recent_turns)
+    # By whole lines: what is short stands by accident in many a word.
+    said = [(turn.role, text) for turn in window.all_turns() for text in _standing(window, turn) if f"\n{text}\n" not in recent]
+    for role, label in ((Role.USER, "The user said, and it still holds"), (Role.ASSISTANT, "The assistant said, and it still holds")):
+        yield from _condense_within(material, [(label, text) for each, text in said if each is role], role)
+
+
+def _standing(window: ContextWindow, turn: Turn) -> Iterable[str]:
+    """Return what of a turn holds on: all of it where it is PRESERVED, else what the user demands in it, there or behind a gist."""
+    if is_summary(turn):
+        return [sentence for told in told_in(turn) if _may_demand(told) for sentence in constraint_sentences(told.text)]
+    if turn.role not in (Role.USER, Role.ASSISTANT) or attachment_of(turn) is not None:
+        return ()
+    if window.class_of(turn) is ResourceClass.PRESERVED:
+        return filter(None, [turn.text.strip()])
+    return constraint_sentences(turn.text) if turn.role is Role.USER else ()
+
+
+def _may_demand(told: Told) -> bool:
+    """Tell whether a line of a gist may be the user's demand: the user's own, or somebody's summary of it."""
+    return told.role is Role.USER or (not told.is_call and bool(told.standing or not told.label))
+
+
+def _results(material: Material) -> Iterable[str]:
+    """Return the results of tools that somebody pinned: data, for those that read data."""
+    window = material.output.window
+    pinned = [turn.text for turn in window.all_turns() if turn.role is Role.TOOL and window.class_of(turn) is ResourceClass.PRESERVED]
+    return _condense_within(material, [("Pinned", text) for text in pinned], Role.ASSISTANT)
+
+
+def _rules(material: Material) -> Iterable[str]:
+    rules = [("Rules", turn.text) for turn in material.output.window.all_turns() if turn.role is Role.SYSTEM]
+    return _condense_within(material, rules, Role.SYSTEM)
+
+
+def _attached(material: Material) -> Iterator[str]:
+    """Yield what the user attached: what it holds, or its outline where a gist stands for it."""
+    turns = material.output.window.all_turns()
+    held = [(attachment, fenced_text(turn.text)[1]) for turn in turns if (attachment := attachment_of(turn)) is not None]
+    yield from _condense_within(material, [(f"Attached {one_line(attachment.mention)}", text) for attachment, text in held], Role.USER)
+    lines = (told for turn in turns if is_summary(turn) for told in told_in(turn))
+    yield from (quote(told.text).capitalize() for told in lines if told.text.startswith(_WAS_ATTACHED))
+
+
+def _gists(material: Material) -> Iterable[str]:
+    """Return what stands in the view for turns that left it: for how many, and what user and assistant said that is not told already.
+
+    What tools answered is no part of a conversation, and not every node may read it.
+    """
+    history = material.history
+    known = {*history.history_summary.splitlines(), *(line for turn in history.recent_turns for line in turn.lines.splitlines())}
+    gists = [turn for turn in material.output.window.all_turns() if is_summary(turn)]
+    return _condense_within(material, [(_in_place_of(turn), _quote_lines(turn, known)) for turn in gists], Role.ASSISTANT)
+
+
+def _in_place_of(gist: Turn) -> str:
+    return f"In place of {len(gist.sources)} earlier messages" if len(gist.sources) > 1 else "In place of earlier messages"
+
+
+def _quote_lines(gist: Turn, known: Container[str]) -> str:
+    lines = (told for told in told_in(gist) if not told.is_call and not told.text.startswith(_WAS_ATTACHED))
+    printed = (f"{told.label}{told.text}" for told in lines)
+    return "\n".join(line for line in printed if line not in known) or "(told above, or not at all)"
+
+
+def _condense_within(material: Material, told: Iterable[tuple[str, str]], role: Role) -> Iterable[str]:
+    """Return each text once behind its label, all together in about a quarter of the node's budget: the longest yield to their demands."""
+    counter, room = material.output.window.counter, int(material.node.budget * SHARE)
+    labels = {text.strip(): label for label, text in told if text.strip()}
+    sizes = list(map(counter.count, labels))
+    share = room // max(1, len(labels)) if sum(sizes) > room else room
+    texts = [_extract_demands(text) if size > share else text for text, size in zip(labels, sizes, strict=True)]
+    shares = share_out(room, list(map(counter.count, texts)))
+    short = (condense(text, share, role=role, counter=counter) for text, share in zip(texts, shares, strict=True))
+    return (f"{label}: {quote(text)}" for label, text in zip(labels.values(), short, strict=True) if text)
+
+
+def _extract_demands(text: str) -> str:
+    """Return what `text` demands, all of it where it demands nothing."""
+    return "\n".join(constraint_sentences(text)) or text
+
+
+STANDING = Addition("standing", Section.CONVERSATION, _pinned)
+RESULTS = Addition("pinned_results", Section.CONVERSATION, _results, ResourceClass.REQUIRED)
+RULES = Addition("rules", Section.CONVERSATION, _rules)
+ATTACHED = Addition("attached", Section.CONVERSATION, _attached, ResourceClass.REQUIRED)
+GISTS = Addition("gists", Section.CONVERSATION, _gists, ResourceClass.DROPPABLE)
+
 
 SAID_TOKENS = 200
 """How many tokens of a model's own words an addition that stays word for word may take."""
@@ -22,19 +130,19 @@ def _do_not_read(material: Material) -> tuple[str, ...]:
 
 def _last_turn(material: Material) -> tuple[str, ...]:
     summaries = [each for each in material.conversation.turn_summaries[-1:] if each != TurnExecutionSummary(each.turn_num)]
-    return (f"Last turn: {_short(_done(summaries[-1]), material)}",) if summaries else ()
+    return (f"Last turn: {_condense_line(_summarize_turn(summaries[-1]), material)}",) if summaries else ()
 
 
 def _accomplished(material: Material) -> tuple[str, ...]:
-    return (f"Just accomplished: {_short(_done(material.turn.summary), material)}",) if material.turn.steps else ()
+    return (f"Just accomplished: {_condense_line(_summarize_turn(material.turn.summary), material)}",) if material.turn.steps else ()
 
 
-def _short(said: str, material: Material) -> str:
+def _condense_line(said: str, material: Material) -> str:
     """Return what a model said on one line and in a bound: it may not yield, and must not take the room of all else."""
     return one_line(condense(said, SAID_TOKENS, counter=material.output.window.counter))
 
 
-def _done(turn: TurnExecutionSummary) -> str:
+def _summarize_turn(turn: TurnExecutionSummary) -> str:
     """Return what an exchange did as one line: its outcomes, or why there are none."""
     outcomes = "; ".join(one_line(step.outcome) for step in turn.steps if step.outcome)
     blocked = f"BLOCKED: {one_line(turn.blocked_reason)}" if turn.blocked_reason is not None else ""
@@ -49,7 +157,7 @@ def _step_results(material: Material) -> tuple[str, ...]:
 
 def _prev_step_note(material: Material) -> tuple[str, ...]:
     note = material.turn.prev_step_note
-    return (f"Note of the previous step: {_short(note, material)}",) if note else ()
+    return (f"Note of the previous step: {_condense_line(note, material)}",) if note else ()
 
 
 def _content_archive(material: Material) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from attrs import field, frozen
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput
 
-from ..checks import checked, chosen, texts, whole_from
+from ..checks import check_instance, parse_member, texts, whole_from
 from ..entities import EntityContext, EntityMode
 from ..history import ConversationHistory, ConversationPart
 from ..memory import ConversationContext, CurrentTurn
@@ -39,7 +39,7 @@ class Material:
 
 
 def _section(section: Section | str) -> Section:
-    return chosen(Section, "section", section)
+    return parse_member(Section, "section", section)
 
 
 @frozen
@@ -56,17 +56,17 @@ class Addition:
     resource_class: ResourceClass = ResourceClass.PRESERVED
 
 
-def _said(parts: Iterable[ConversationPart | str]) -> frozenset[ConversationPart]:
-    return frozenset(chosen(ConversationPart, "conversation", part) for part in texts(parts))
+def _conversation_parts(parts: Iterable[ConversationPart | str]) -> frozenset[ConversationPart]:
+    return frozenset(parse_member(ConversationPart, "conversation", part) for part in texts(parts))
 
 
-def _done(parts: Iterable[ReasoningPart | str]) -> frozenset[ReasoningPart]:
-    return frozenset(chosen(ReasoningPart, "reasoning", part) for part in texts(parts))
+def _reasoning_parts(parts: Iterable[ReasoningPart | str]) -> frozenset[ReasoningPart]:
+    return frozenset(parse_member(ReasoningPart, "reasoning", part) for part in texts(parts))
 
 
 def _additions(additions: Iterable[Addition] | Addition) -> tuple[Addition, ...]:
     given = (additions,) if isinstance(additions, Addition) else tuple(additions)
-    return tuple(checked(each, Addition, "additions") for each in given)
+    return tuple(check_instance(each, Addition, "additions") for each in given)
 
 
 def _mode(mode: EntityMode | str | None) -> EntityMode | None:
@@ -92,7 +92,7 @@ class Node:
     name: str
     task: str
     entities: EntityMode | None = field(default=None, converter=_mode)
-    conversation: frozenset[ConversationPart] = field(default=frozenset(), converter=_said)
-    reasoning: frozenset[ReasoningPart] = field(default=frozenset(), converter=_done)
+    conversation: frozenset[ConversationPart] = field(default=frozenset(), converter=_conversation_parts)
+    reasoning: frozenset[ReasoningPart] = field(default=frozenset(), converter=_reasoning_parts)
     additions: tuple[Addition, ...] = field(default=(), converter=_additions)
     budget: int = field(default=4000, validator=whole_from(1))

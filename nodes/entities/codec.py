@@ -9,7 +9,7 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import strict_converter, structured
 from polycontext.linearity.json_data import under
 
-from .names import EntityId, check_id, check_names, numbered
+from .names import EntityId, check_id, check_names, parse_ref
 from .records import IdKey, Live, Records, Removed
 from .snapshot import CurationEntry, EntityStatus
 
@@ -42,7 +42,7 @@ def encode(ref_names: Mapping[str, str], records: Records, log: tuple[CurationEn
 
 
 def decode(data: object) -> Document:
-    """Return what `encode` wrote; whether it can be true is for `restored` to say.
+    """Return what `encode` wrote; whether it can be true is for `restore` to say.
 
     Raises:
         InvalidDataError: naming the path of the first fault: another schema or version, a missing,
@@ -64,7 +64,7 @@ _CONVERTER.register_structure_hook_func(
 )
 
 
-def restored(document: Document) -> Records:
+def restore(document: Document) -> Records:
     """Return the records that a document holds, if some history can have led to them.
 
     Raises:
@@ -72,7 +72,7 @@ def restored(document: Document) -> Records:
             status or an alias is none that an entity of its kind can have.
     """
     for prefix, count in document.counters.items():
-        if numbered(f"{prefix}_{count}") != (prefix, count):
+        if parse_ref(f"{prefix}_{count}") != (prefix, count):
             raise InvalidDataError(under("$.counters", prefix), f"{count} is no count of refs by that name", "a name and a number from 1")
     removed: dict[str, Removed] = {}
     for place, gone in enumerate(document.tombstones):
@@ -122,6 +122,6 @@ def _check_ref(document: Document, ref: str, path: str, *, taken: bool) -> None:
 
 
 def _check_counted(document: Document, ref: str, path: str) -> None:
-    parts = numbered(ref)
+    parts = parse_ref(ref)
     if parts is None or parts[1] > document.counters.get(parts[0], 0):
         raise InvalidDataError(path, f"{ref!r:.60} was never given out", "a ref whose number the counters have reached")

@@ -12,7 +12,7 @@ from attrs import Attribute, define
 from polycontext.linearity import CallerError, InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
 
-from ..checks import MAX_INTEGER, check_said
+from ..checks import MAX_INTEGER, check_not_blank
 
 EntityId: TypeAlias = str | int
 """What a database knows an entity by; unique within the entity's type."""
@@ -52,7 +52,7 @@ def singular(word: str) -> str:
     return word
 
 
-def ref_name(type: str, ref_names: Mapping[str, str]) -> str:  # noqa: A002  callers say it so
+def ref_name(type: str, ref_names: Mapping[str, str]) -> str:
     """Return what stands before the number in refs of `type`: the caller's name for it, or its singular.
 
     >>> ref_name("public.meal-plans", {}), ref_name("octopi", {"octopi": "octopus"})
@@ -61,10 +61,10 @@ def ref_name(type: str, ref_names: Mapping[str, str]) -> str:  # noqa: A002  cal
     return ref_names.get(type) or re.sub(r"[.-]", "_", singular(type))
 
 
-def numbered(ref: str) -> tuple[str, int] | None:
+def parse_ref(ref: str) -> tuple[str, int] | None:
     """Return what `ref` was made of, its prefix and its number, or None if it has not the form of a ref.
 
-    >>> numbered("gen_recipe_12"), numbered("recipe"), numbered("recipe_012")
+    >>> parse_ref("gen_recipe_12"), numbered("recipe"), numbered("recipe_012")
     (('gen_recipe', 12), None, None)
     """
     # 18 digits at most: a model may write any number, and int() of a very long one is an error of its own.
@@ -75,7 +75,7 @@ def numbered(ref: str) -> tuple[str, int] | None:
 def check_id(value: object, name: str = "id") -> EntityId:
     """Return `value` if it is a database id."""
     if isinstance(value, str):
-        return check_said(value, name)
+        return check_not_blank(value, name)
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_INTEGER:
         raise InvalidDataError(name, f"{value!r:.60} is no id", "text or an integer of 64 bits, such as str(uuid)")
     return value
@@ -101,7 +101,7 @@ def check_names(value: Mapping[str, str]) -> Mapping[str, str]:
 
 def is_ref(_: object, attribute: "Attribute[str]", value: object) -> None:
     """Validate a field that holds a ref, or nothing where the reader may not see it."""
-    if check_text(value, attribute.name) and numbered(str(value)) is None:
+    if check_text(value, attribute.name) and parse_ref(str(value)) is None:
         raise InvalidDataError(attribute.name, f"{value!r:.60} is no ref", "a name and a number, such as recipe_1")
 
 

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
 
-from ..prompt_text import Entry, Part, filled, json_line, printed
+from ..prompt_text import Entry, Part, drop_empty, json_line, render_parts
 from .snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
 
 
@@ -103,13 +103,13 @@ def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContex
 
     def tier(tier: Tier, entities: Iterable[_S]) -> tuple[_S, ...]:
         detail = ENTITY_TABLE[known][tier]
-        return () if detail is Detail.NONE else tuple(_restricted(each, detail, reasons=known is EntityMode.CURATION) for each in entities)
+        return () if detail is Detail.NONE else tuple(_restrict(each, detail, reasons=known is EntityMode.CURATION) for each in entities)
 
     active, generated, retained = tier(Tier.ACTIVE, ctx.active), tier(Tier.GENERATED, ctx.generated), tier(Tier.RETAINED, ctx.retained)
     return EntityContext(active, generated, retained, tier(Tier.TOMBSTONES, ctx.tombstones), ctx.current_turn)
 
 
-def _restricted(shown: _S, detail: Detail, *, reasons: bool) -> _S:
+def _restrict(shown: _S, detail: Detail, *, reasons: bool) -> _S:
     ref = "" if detail is Detail.LABELS else shown.ref
     label = "" if detail is Detail.REFS else shown.label
     if isinstance(shown, Tombstone):
@@ -133,7 +133,7 @@ def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]
     since = ctx.current_turn if known is EntityMode.CURATION else None
     tiers: Iterable[Sequence[_Shown]] = (seen.active, seen.generated, seen.retained, seen.tombstones)
     rows = zip(Tier, tiers, strict=True)
-    return filled(Part(_HEADINGS[tier], _entries(ENTITY_TABLE[known][tier], each, since)) for tier, each in rows)
+    return drop_empty(Part(_HEADINGS[tier], _entries(ENTITY_TABLE[known][tier], each, since)) for tier, each in rows)
 
 
 def do_not_read(ctx: EntityContext) -> str:
@@ -190,4 +190,4 @@ def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
     """
     if EntityMode.of(mode) is EntityMode.DO_NOT_READ:
         return do_not_read(visible_entities(ctx, mode)) or "DO NOT re-read: nothing"
-    return printed(entity_parts(ctx, mode), "No entities.")
+    return render_parts(entity_parts(ctx, mode), "No entities.")

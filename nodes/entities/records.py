@@ -105,9 +105,9 @@ class Records:
             known = entry.snapshot
             removed[ref] = Removed(Tombstone(ref, known.type, known.label, turn, reason, status or known.status), entry.id)
         rest = {ref: entry for ref, entry in self.live.items() if ref not in gone}
-        return evolve(self, live=rest, removed=removed).forgetting()
+        return evolve(self, live=rest, removed=removed).forget_oldest()
 
-    def forgetting(self) -> Self:
+    def forget_oldest(self) -> Self:
         """Return records without the oldest tombstones, where there are more than are remembered, and without what led there."""
         old = dict(islice(self.removed.items(), max(len(self.removed) - REMEMBERED, 0)))
         if not old:
@@ -152,7 +152,7 @@ class Report:
         return Live(evolve(known, label=label, status=self.status or known.status, turn_last_ref=last, data=data), entry.id)
 
 
-def seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  callers say it so
+def record_seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -> tuple[Records, str]:
     """Return records that know an entity of the database, and its ref: the one it has, or a new one after `name`."""
     known = records.find((check_type(kind), check_id(id)))
     if known is not None:
@@ -161,13 +161,13 @@ def seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -
     return records.put(Live(report.first(ref, kind, name), id)), ref
 
 
-def generated(records: Records, name: str, kind: str, report: Report) -> tuple[Records, str]:
+def record_generated(records: Records, name: str, kind: str, report: Report) -> tuple[Records, str]:
     """Return records that know an entity without an id, and its new ref."""
     records, ref = records.next_ref(f"{GENERATED}{name}")
     return records.put(Live(report.first(ref, kind, name))), ref
 
 
-def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -> tuple[Records, str]:  # noqa: A002  callers say it so
+def record_saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -> tuple[Records, str]:
     """Return records in which a generated entity has an id, and the ref that it goes by from now on."""
     old = records.entity(ref)
     if old.is_saved:
@@ -176,7 +176,7 @@ def saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -
         return records.put(report.of(old)), old.snapshot.ref
     told = report.of(old).snapshot
     # The row may be known already: then the generated entity becomes that one, under its ref.
-    records, new = seen(records, name, told.type, id, evolve(report, label=told.label, data=told.data))
+    records, new = record_seen(records, name, told.type, id, evolve(report, label=told.label, data=told.data))
     entry = records.live[new]
     merged = evolve(
         entry.snapshot,

@@ -12,15 +12,14 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import UnknownNameError
 
-from ..checks import check_count, check_said
+from ..checks import check_count, check_not_blank
 from . import translation
-from .codec import decode, encode, restored
-from .hidden_ids import HiddenIds
+from .codec import decode, encode, restore
 from .names import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
 from .presentation import EntityMode, Tier, visible_entities
-from .records import REMEMBERED, Live, Records, Report, generated, saved, seen
+from .records import REMEMBERED, Live, Records, Report, record_generated, record_saved, record_seen
 from .snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
-from .translation import Fields
+from .translation import Fields, HiddenIds
 
 ACTIVE_TURNS = 2
 """How many exchanges before the current one an entity stays active for, unless it is told otherwise."""
@@ -52,7 +51,7 @@ class SessionIdRegistry:
 
     # --- what Act reports ---------------------------------------------------
 
-    def read(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
+    def read(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
         """Report that an entity was read; return its ref, the one it had if it was known.
 
         A blank label keeps the known one, and is the type's name where there is none; data of None keep the known data.
@@ -60,27 +59,27 @@ class SessionIdRegistry:
         Raises:
             InvalidDataError: a type, id, label or exchange that is none, data that are no JSON object.
         """
-        return self._seen(type, id, Report(turn, EntityStatus.READ, label, data))
+        return self._report_seen(type, id, Report(turn, EntityStatus.READ, label, data))
 
-    def create(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
+    def create(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
         """Report that an entity was created in the database; otherwise as `read`."""
-        return self._seen(type, id, Report(turn, EntityStatus.CREATED, label, data))
+        return self._report_seen(type, id, Report(turn, EntityStatus.CREATED, label, data))
 
-    def link(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
+    def link(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
         """Report that another entity points at this one; it is LINKED unless more is known; otherwise as `read`."""
         known = self._records.find((check_type(type), check_id(id)))
-        return self._seen(type, id, Report(turn, None if known else EntityStatus.LINKED, label, data))
+        return self._report_seen(type, id, Report(turn, None if known else EntityStatus.LINKED, label, data))
 
-    def generate(self, type: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
+    def generate(self, type: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
         """Report that the model made an entity that is in no database; return its ref, ``gen_...``.
 
         Raise `InvalidDataError` as `read`.
         """
         name = ref_name(check_type(type), self.ref_names)
-        records, ref = generated(self._records, name, type, Report(turn, None, label, data))
+        records, ref = record_generated(self._records, name, type, Report(turn, None, label, data))
         return evolve(self, _records=records), ref
 
-    def save(self, ref: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
+    def save(self, ref: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
         """Report that the database took a generated entity; return the ref by which it goes from now on.
 
         That is a new one, as for any created entity, or the one of the entity with this id. The
@@ -91,7 +90,7 @@ class SessionIdRegistry:
             RefRefusedError: it is saved already, under another id.
         """
         name = ref_name(self._records.entity(ref).snapshot.type, self.ref_names)
-        records, new = saved(self._records, name, ref, id, Report(turn, EntityStatus.CREATED, label, data))
+        records, new = record_saved(self._records, name, ref, id, Report(turn, EntityStatus.CREATED, label, data))
         return evolve(self, _records=records), new
 
     def update(self, ref: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> Self:
@@ -128,7 +127,7 @@ class SessionIdRegistry:
             InvalidDataError: a blank reason.
         """
         entry = self._records.entity(ref)
-        kept = evolve(entry, snapshot=evolve(entry.snapshot, retention_reason=check_said(reason, "reason")))
+        kept = evolve(entry, snapshot=evolve(entry.snapshot, retention_reason=check_not_blank(reason, "reason")))
         return self._decided(self._records.put(kept), CurationEntry(turn, CurationAction.RETAIN, entry.snapshot.ref, reason))
 
     def demote(self, ref: str, reason: str = "", *, turn: int) -> Self:
@@ -190,7 +189,7 @@ class SessionIdRegistry:
         """
         return translation.id_of(self._records, ref)
 
-    def ref_of(self, id: EntityId, type: str | None = None) -> str:  # noqa: A002  callers say it so
+    def ref_of(self, id: EntityId, type: str | None = None) -> str:
         """Return the ref by which an id is known, or was last known.
 
         Raises:
@@ -229,7 +228,7 @@ class SessionIdRegistry:
         """
         return translation.to_refs(self._records, payload, fields)
 
-    def hide_ids(self, payload: Any, type: str = "") -> Any:  # noqa: A002  callers say it so
+    def hide_ids(self, payload: Any, type: str = "") -> Any:
         """Return a copy of JSON data, or a text, that shows refs wherever it holds known ids, as an `EntityContext` does.
 
         Ids of eight characters or more are found anywhere, inside of texts too; shorter ones in fields named for ids, and in
@@ -258,15 +257,15 @@ class SessionIdRegistry:
     def from_dict(cls, data: object) -> Self:
         """Return the registry that `to_dict` wrote; raise `InvalidDataError` naming the path of the first fault."""
         document = decode(data)
-        return cls(document.ref_names, _log=document.log, _records=restored(document))
+        return cls(document.ref_names, _log=document.log, _records=restore(document))
 
     @cached_property
     def _hidden_ids(self) -> HiddenIds:
         return HiddenIds.over(self._records, self.ref_names)
 
-    def _seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:  # noqa: A002  callers say it so
+    def _report_seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:
         name = ref_name(check_type(kind), self.ref_names)
-        records, ref = seen(self._records, name, kind, id, report)
+        records, ref = record_seen(self._records, name, kind, id, report)
         return evolve(self, _records=records), ref
 
     def _decided(self, records: Records, entry: CurationEntry) -> Self:

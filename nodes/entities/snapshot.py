@@ -10,7 +10,7 @@ from attrs.validators import optional
 from polycontext.linearity import CallerError, InvalidDataError
 from polycontext.linearity.json_data import FrozenDict
 
-from ..checks import chosen, is_said, is_text, object_or_none, whole_from
+from ..checks import is_not_blank, is_text, object_or_none, parse_member, whole_from
 from .names import is_ref, is_type
 
 
@@ -29,7 +29,7 @@ class EntityStatus(StrEnum):
 
 
 def _status(value: EntityStatus | str) -> EntityStatus:
-    return chosen(EntityStatus, "status", value)
+    return parse_member(EntityStatus, "status", value)
 
 
 def _data(value: Mapping[str, Any] | None) -> FrozenDict[Any] | None:
@@ -54,7 +54,7 @@ class EntitySnapshot:
     status: EntityStatus = field(converter=_status)
     turn_created: int = field(validator=whole_from(0))
     turn_last_ref: int = field(validator=whole_from(0))
-    retention_reason: str | None = field(default=None, validator=optional(is_said))
+    retention_reason: str | None = field(default=None, validator=optional(is_not_blank))
     data: FrozenDict[Any] | None = field(default=None, converter=_data)
 
     def __attrs_post_init__(self) -> None:
@@ -123,7 +123,7 @@ class CurationAction(StrEnum):
 
 
 def _action(value: CurationAction | str) -> CurationAction:
-    return chosen(CurationAction, "action", value)
+    return parse_member(CurationAction, "action", value)
 
 
 @frozen

@@ -1,17 +1,26 @@
-"""Refs to ids on the way to the database, ids to refs on the way back, alone or anywhere in a JSON payload.
+"""Refs for ids and ids for refs, in JSON payloads and in all that a model is shown.
 
-Outside of named fields every text that is exactly a ref, or exactly an id, is one. Texts
+On the way to the database and back, every text outside of named fields that is exactly a ref, or exactly an id, is one. Texts
 that merely hold one, keys, and numbers outside of named fields stay as they are.
+
+What a model is shown hides ids. An id of eight characters or more is taken for an id wherever it stands. A shorter one may be any
+number or word, so it is one only in a field named for ids: ``<name>_id`` and ``<name>_ids``, and ``id``
+in an entity's own data or in an object that stands in a field named for its type.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self, TypeAlias
+
+from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import MAX_DEPTH, under
 
-from .names import GENERATED, EntityId, RefRefusedError, numbered
+from ..prompt_text import json_line
+from .names import GENERATED, EntityId, RefRefusedError, parse_ref, ref_name
 from .records import Records
+from .snapshot import EntitySnapshot, Tombstone
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
 """Names of fields that hold refs or ids, at any depth, perhaps each with its type; None for every text."""
@@ -30,7 +39,7 @@ def id_of(records: Records, ref: str, kind: str | None = None, path: str | None 
     return entry.id
 
 
-def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | None = None) -> str | None:  # noqa: A002  callers say it so
+def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | None = None) -> str | None:
     """Return the ref by which an id was last known, or None; of any type, unless `kind` says which."""
     kinds = [kind] if kind is not None else sorted(each for each in records.kinds if (each, id) in records.index)
     if len(kinds) > 1:
@@ -48,7 +57,7 @@ def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
         # Anything else than text is refused as a ref that there is not.
         return None if value is None else id_of(records, value if isinstance(value, str) else repr(value), kind, path)
 
-    return _swapped(payload, fields, anywhere if fields is None else named)
+    return _translate(payload, fields, anywhere if fields is None else named)
 
 
 def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
@@ -58,16 +67,16 @@ def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
         is_id = isinstance(value, str) or (fields is not None and type(value) is int)
         return (ref_of(records, value, kind, path) or value) if is_id else value
 
-    return _swapped(payload, fields, swap)
+    return _translate(payload, fields, swap)
 
 
 def _claims_to_be_ref(records: Records, text: str) -> bool:
     # What only looks like a ref of a known name is a model's slip: it must not reach the database as text.
-    parts = numbered(text)
+    parts = parse_ref(text)
     return parts is not None and (parts[0] in records.counters or parts[0].removeprefix(GENERATED) in records.counters)
 
 
-def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
+def _translate(payload: Any, fields: Fields, swap: _Swap) -> Any:
     kinds = (
         fields if fields is None or isinstance(fields, Mapping) else dict.fromkeys([fields] if isinstance(fields, str) else fields, _ANY)
     )
@@ -83,3 +92,100 @@ def _swapped(payload: Any, fields: Fields, swap: _Swap) -> Any:
         return [walk(item, under(path, index), depth - 1, kind) for index, item in enumerate(value)]
 
     return walk(payload, "$", MAX_DEPTH, _ANY if kinds is None else None)
+
+
+OPAQUE = 8
+"""Characters from which on an id cannot be an ordinary number or word."""
+
+_REF = re.compile(r"\b[^\W\d]\w*_[1-9][0-9]*\b")
+
+
+@frozen
+class HiddenIds:
+    """Hide the ids of one registry.
+
+    `names` leads from ref names to types, `opaque` from long ids to refs, and `lengths` from what
+    an id starts with to the lengths of such ids, longest first: a text is searched at a cost that does not grow with the ids.
+    """
+
+    records: Records
+    names: Mapping[str, str]
+    opaque: Mapping[str, str] = field(repr=False)
+    lengths: Mapping[str, Sequence[int]] = field(repr=False)
+
+    @classmethod
+    def over(cls, records: Records, ref_names: Mapping[str, str]) -> Self:
+        """Gather all ids that were ever known, those of removed entities too."""
+        texts = ((str(id_), ref) for (_, id_), ref in records.index.items())
+        opaque = {text: ref for text, ref in texts if len(text) >= OPAQUE}
+        lengths: dict[str, set[int]] = {}
+        for text in opaque:
+            lengths.setdefault(text[:OPAQUE], set()).add(len(text))
+        # Where two types share a name, the same one is taken every time.
+        names = {ref_name(kind, ref_names): kind for kind in sorted(records.kinds)}
+        return cls(records, names, opaque, {start: sorted(each, reverse=True) for start, each in lengths.items()})
+
+    def snapshot(self, shown: EntitySnapshot) -> EntitySnapshot:
+        """Return a snapshot without ids."""
+        reason = None if shown.retention_reason is None else self.text(shown.retention_reason)
+        data = None if shown.data is None else self._object(shown.data, shown.type)
+        return evolve(shown, label=self.text(shown.label), retention_reason=reason, data=data)
+
+    def tombstone(self, shown: Tombstone) -> Tombstone:
+        """Return a tombstone without ids."""
+        return evolve(shown, label=self.text(shown.label), reason=self.text(shown.reason))
+
+    def payload(self, payload: Any, kind: str) -> Any:
+        """Return a copy of JSON data, of an entity of `kind` or of a list of such, or of a text, without ids."""
+        return self._value(payload, "", kind)
+
+    def text(self, text: str) -> str:
+        """Return a text with refs for the opaque ids in it."""
+        # Looking up each start costs the same for any number of ids; a pattern of them all would be compiled for every version.
+        parts, done, at = [], 0, 0
+        while at + OPAQUE <= len(text):
+            lengths = self.lengths.get(text[at : at + OPAQUE], ())
+            found = next((start for length in lengths if (start := text[at : at + length]) in self.opaque), None)
+            if found is None:
+                at += 1
+                continue
+            parts += [text[done:at], self.opaque[found]]
+            done = at = at + len(found)
+        return "".join([*parts, text[done:]]) if parts else text
+
+    def named(self, text: str) -> str:
+        """Return a text with labels for the refs in it, each on one line."""
+        return _REF.sub(lambda found: self._label(found[0]), text)
+
+    def _label(self, ref: str) -> str:
+        current = self.records.aliases.get(ref, ref)
+        entry, gone = self.records.live.get(current), self.records.removed.get(current)
+        known = entry.snapshot if entry else gone.tombstone if gone else None
+        # As JSON, so that a line end in a label stays a part of the sentence; without the quotes.
+        return json_line(self.text(known.label))[1:-1] if known else ref
+
+    def _object(self, data: Mapping[str, Any], kind: str) -> dict[str, Any]:
+        return {self.text(key): self._value(value, kind, key) for key, value in data.items()}
+
+    def _value(self, value: Any, kind: str, key: str) -> Any:
+        match value:
+            case Mapping():
+                return self._object(value, self._kind_named(key))
+            case list() | tuple():
+                return [self._value(item, kind, key) for item in value]
+            case None | bool() | float():
+                return value
+            case _:
+                hidden = self._in_field(value, kind, key) or self.text(str(value))
+                # A number that holds no id stays a number.
+                return value if hidden == str(value) else hidden
+
+    def _in_field(self, value: str | int, kind: str, key: str) -> str | None:
+        # Types keep their numbers apart: an id is found only where it is known of which type it is.
+        if key == "id":
+            return self.records.index.get((kind, value))
+        name = next((key.removesuffix(ending) for ending in ("_id", "_ids") if key.endswith(ending)), "")
+        return self.records.index.get((self._kind_named(name), value))
+
+    def _kind_named(self, name: str) -> str:
+        return name if name in self.records.kinds else self.names.get(name, "")

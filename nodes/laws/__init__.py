@@ -1,1 +1,1 @@
-"""The laws of the readers: what leaves is valid, and nothing private reaches the props."""
+"""The laws of the readers."""

@@ -1,4 +1,4 @@
-"""The laws of the readers: what leaves is valid, and nothing private reaches the props.
+"""The laws of the readers: what leaves is valid, nothing private reaches the props, and reading has a bounded cost.
 
 Private is what a browser must never see: system turns, the calls of tools with
 their arguments, their results, what attachments hold, the texts of gists. Public is what user and assistant said,
@@ -7,8 +7,12 @@ and what attachments are called.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import time
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+
+from attrs import frozen
 
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.law import agree, holds, law
@@ -66,10 +70,10 @@ def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
 def _tokens(window: ContextWindow, wire: WireFormat) -> int:
     """Return what a request takes, of the turns as they are or as they are written: whichever is more."""
     turns = window.all_turns()
-    return max(_counted(window, turns), _counted(window, wire.parse(wire.render(turns).inline()).turns))
+    return max(_count_turns(window, turns), _count_turns(window, wire.parse(wire.render(turns).inline()).turns))
 
 
-def _counted(window: ContextWindow, turns: Iterable[Turn]) -> int:
+def _count_turns(window: ContextWindow, turns: Iterable[Turn]) -> int:
     return REQUEST_OVERHEAD + sum(count_turn(window.counter, turn) for turn in turns)
 
 
@@ -78,7 +82,7 @@ def what_leaves_is_within_budget(session: ContextSession, wire: WireFormat) -> N
     """Every request that is handed out, counted anew from its messages alone, takes at most what the window holds."""
     request = _request(session, wire)
     if isinstance(request, Rendered):
-        tokens, most = _counted(session.window, wire.parse(request.inline()).turns), session.window.max_tokens
+        tokens, most = _count_turns(session.window, wire.parse(request.inline()).turns), session.window.max_tokens
         holds(tokens <= most, f"at most {most} tokens", tokens, request=request)
 
 
@@ -193,10 +197,10 @@ def props_say_what_was_said(session: ContextSession, renderer: Renderer) -> None
     """
     shown = [(message["id"], message["content"]) for message in renderer.render_chat(session)["messages"]]
     turns = [turn for turn in session.window.all_turns() if turn.role in _SHOWN and (turn.text or turn.is_gist)]
-    agree(shown, [(turn.resource_id, _told(turn)) for turn in turns], window=session.window)
+    agree(shown, [(turn.resource_id, _expected_text(turn)) for turn in turns], window=session.window)
 
 
-def _told(turn: Turn) -> str:
+def _expected_text(turn: Turn) -> str:
     if turn.is_gist and not turn.sources:
         return "earlier messages"
     if turn.is_gist:
@@ -225,3 +229,47 @@ def a_waffle_is_what_the_guard_weighs(session: ContextSession) -> None:
     agree(sum(portion.turns for portion in found.portions), len(window))
     agree(found.total, max(found.max_tokens, found.used) + found.reserve + found.tools)
     agree(sum(found.cells(_CELLS)), _CELLS, found=found)
+
+
+_NOISE = 0.02
+"""Seconds below which growth says nothing."""
+
+
+@frozen
+class Cost:
+    """Hold what reading one text took: CPU seconds and megabytes at the peak."""
+
+    seconds: float
+    megabytes: float
+
+
+def cost_of(read: Callable[[str], object], text: str, *, memory: bool = True) -> Cost:
+    """Return what `read` takes for `text`: the time of this thread alone, and in a second reading the memory."""
+    seconds = min(_seconds(read, text) for _ in range(2))
+    if not memory:
+        return Cost(seconds, 0.0)
+    tracemalloc.start()
+    try:
+        read(text)
+        return Cost(seconds, tracemalloc.get_traced_memory()[1] / 1e6)
+    finally:
+        tracemalloc.stop()
+
+
+def _seconds(read: Callable[[str], object], text: str) -> float:
+    start = time.thread_time()
+    read(text)
+    return time.thread_time() - start
+
+
+@law('docs/laws.md, "Bounded cost"')
+def reading_costs_in_proportion(reader: Callable[[str], object], hostile: Callable[[int], str], characters: int) -> None:
+    """Reading four times as much costs at most eight times as much, and 1 MB at most 10 s of CPU time and 300 MB.
+
+    The time allowed is ten times what is promised: the law must hold on a busy machine, `just attack` measures what is promised.
+    """
+    small, large = (cost_of(reader, hostile(size)) for size in (characters, 4 * characters))
+    share = max(4 * characters / 1e6, 0.1)
+    holds(large.seconds <= 8 * max(small.seconds, _NOISE), "at most 8 times as long", f"{small.seconds:.3f} s, then {large.seconds:.3f} s")
+    holds(large.seconds <= 10 * share, f"at most {10 * share:.2f} s", f"{large.seconds:.3f} s")
+    holds(large.megabytes <= 300 * share, f"at most {300 * share:.0f} MB", f"{large.megabytes:.0f} MB")

@@ -3,9 +3,8 @@
 In `CurrentTurn`, `close_turn` and `turn_num` the word turn means an exchange (docs/memory.md).
 """
 
-from .closure import ClosedTurnError, close_turn, summarize
 from .conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
-from .current_exchange import CurrentTurn, StepResult
+from .current_exchange import ClosedTurnError, CurrentTurn, StepResult, close_turn, summarize
 from .digest import Digest, DigestEntry
 
 __all__ = [

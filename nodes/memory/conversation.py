@@ -1,30 +1,81 @@
-"""What is remembered of the closed exchanges: ``ConversationContext``, with its archive and its theme (docs/memory.md)."""
+"""What is remembered of the closed exchanges: ``ConversationContext``, its archive, its theme, and its strict JSON form (docs/memory.md)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import accumulate
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
 from polycontext.linearity import InvalidDataError, UnknownNameError
+from polycontext.linearity.codec import json_object, strict_converter, structured
 from polycontext.linearity.json_data import freeze, thawed
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.journal import ClearEvent, TurnEvent, standing
 from polycontext.pressure import ContextProjector
 from polycontext.window import Role, TokenCounter, Turn
 
-from ..checks import are_texts, checked, is_a, is_text, texts, whole_from
+from ..checks import are_texts, check_instance, is_a, is_text, texts, whole_from
 from ..condensation import condense
 from ..entities import SessionIdRegistry
-from ..history import ANSWER_TOKENS, ConversationTurn, Exchange, PendingState
-from ..history.construction import exchanges
+from ..history import ANSWER_TOKENS, ConversationTurn, Exchange, PendingState, exchanges
 from ..prompt_text import one_line
 from ..reasoning import TurnCuration, TurnExecutionSummary
-from .codec import Stored
 from .digest import Digest
+
+SCHEMA = 1
+
+
+class Stored:
+    """Give a record of the memory its written forms; laws: ``from_data(r.to_data()) == r``, ``from_json(r.to_json()) == r``."""
+
+    __slots__ = ()
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the record as JSON-ready data with a schema version; ids of entities are in them: for a store, never for a prompt."""
+        return {"schema": SCHEMA, **_CONVERTER.unstructure(self)}
+
+    @classmethod
+    def from_data(cls, data: object) -> Self:
+        """Restore what `to_data` returned.
+
+        Raises:
+            InvalidDataError: another schema, or a wrong, missing or unknown field; names the path of the first fault.
+        """
+        legal = f"what {cls.__name__}.to_data returned"
+        if not isinstance(data, Mapping):
+            raise InvalidDataError("$", f"{type(data).__name__} is no object", legal)
+        fields = dict(data)
+        schema = fields.pop("schema", None)
+        # True == 1: the types have to be the same as well.
+        if type(schema) is not int or schema != SCHEMA:
+            raise InvalidDataError("$.schema", f"schema {schema!r:.60} is unknown", str(SCHEMA))
+        return structured(_CONVERTER, fields, cls, legal=legal)
+
+    def to_json(self) -> str:
+        """Return the record as JSON text, which is the same for equal records."""
+        return orjson.dumps(self.to_data()).decode()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Restore what `to_json` returned; raise `InvalidDataError` as `from_data`, and for what is no JSON object."""
+        return cls.from_data(json_object(text, legal=f"what {cls.__name__}.to_json returned"))
+
+
+def _registry(value: object, _: object) -> SessionIdRegistry:
+    try:
+        return SessionIdRegistry.from_dict(value)
+    except InvalidDataError as error:
+        # The registry is the root of its own document, here it is a field.
+        raise InvalidDataError(error.path.removeprefix("$").removeprefix("."), error.what, error.legal) from None
+
+
+_CONVERTER = strict_converter(complete=True)
+_CONVERTER.register_structure_hook(SessionIdRegistry, _registry)
+_CONVERTER.register_unstructure_hook(SessionIdRegistry, SessionIdRegistry.to_dict)
+
 
 RECENT_TURNS = 5
 USER_TOKENS = 300
@@ -122,8 +173,8 @@ class Engagement:
     def after(self, summary: TurnExecutionSummary, stated: str = "", *, counter: TokenCounter | None = None) -> "Engagement":
         """Return the engagement after a closed exchange; what is repeated moves to the end instead of standing twice."""
         return Engagement(
-            _with(self.goals, condense(one_line(summary.think_goal), ITEM_TOKENS, counter=counter))[-MAX_GOALS:],
-            _with(self.expressed, condense(one_line(summary.user_expressed), ITEM_TOKENS, counter=counter))[-MAX_EXPRESSED:],
+            _append_unique(self.goals, condense(one_line(summary.think_goal), ITEM_TOKENS, counter=counter))[-MAX_GOALS:],
+            _append_unique(self.expressed, condense(one_line(summary.user_expressed), ITEM_TOKENS, counter=counter))[-MAX_EXPRESSED:],
             condense(stated, STATED_TOKENS, counter=counter),
         )
 
@@ -134,7 +185,7 @@ class Engagement:
         return self.stated or " ".join(f"{label}: {said}." for label, said in parts if said)
 
 
-def _with(items: tuple[str, ...], item: str) -> tuple[str, ...]:
+def _append_unique(items: tuple[str, ...], item: str) -> tuple[str, ...]:
     return (*(other for other in items if other != item), item) if item else items
 
 
@@ -177,7 +228,7 @@ class ConversationContext(Stored):
         Raises:
             InvalidDataError: it is no session.
         """
-        checked(session, ContextSession, "session")
+        check_instance(session, ContextSession, "session")
         conversation = cls()
         answered = [found for found in exchanges(_since_clear(session.history.events())) if found.answer]
         for found in answered:
@@ -248,7 +299,7 @@ class ConversationContext(Stored):
         """
         return evolve(self, content_archive=self.content_archive.put(key, content))
 
-    def retrieve(self, key: str, type: str = "") -> Any:  # noqa: A002 - as in `SessionIdRegistry.hide_ids`
+    def retrieve(self, key: str, type: str = "") -> Any:
         """Return what is archived under `key` as a node may read it: refs stand for the ids that the registry knows.
 
         Content of entities of one `type` (see `SessionIdRegistry.hide_ids`) hides their short ids as well.

@@ -14,7 +14,7 @@ from polycontext.linearity import InvalidDataError, ResourceClass
 from polycontext.pressure import ContextProjector, Reach, is_gist_text
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
 
-from ..checks import is_said, whole_from
+from ..checks import is_not_blank, whole_from
 
 LEAST_BOUND = 64
 """In fewer tokens not even one gist would fit beside a new entry."""
@@ -35,7 +35,7 @@ class DigestEntry:
     first: int = field(validator=whole_from(1))
     last: int = field(validator=whole_from(1))
     level: int = field(validator=whole_from(0))
-    text: str = field(validator=is_said)
+    text: str = field(validator=is_not_blank)
 
     def __attrs_post_init__(self) -> None:
         if self.last < self.first:

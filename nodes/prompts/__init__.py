@@ -1,7 +1,7 @@
 """Prompts, assembled from templates, persona, constraints and the conversation's view (docs/prompts.md)."""
 
 from .builder import PromptBuilder
-from .persona import Band, band_of
+from .library import Band, band_of
 from .template import MissingValueError, Template, TemplateError
 from .transcript import transcript
 

@@ -20,8 +20,7 @@ from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, Tur
 
 from ..condensation import write_within
 from ..prompt_text import one_line
-from .library import TemplateLibrary, given_library, merge, package_library, read_folder
-from .persona import describe_persona
+from .library import TemplateLibrary, describe_persona, given_library, merge, package_library, read_folder
 from .template import Template
 from .transcript import transcript
 
@@ -129,7 +128,7 @@ class PromptBuilder:
         system = self._system_prompt(template, eigenvectors, constraints, texts)
         closing = self._section("task", texts) if task and "task" not in template.names else ""
         if system_only:
-            return _joined(system, closing)
+            return _join(system, closing)
         window = output.window
         # A prompt ends where the model goes on, which is behind results and not before them.
         if window.open_calls:
@@ -137,7 +136,7 @@ class PromptBuilder:
             raise InvalidMessagesError("prompt", len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
 
         def write(turns: Iterable[Turn]) -> str:
-            return _joined(system, self._section("conversation", {**texts, "conversation": transcript(turns)}), closing)
+            return _join(system, self._section("conversation", {**texts, "conversation": transcript(turns)}), closing)
 
         def count(prompt: str) -> int:
             return count_turn(window.counter, Turn(Role.USER, prompt)) + REQUEST_OVERHEAD
@@ -164,7 +163,7 @@ class PromptBuilder:
         listed = self._section("constraints", {**texts, "constraints": _list(constraints)})
         persona = describe_persona(eigenvectors or {}, self._library.persona)
         prompt = template.fill({**texts, "persona": persona, "constraints": listed})
-        return prompt if "constraints" in template.names else _joined(prompt, listed)
+        return prompt if "constraints" in template.names else _join(prompt, listed)
 
     def _section(self, name: str, texts: Mapping[str, str]) -> str:
         return self._library.sections[name].fill(texts) if texts[name] else ""
@@ -185,5 +184,5 @@ def _list(constraints: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines if line)
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     return "\n\n".join(filter(None, parts))

@@ -14,7 +14,7 @@ import time
 import traceback
 from pathlib import Path
 
-from polycontext.nodes.laws.costs import Cost
+from polycontext.nodes.laws.readers import Cost
 from polycontext.testing.hostile import KINDS, hostile_text
 from tests.attack.readers import READERS, Reader
 

@@ -165,7 +165,7 @@ class PillDocument:
         self,
         name: str,
         at: int | None = None,
-        type: PillType | str = PillType.FILE,  # noqa: A002 - callers say it so
+        type: PillType | str = PillType.FILE,
         *,
         duplicate: Duplicate = "error",
     ) -> "PillDocument":
@@ -204,7 +204,7 @@ class PillDocument:
         found = self.pill(pill.name if isinstance(pill, Pill) else pill)
         return self._replaced(found.start, found.end, "")
 
-    def update_pill(self, name: str, *, new_name: str | None = None, type: PillType | str | None = None) -> "PillDocument":  # noqa: A002 - callers say it so
+    def update_pill(self, name: str, *, new_name: str | None = None, type: PillType | str | None = None) -> "PillDocument":
         """Return the document whose pill `name` names something else, in the same place.
 
         Raises:

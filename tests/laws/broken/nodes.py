@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from attrs import define, frozen
 
 from polycontext.nodes import ComponentRenderer, MessageProps
-from polycontext.nodes.laws import costs, readers
+from polycontext.nodes.laws import readers
 from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST
 from polycontext.testing.hostile import hostile_text
@@ -296,5 +296,5 @@ def brackets(characters: int) -> str:
     return hostile_text("open brackets", characters)
 
 
-breaks(costs.reading_costs_in_proportion, "a reader that is quadratic", lambda law: law(quadratic, brackets, 1_000))
-obeys(costs.reading_costs_in_proportion, "a reader that is linear", lambda law: law(linear, brackets, 1_000))
+breaks(readers.reading_costs_in_proportion, "a reader that is quadratic", lambda law: law(quadratic, brackets, 1_000))
+obeys(readers.reading_costs_in_proportion, "a reader that is linear", lambda law: law(linear, brackets, 1_000))

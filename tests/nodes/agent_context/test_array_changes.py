@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.agent_context import Fact, array_changes, deserialize, serialize
-from polycontext.nodes.agent_context.array_changes import Items, Run, inverted_items, items_between, joined_items, spliced
-from polycontext.nodes.agent_context.json_text import canonical, same
+from polycontext.nodes.agent_context.array_changes import Items, Run, apply_items, diff_items, invert_items, join_items
+from polycontext.nodes.agent_context.json_text import canonical, is_same
 from tests.nodes.agent_context.changes import START, write
 
 FACTS = tuple(Fact(f"f{number}", "x") for number in range(1000))
@@ -21,8 +21,8 @@ ARRAYS = st.lists(ITEMS, max_size=40).map(tuple)
 
 def led(source: tuple[Any, ...], target: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return what the runs from source to target make of the source."""
-    items = items_between(source, target)
-    return source if items is None else spliced(items, source)
+    items = diff_items(source, target)
+    return source if items is None else apply_items(items, source)
 
 
 def exactly(array: tuple[Any, ...]) -> list[tuple[type, Any]]:
@@ -33,22 +33,22 @@ def exactly(array: tuple[Any, ...]) -> list[tuple[type, Any]]:
 @given(ARRAYS, ARRAYS)
 def test_runs_lead_there_and_back(source: tuple[Any, ...], target: tuple[Any, ...]) -> None:
     """Spliced into the source they give the target, inverted the source; there are none exactly if both are the same."""
-    items = items_between(source, target)
+    items = diff_items(source, target)
     assert (items is None) is (exactly(source) == exactly(target))
     if items is not None:
-        assert exactly(spliced(items, source)) == exactly(target)
-        assert exactly(spliced(inverted_items(items), target)) == exactly(source)
+        assert exactly(apply_items(items, source)) == exactly(target)
+        assert exactly(apply_items(invert_items(items), target)) == exactly(source)
 
 
 @given(ARRAYS, ARRAYS, ARRAYS)
 def test_runs_join(first: tuple[Any, ...], second: tuple[Any, ...], third: tuple[Any, ...]) -> None:
     """Two steps joined are one that leads from the first to the third, and nothing if these are the same."""
-    one, two = items_between(first, second), items_between(second, third)
+    one, two = diff_items(first, second), diff_items(second, third)
     if one is None or two is None:
         return
-    joint = joined_items(one, two)
-    assert exactly(first if joint is None else spliced(joint, first)) == exactly(third)
-    assert joined_items(one, inverted_items(one)) is None
+    joint = join_items(one, two)
+    assert exactly(first if joint is None else apply_items(joint, first)) == exactly(third)
+    assert join_items(one, invert_items(one)) is None
 
 
 SHARED: dict[str, tuple[tuple[Any, ...], list[Run]]] = {
@@ -67,7 +67,7 @@ SHARED: dict[str, tuple[tuple[Any, ...], list[Run]]] = {
 def test_runs_hold_only_what_changed(name: str) -> None:
     """Items that moved because of others are no change, near or far."""
     target, expected = SHARED[name]
-    assert items_between(FACTS, target) == Items(1000, tuple(expected))
+    assert diff_items(FACTS, target) == Items(1000, tuple(expected))
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -83,10 +83,10 @@ def test_shared_items_are_never_compared_by_value(name: str, monkeypatch: pytest
 
         return call
 
-    monkeypatch.setattr(f"{array_changes.__name__}.same", counted(same))
+    monkeypatch.setattr(f"{array_changes.__name__}.is_same", counted(is_same))
     monkeypatch.setattr(f"{array_changes.__name__}.canonical", counted(canonical))
     target, expected = SHARED[name]
-    items_between(FACTS, target)
+    diff_items(FACTS, target)
     assert looked_at <= 2 * sum(len(run.removed) + len(run.added) for run in expected)
 
 
@@ -94,6 +94,6 @@ def test_arrays_that_share_nothing_are_compared_by_value() -> None:
     """A context that was read again holds equal items, not the same: what changed is found all the same."""
     read = deserialize(serialize(write(START, enrichment__facts=FACTS))).enrichment.facts
     target = (*NEW, *read[:700], *read[720:])
-    assert items_between(FACTS, read) is None
-    assert items_between(FACTS, target) == Items(1000, (Run(0, (), NEW), Run(700, FACTS[700:720], ())))
+    assert diff_items(FACTS, read) is None
+    assert diff_items(FACTS, target) == Items(1000, (Run(0, (), NEW), Run(700, FACTS[700:720], ())))
     assert led(FACTS, tuple(reversed(read))) == tuple(reversed(FACTS))

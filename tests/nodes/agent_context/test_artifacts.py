@@ -35,9 +35,8 @@ from polycontext.nodes.agent_context import (
     serialize,
 )
 from polycontext.nodes.agent_context.artifacts import GarbageReport, StoredContent, encode_content
-from polycontext.nodes.agent_context.folder import FolderObjects
-from polycontext.nodes.agent_context.json_text import same
-from polycontext.nodes.agent_context.object_store import ObstoreObjects
+from polycontext.nodes.agent_context.json_text import is_same
+from polycontext.nodes.agent_context.object_store import FolderObjects, ObstoreObjects
 from polycontext.nodes.agent_context.records import ExternalContent
 from tests.nodes.agent_context.changes import START, write
 from tests.nodes.agent_context.strategies import JSON
@@ -69,7 +68,7 @@ def test_content_comes_back_as_it_was(content: Any) -> None:
     stub = MEMORY.externalize(content)
     digest, raw = encode_content(content)
     assert (stub.sha256, stub.size) == (digest, len(raw))
-    assert same(MEMORY.retrieve(stub), Artifact(content=content).content)
+    assert is_same(MEMORY.retrieve(stub), Artifact(content=content).content)
     assert MEMORY.externalize(content) == stub
 
 
@@ -81,7 +80,7 @@ def test_a_context_comes_back_as_it_was(contents: list[Any], most: int, threshol
     moved = externalize_artifacts(context, MEMORY, limits)
     assert not ContextSizeChecker(limits).should_externalize_artifacts(moved)
     assert externalize_artifacts(moved, MEMORY, limits) is moved
-    assert same(restored(deserialize(serialize(moved)), MEMORY), context)
+    assert is_same(restored(deserialize(serialize(moved)), MEMORY), context)
 
 
 def test_what_is_large_goes_and_the_rest_stays(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
@@ -320,7 +319,7 @@ def test_a_failure_at_any_step_leaves_content_inline(folder: ObjectStoreExternal
     assert store.context.audit.agent_runs[0].status == "failed"
     assert len(list(folder.stored())) == step + stored
     failing.step = 99
-    assert same(restored(store.externalize_artifacts("retrieval_planner", failing), folder).retrieval, CONTEXT.retrieval)
+    assert is_same(restored(store.externalize_artifacts("retrieval_planner", failing), folder).retrieval, CONTEXT.retrieval)
 
 
 def test_garbage_is_what_no_context_mentions(folder: ObjectStoreExternalizer) -> None:
@@ -333,7 +332,7 @@ def test_garbage_is_what_no_context_mentions(folder: ObjectStoreExternalizer) ->
     done = collect_garbage(folder, [moved], older_than=LATER)
     assert (done.collected, done.dry_run) == (dry.collected, False)
     assert len(list(folder.stored())) == 3
-    assert same(restored(moved, folder), CONTEXT)
+    assert is_same(restored(moved, folder), CONTEXT)
     assert len(collect_garbage(folder, [], older_than=LATER).collected) == 3
 
 
@@ -363,7 +362,7 @@ def test_a_store_moves_content_out_of_its_trail_as_well(folder: ObjectStoreExter
     moved = store.externalize_artifacts("retrieval_planner", folder)
     raw = serialize(moved)
     assert not any(text.encode() in raw for text in ("0" * 30, "1" * 30, "2" * 30, "p" * 50))
-    assert same(
+    assert is_same(
         restored(moved, folder).retrieval,
         write(CONTEXT, retrieval__plans=[{"id": "p1"}], retrieval__artifacts=(*LONG[1:], SHORT)).retrieval,
     )

@@ -19,8 +19,8 @@ from polycontext.nodes.agent_context import (
     serialize,
 )
 from polycontext.nodes.agent_context.consistency import MAKERS, WITH_IDS, entries_of, examine, faults, fixed
-from polycontext.nodes.agent_context.json_text import same
-from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.json_text import is_same
+from polycontext.nodes.agent_context.record_base import with_changes
 from polycontext.nodes.agent_context.records import Knowledge, ReasoningContext, ValidationReport
 from tests.nodes.agent_context.changes import START, write
 from tests.nodes.agent_context.strategies import CONTEXTS
@@ -169,7 +169,7 @@ def test_a_maker_of_ones_own() -> None:
     """Any function from context to context makes a fix: here one that fills in the summary."""
 
     def summary(context: AgentContext) -> AgentContext:
-        return changed(context, reasoning=changed(context.reasoning, summary="none"))
+        return with_changes(context, reasoning=with_changes(context.reasoning, summary="none"))
 
     report = examine(DAMAGED, (*MAKERS, summary))
     store = AgentContextStore(DAMAGED)
@@ -198,6 +198,6 @@ def test_whatever_is_damaged_can_be_mended(context: AgentContext) -> None:
     mended = fixed(context, report)
     assert list(faults(mended)) == []
     assert examine(mended).auto_fixes == ()
-    assert report.passed == same(mended, context)
+    assert report.passed == is_same(mended, context)
     for path in WITH_IDS:
         assert {entry.id for entry in entries_of(context, path)} <= {entry.id for entry in entries_of(mended, path)}

@@ -27,7 +27,7 @@ from polycontext.nodes.agent_context import (
     serialize,
 )
 from polycontext.nodes.agent_context.artifacts import STUB, retrieve_value
-from polycontext.nodes.agent_context.json_text import dumps, same
+from polycontext.nodes.agent_context.json_text import dumps, is_same
 from polycontext.nodes.agent_context.records import ExternalContent, Query
 from tests.nodes.agent_context.changes import START, write
 from tests.nodes.agent_context.strategies import JSON
@@ -99,8 +99,8 @@ def test_any_json_value_may_leave(folder: ObjectStoreExternalizer, agent: str, k
     assert list(stub) == [STUB]
     inline = AgentContextStore(START, checker=ContextSizeChecker(ContextLimits(max_namespace_size=9 * MEGABYTE)))
     inline.write(agent, {key: value})
-    assert same(store.retrieve(stub), find(inline.context))
-    assert same(find(deserialize(serialize(store.context))), stub)
+    assert is_same(store.retrieve(stub), find(inline.context))
+    assert is_same(find(deserialize(serialize(store.context))), stub)
     assert store.replay() == store.context
     assert collect_garbage(folder, [store.context], older_than=LATER).collected == ()
 
@@ -262,6 +262,6 @@ def test_whatever_leaves_comes_back(values: list[Any], most: int, room: int) -> 
     except ContextSizeError:
         assert store.replay() == store.context
         return
-    assert same(tuple(everything(store.context, store)), Artifact(content=[*values, *values]).content)
+    assert is_same(tuple(everything(store.context, store)), Artifact(content=[*values, *values]).content)
     assert store.replay() == store.context
     assert AgentContextStore(deserialize(serialize(store.context))).replay() == store.context

@@ -24,13 +24,13 @@ from polycontext.nodes.agent_context import (
     get_stats,
     serialize,
 )
-from polycontext.nodes.agent_context import sizes as measuring
+from polycontext.nodes.agent_context import limits as measuring
 from polycontext.nodes.agent_context.json_text import dumps
 from polycontext.nodes.agent_context.kinds import Shape
-from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.limits import measure
+from polycontext.nodes.agent_context.record_base import with_changes
 from polycontext.nodes.agent_context.records import AgentRun, AuditContext, ExternalContent, ReasoningContext, RetrievalContext
 from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
-from polycontext.nodes.agent_context.sizes import measure
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
 ARRAYS = [key for key in all_keys() if key.shape is Shape.ARRAY]
@@ -148,7 +148,9 @@ def test_every_array_is_legal_up_to_its_edge(key: Any) -> None:
     item = "x" if key.item is None else key.item()
 
     def holding(count: int) -> AgentContext:
-        return changed(AgentContext(), **{key.namespace: changed(getattr(AgentContext(), key.namespace), **{key.key: (item,) * count})})
+        return with_changes(
+            AgentContext(), **{key.namespace: with_changes(getattr(AgentContext(), key.namespace), **{key.key: (item,) * count})}
+        )
 
     limited(max_array_items=7).check(holding(7))
     error = refused(limited(max_array_items=7), holding(8))

@@ -16,7 +16,7 @@ from polycontext.linearity.json_data import FrozenDict
 from polycontext.nodes import agent_context
 from polycontext.nodes.agent_context import AgentContext, Artifact, Fact, Intent, records
 from polycontext.nodes.agent_context.kinds import Shape
-from polycontext.nodes.agent_context.record_base import Record, changed, layout, written
+from polycontext.nodes.agent_context.record_base import Record, json_fields, layout, with_changes
 from polycontext.nodes.agent_context.records import (
     AgentMetrics,
     AgentRun,
@@ -76,13 +76,13 @@ def test_the_schema_is_the_namespaces() -> None:
 
 
 def test_the_schema_describes_each_key() -> None:
-    """A key says its shape, the class of its items and its limit."""
+    """A key says its shape and the class of its items."""
     found = {path: key_schema(*path.split(".")) for path in ("reasoning.intents", "reasoning.entities", "llm.usage", "llm.model")}
-    assert {path: (key.shape, key.item, key.limit, key.path) for path, key in found.items()} == {
-        "reasoning.intents": (Shape.ARRAY, Intent, "max_array_items", "reasoning.intents"),
-        "reasoning.entities": (Shape.MAP, None, None, "reasoning.entities"),
-        "llm.usage": (Shape.OBJECT, LLMUsage, None, "llm.usage"),
-        "llm.model": (Shape.SCALAR, None, None, "llm.model"),
+    assert {path: (key.shape, key.item, key.path) for path, key in found.items()} == {
+        "reasoning.intents": (Shape.ARRAY, Intent, "reasoning.intents"),
+        "reasoning.entities": (Shape.MAP, None, "reasoning.entities"),
+        "llm.usage": (Shape.OBJECT, LLMUsage, "llm.usage"),
+        "llm.model": (Shape.SCALAR, None, "llm.model"),
     }
 
 
@@ -154,7 +154,7 @@ def test_changed_is_evolve(data: st.DataObject, record: Any) -> None:
     other = data.draw(st.just(type(record)()) | RECORDS.filter(lambda drawn: type(drawn) is type(record)))
     names = data.draw(st.sets(st.sampled_from(list(layout(type(record)).kinds))))
     attributes = layout(type(record)).attributes
-    twin = changed(record, **{name: getattr(other, attributes[name]) for name in names})
+    twin = with_changes(record, **{name: getattr(other, attributes[name]) for name in names})
     assert twin == attrs.evolve(record, **{attributes[name]: getattr(other, attributes[name]) for name in names})
     assert all(getattr(twin, attribute) is getattr(record, attribute) for name, attribute in attributes.items() if name not in names)
 
@@ -162,11 +162,11 @@ def test_changed_is_evolve(data: st.DataObject, record: Any) -> None:
 def test_a_change_is_checked() -> None:
     """A change of an unknown field, or to a value that is not legal, is refused with its path."""
     with pytest.raises(InvalidDataError, match=r"intnts: unknown field; legal: intents"):
-        changed(ReasoningContext(), intnts=())
+        with_changes(ReasoningContext(), intnts=())
     with pytest.raises(InvalidDataError, match=r"intents\[0\].confidence: 2.0 is no confidence"):
-        changed(ReasoningContext(), intents=[{"confidence": 2}])
+        with_changes(ReasoningContext(), intents=[{"confidence": 2}])
     with pytest.raises(InvalidDataError, match=r"version: '2\.0\.0' is not the version"):
-        changed(AgentContext(), version="2.0.0")
+        with_changes(AgentContext(), version="2.0.0")
 
 
 FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
@@ -252,7 +252,7 @@ def test_a_record_that_was_told_nothing_is_complete() -> None:
 def test_what_is_empty_is_still_of_the_wrong_type(value: Any) -> None:
     """The empty map that every context shares is no array, nor is anything else that is merely empty."""
     with pytest.raises(InvalidDataError, match=r"intents: \w+ is not an array"):
-        changed(ReasoningContext(), intents=value)
+        with_changes(ReasoningContext(), intents=value)
     with pytest.raises(InvalidDataError, match=r"intents: \w+ is not an array"):
         ReasoningContext(intents=value)
 
@@ -263,7 +263,7 @@ def test_extras_cannot_smuggle_in_what_changes() -> None:
     record = Intent("query", extras=FrozenDict({"x": inner}))
     inner.append(1)
     assert record.extras["x"] == ()
-    assert written(record) == {"type": "query", "confidence": 0.0, "x": ()}
+    assert json_fields(record) == {"type": "query", "confidence": 0.0, "x": ()}
     with pytest.raises(InvalidDataError, match=r"extras\.entities: is a field of the schema"):
         Intent("query", extras=FrozenDict({"entities": 5}))
     with pytest.raises(InvalidDataError, match=r"extras\.from: is a field of the schema"):

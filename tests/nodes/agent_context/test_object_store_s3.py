@@ -7,7 +7,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from polycontext.nodes.agent_context import ArtifactError, ArtifactFault, ObjectStoreExternalizer, collect_garbage, externalize_artifacts
-from polycontext.nodes.agent_context.json_text import same
+from polycontext.nodes.agent_context.json_text import is_same
 from tests.nodes.agent_context.test_artifacts import CONTEXT, SMALL, restored
 
 server = pytest.importorskip("moto.server", reason="moto[server] is not installed")
@@ -43,7 +43,7 @@ def opened(place: str, endpoint: str) -> ObjectStoreExternalizer:
 def test_artifacts_live_in_a_bucket(bucket: ObjectStoreExternalizer) -> None:
     """Content goes to the bucket and comes back the same; it is listed, missed once it is discarded, and collected."""
     moved = externalize_artifacts(CONTEXT, bucket, SMALL)
-    assert same(restored(moved, bucket), CONTEXT)
+    assert is_same(restored(moved, bucket), CONTEXT)
     stub = moved.retrieval.artifacts[0].external
     assert stub is not None
     assert stub.uri == f"s3://shelf/agents/artifacts/{stub.sha256}.json"

@@ -30,7 +30,7 @@ from polycontext.nodes.agent_context import (
     replay,
     serialize,
 )
-from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.record_base import with_changes
 from polycontext.nodes.agent_context.records import AuditContext, ContextDiff
 from tests.nodes.agent_context.changes import FACTS, KEYS, RICH, START, write
 from tests.nodes.agent_context.strategies import of_kind
@@ -197,7 +197,7 @@ STEPS = st.lists(
 
 def unmeasured(context: AgentContext) -> AgentContext:
     """Return the context without its trail, and without what a store measures."""
-    return evolve(context, audit=AuditContext(), diagnostics=changed(context.diagnostics, performance=None))
+    return evolve(context, audit=AuditContext(), diagnostics=with_changes(context.diagnostics, performance=None))
 
 
 @given(STEPS, st.integers(0, 4))

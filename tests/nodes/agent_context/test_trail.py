@@ -24,7 +24,7 @@ from polycontext.nodes.agent_context import (
     serialize,
 )
 from polycontext.nodes.agent_context.json_text import dumps
-from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.record_base import with_changes
 from polycontext.nodes.agent_context.records import AuditContext, ContextDiff, PerformanceData
 from tests.nodes.agent_context.changes import START, write
 
@@ -160,7 +160,7 @@ def test_a_trail_that_tells_of_performance_is_read() -> None:
     }
     only = {"diagnostics": {"performance": {"old": {"total_duration_ms": 5}, "new": {"total_duration_ms": 6}}}}
     diffs = tuple(ContextDiff(WHEN, "orchestrator", changes) for changes in (both, only))
-    kept = changed(write(START, llm__model="m", diagnostics__performance=PerformanceData(99)), audit=AuditContext(diffs=diffs))
+    kept = with_changes(write(START, llm__model="m", diagnostics__performance=PerformanceData(99)), audit=AuditContext(diffs=diffs))
     store = opened(kept)
     store.write("inference", {"llm.model": "n"})
     assert store.replay() == store.context

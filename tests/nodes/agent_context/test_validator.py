@@ -10,7 +10,7 @@ from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownN
 from polycontext.nodes.agent_context import DEFAULT_RIGHTS, AgentContext, ContextValidator, ContextViolationError, Fact, Intent, deserialize
 from polycontext.nodes.agent_context.consistency import WITH_IDS
 from polycontext.nodes.agent_context.kinds import Shape
-from polycontext.nodes.agent_context.record_base import changed
+from polycontext.nodes.agent_context.record_base import with_changes
 from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
@@ -234,7 +234,9 @@ def test_a_write_changes_its_key_and_shares_the_rest(data: st.DataObject, ctx: A
         return
     held, read = getattr(getattr(written, key.namespace), key.key), key.kind.read(value)
     unsigned = {"agent_id": ""} if "agent_id" in getattr(key.item, "__annotations__", ()) and key.shape is Shape.ARRAY else {}
-    assert held == read if not unsigned else [changed(entry, **unsigned) for entry in held] == [changed(e, **unsigned) for e in read]
+    assert (
+        held == read if not unsigned else [with_changes(entry, **unsigned) for entry in held] == [with_changes(e, **unsigned) for e in read]
+    )
     for namespace, keys in SCHEMA.items():
         before, after = getattr(ctx, namespace), getattr(written, namespace)
         assert (before is after) == (namespace != key.namespace)

@@ -22,8 +22,7 @@ from polycontext.nodes.builders import (
     get_recent_conversation,
 )
 from polycontext.nodes.entities import EntityContext, EntitySnapshot
-from polycontext.nodes.history import ConversationHistory, ConversationTurn, PendingState
-from polycontext.nodes.history.construction import Depth
+from polycontext.nodes.history import ConversationHistory, ConversationTurn, Depth, PendingState
 from polycontext.nodes.memory import ConversationContext, CurrentTurn, close_turn
 from polycontext.nodes.reasoning import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
 from polycontext.polynomial import ContextSession

@@ -2,21 +2,21 @@
 
 from hypothesis import given
 
-from polycontext.nodes.prompt_text import MARK, continued, one_line, quoted, quoted_block
+from polycontext.nodes.prompt_text import MARK, indent_lines, one_line, quote, quote_block
 from tests.nodes.memory.records import SAID
 
 
 @given(SAID)
 def test_further_lines_stand_behind_the_mark(text: str) -> None:
     """However a text breaks its lines, every one but the first starts with the mark; in a block the first does too."""
-    assert all(line.startswith(MARK) for line in f"label {quoted(text)}".splitlines()[1:])
-    assert all(line.startswith(MARK) for line in quoted_block(text).splitlines())
+    assert all(line.startswith(MARK) for line in f"label {quote(text)}".splitlines()[1:])
+    assert all(line.startswith(MARK) for line in quote_block(text).splitlines())
 
 
 @given(SAID)
 def test_continued_lines_start_with_a_space(text: str) -> None:
     """Inside a summary every line but the first is indented, so that only labels stand at the start of a line."""
-    assert all(line.startswith(" ") for line in f"label {continued(text)}".splitlines()[1:])
+    assert all(line.startswith(" ") for line in f"label {indent_lines(text)}".splitlines()[1:])
 
 
 @given(SAID)
@@ -28,4 +28,4 @@ def test_one_line_is_one_line(text: str) -> None:
 @given(SAID)
 def test_quoting_keeps_the_words(text: str) -> None:
     """Nothing but white space and the mark is added or lost."""
-    assert quoted(text).replace(f"\n{MARK}", " ").split() == text.split()
+    assert quote(text).replace(f"\n{MARK}", " ").split() == text.split()

@@ -1,19 +1,173 @@
-"""Layer 3 from what is remembered: who reads what of it, and how it is printed (docs/memory.md)."""
+"""Layer 3: what was decided and done, exchange by exchange; who reads which part, and how it is printed (docs/memory.md)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from attrs import evolve
+from attrs import evolve, field, frozen
+from attrs.validators import optional
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
 
-from ..prompt_text import Entry, Part, filled, one_line, part, printed, quoted_block
-from .summaries import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
+from .checks import are_texts, is_text, parse_member, texts, whole_from
+from .prompt_text import Entry, Part, drop_empty, one_line, part, quote_block, render_parts
 
 if TYPE_CHECKING:
-    from ..memory import ConversationContext, CurrentTurn
+    from .memory import ConversationContext, CurrentTurn
+
+
+class StepKind(StrEnum):
+    """Say what a step does."""
+
+    READ = "read"
+    ANALYZE = "analyze"
+    GENERATE = "generate"
+    WRITE = "write"
+
+
+class ThinkDecision(StrEnum):
+    """Say how Think goes on."""
+
+    PLAN_DIRECT = "plan_direct"
+    PROPOSE = "propose"
+    CLARIFY = "clarify"
+
+
+class ConversationPhase(StrEnum):
+    """Say how far the user has come."""
+
+    EXPLORING = "exploring"
+    NARROWING = "narrowing"
+    CONFIRMING = "confirming"
+
+
+def step_kind(value: StepKind | str) -> StepKind:
+    """Convert the name of a kind of step."""
+    return parse_member(StepKind, "type", value)
+
+
+def decision_or_none(value: ThinkDecision | str | None) -> ThinkDecision | None:
+    """Convert the name of a decision, where there is one."""
+    return None if value is None else parse_member(ThinkDecision, "think_decision", value)
+
+
+def phase_or_none(value: ConversationPhase | str | None) -> ConversationPhase | None:
+    """Convert the name of a phase, where there is one."""
+    return None if value is None else parse_member(ConversationPhase, "conversation_phase", value)
+
+
+@frozen
+class StepSummary:
+    """Hold one step: what was planned, what came out, which refs it touched, and Act's note for the next step.
+
+    Raises:
+        InvalidDataError: an unknown kind, a number below its least, text that cannot be stored.
+    """
+
+    step_num: int = field(validator=whole_from(1))
+    type: StepKind = field(converter=step_kind)
+    subdomain: str = field(validator=is_text)
+    description: str = field(validator=is_text)
+    outcome: str = field(default="", validator=is_text)
+    entities_involved: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
+    note: str | None = field(default=None, validator=optional(is_text))
+
+
+def _reasons(value: Mapping[str, str]) -> FrozenDict[str]:
+    reasons: FrozenDict[str] = freeze_object(value, "reasons")
+    for ref, reason in reasons.items():
+        check_text(reason, f"reasons.{ref}")
+    return reasons
+
+
+@frozen
+class CurationSummary:
+    """Hold what Understand decided about entities in one exchange: refs retained, refs demoted, and why.
+
+    >>> CurationSummary(retained=["recipe_1"], reasons={"recipe_1": "the user likes it"}).is_empty
+    False
+    """
+
+    retained: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
+    demoted: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
+    reasons: Mapping[str, str] = field(factory=dict, converter=_reasons, hash=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing was decided."""
+        return not (self.retained or self.demoted)
+
+    def then(self, later: "CurationSummary") -> "CurationSummary":
+        """Return both decisions as one; what `later` says of a ref replaces what was said before.
+
+        Laws: associative; the empty decision changes nothing.
+        """
+        settled = {*later.retained, *later.demoted}
+        return CurationSummary(
+            retained=(*(ref for ref in self.retained if ref not in settled), *later.retained),
+            demoted=(*(ref for ref in self.demoted if ref not in settled), *later.demoted),
+            reasons={ref: reason for ref, reason in self.reasons.items() if ref not in settled} | dict(later.reasons),
+        )
+
+
+@frozen
+class TurnCuration:
+    """Hold one entry of Understand's own decision log: the exchange, and what was decided in it."""
+
+    turn_num: int = field(validator=whole_from(0))
+    curation: CurationSummary
+
+
+@frozen
+class TurnExecutionSummary:
+    """Hold what happened in one exchange (docs/memory.md).
+
+    `think_decision` and `conversation_phase` are None where the exchange was blocked before
+    they were known; `blocked_reason` is None where it was not blocked.
+
+    Raises:
+        InvalidDataError: an unknown decision or phase, a number below its least, text that cannot be stored.
+    """
+
+    turn_num: int = field(validator=whole_from(0))
+    think_decision: ThinkDecision | None = field(default=None, converter=decision_or_none)
+    think_goal: str = field(default="", validator=is_text)
+    steps: tuple[StepSummary, ...] = field(default=(), converter=tuple[StepSummary, ...])
+    entity_curation: CurationSummary = field(factory=CurationSummary)
+    conversation_phase: ConversationPhase | None = field(default=None, converter=phase_or_none)
+    user_expressed: str = field(default="", validator=is_text)
+    blocked_reason: str | None = field(default=None, validator=optional(is_text))
+
+
+@frozen
+class ReasoningTrace:
+    """Hold layer 3 as a node reads it: the last exchanges, the reasoning before them, and the exchange under way.
+
+    `curation_log` is Understand's own decision history, oldest first.
+    """
+
+    recent_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), converter=tuple[TurnExecutionSummary, ...])
+    reasoning_summary: str = ""
+    current: TurnExecutionSummary | None = None
+    curation_log: tuple[TurnCuration, ...] = field(default=(), converter=tuple[TurnCuration, ...])
+
+    @property
+    def turns(self) -> tuple[TurnExecutionSummary, ...]:
+        """Return the recent exchanges and the one under way, oldest first."""
+        return self.recent_summaries if self.current is None else (*self.recent_summaries, self.current)
+
+    @property
+    def phase(self) -> ConversationPhase | None:
+        """Return the newest phase that is known."""
+        return next((turn.conversation_phase for turn in reversed(self.turns) if turn.conversation_phase), None)
+
+    @property
+    def user_expressed(self) -> str:
+        """Return what the user expressed last."""
+        return next((turn.user_expressed for turn in reversed(self.turns) if turn.user_expressed), "")
+
 
 ReasoningNode = Literal["understand", "think", "act", "reply"]
 
@@ -112,10 +266,10 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
     Law: no line starts with anything that a model or a user said.
     """
     said = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
-    return filled(
+    return drop_empty(
         (
-            part("Your decisions so far", (f"- Turn {entry.turn_num}: {_decided(entry.curation)}" for entry in trace.curation_log)),
-            part("Earlier reasoning", map(quoted_block, trace.reasoning_summary.splitlines()), ResourceClass.DROPPABLE),
+            part("Your decisions so far", (f"- Turn {entry.turn_num}: {_format_curation(entry.curation)}" for entry in trace.curation_log)),
+            part("Earlier reasoning", map(quote_block, trace.reasoning_summary.splitlines()), ResourceClass.DROPPABLE),
             *(_turn(turn, trace) for turn in trace.turns),
             part("Conversation flow", (f"{label}: {text}" for label, text in said if text), ResourceClass.PRESERVED),
         )
@@ -128,7 +282,7 @@ def _turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
     entries = [f"Decided: {decided}"] if decided else []
     entries += [_step(step) for step in turn.steps if step.description or step.outcome]
     if not turn.entity_curation.is_empty:
-        entries.append(f"Curation: {_decided(turn.entity_curation)}")
+        entries.append(f"Curation: {_format_curation(turn.entity_curation)}")
     # The parts of an exchange may yield, why it was blocked may not: it stands last and by itself.
     blocked = [] if turn.blocked_reason is None else [f"BLOCKED: {one_line(turn.blocked_reason)}"]
     kept = (Entry(text, resource_class=ResourceClass.PRESERVED) for text in blocked)
@@ -145,7 +299,7 @@ def _step(step: StepSummary) -> str:
     return "\n".join([*lines, *(f"  {label}: {text}" for label, text in said if text)])
 
 
-def _decided(curation: CurationSummary) -> str:
+def _format_curation(curation: CurationSummary) -> str:
     def reasoned(ref: str) -> str:
         reason = curation.reasons.get(ref)
         return f"{one_line(ref)} ({one_line(reason)})" if reason else one_line(ref)
@@ -181,4 +335,4 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
     """
     if node not in NODE_PARTS:
         raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))
-    return printed(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), "(nothing happened yet)")
+    return render_parts(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), "(nothing happened yet)")

@@ -1,0 +1,339 @@
+"""Layer 2: what user and assistant said; how it is built, who reads which part, and how it is printed (docs/memory.md).
+
+What is said there is data: printed, it cannot pose as a part of the prompt.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+from attrs import Attribute, evolve, field, frozen
+
+from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
+from polycontext.linearity.json_data import FrozenDict, check_text, thawed
+from polycontext.polynomial import ContextOutput
+from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.filler import is_opening
+from polycontext.window.items import attachment_of
+
+from .checks import are_texts, is_text, object_or_none, parse_member, texts
+from .condensation import condense
+from .prompt_text import Entry, Part, drop_empty, indent_lines, one_line, part, quote, quote_block, render_parts
+
+if TYPE_CHECKING:
+    from .memory import ConversationContext
+
+
+class PendingKind(StrEnum):
+    """Say what the assistant waits for."""
+
+    PROPOSE = "propose"
+    """The user's word on a proposal."""
+    CLARIFY = "clarify"
+    """An answer without which there is no plan."""
+    ASK_USER = "ask_user"
+    """An answer without which a step cannot go on."""
+
+
+def routing_or_none(value: Mapping[str, Any] | None) -> FrozenDict[Any] | None:
+    """Convert what a router decided, where it did."""
+    return object_or_none(value, "routing")
+
+
+def _pending_kind(value: PendingKind | str) -> PendingKind:
+    return parse_member(PendingKind, "type", value)
+
+
+def _is_moment(_turn: object, attribute: "Attribute[str]", value: object) -> None:
+    try:
+        known = not check_text(value, attribute.name) or datetime.fromisoformat(str(value)).tzinfo is not None
+    except ValueError:
+        known = False
+    if not known:
+        raise InvalidDataError(attribute.name, f"{value!r:.60} is no moment", "empty, or ISO 8601 with a time zone")
+
+
+@frozen
+class ConversationTurn:
+    """Hold one exchange: what the user said and what the assistant answered, condensed (docs/memory.md).
+
+    `assistant_summary` is empty while there is no answer. `routing` is what a router
+    decided, JSON data. `timestamp` is when the user spoke, in ISO 8601 with a time zone, or empty.
+
+    Raises:
+        InvalidDataError: text that cannot be stored, routing that is no JSON data, a timestamp that is no moment.
+
+    >>> ConversationTurn("Any soup?", "Three soups.").routing is None
+    True
+    """
+
+    user: str = field(validator=is_text)
+    assistant_summary: str = field(default="", validator=is_text)
+    routing: Mapping[str, Any] | None = field(default=None, converter=routing_or_none, hash=False)
+    timestamp: str = field(default="", validator=_is_moment)
+
+    @property
+    def lines(self) -> str:
+        """Return the exchange as a summary prints it; what was said goes on in lines that start with a space."""
+        said = ((Role.USER, self.user), (Role.ASSISTANT, self.assistant_summary))
+        return "\n".join(f"{role}: {indent_lines(text)}" for role, text in said if text.strip())
+
+
+@frozen
+class PendingState:
+    """Hold what waits for the user's answer: the kind, what was proposed or asked, and the questions (docs/memory.md).
+
+    Raises:
+        InvalidDataError: an unknown kind, text that cannot be stored.
+
+    >>> PendingState("clarify", "Two recipes fit.", ["The soup?", "The curry?"]).questions
+    ('The soup?', 'The curry?')
+    """
+
+    type: PendingKind = field(converter=_pending_kind)
+    context: str = field(validator=is_text)
+    questions: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
+
+
+@frozen
+class ConversationHistory:
+    """Hold layer 2 as a node reads it (docs/memory.md): recent exchanges, what came earlier, the theme, what is pending.
+
+    `recent_turns` stand oldest first; one under way is the last of them.
+    """
+
+    recent_turns: tuple[ConversationTurn, ...] = field(default=(), converter=tuple[ConversationTurn, ...])
+    history_summary: str = ""
+    engagement_summary: str = ""
+    pending: PendingState | None = None
+
+    def narrowed(self, recent: int) -> "ConversationHistory":
+        """Return the same history with at most so many recent exchanges; those before them join the summary.
+
+        Laws: nothing that was said is lost between the two; ``h.narrowed(m).narrowed(n) == h.narrowed(min(m, n))``.
+        """
+        # A negative index would count from the end.
+        split = max(len(self.recent_turns) - recent, 0)
+        summary = "\n".join(filter(None, (self.history_summary, *(turn.lines for turn in self.recent_turns[:split]))))
+        return evolve(self, recent_turns=self.recent_turns[split:], history_summary=summary)
+
+
+ANSWER_TOKENS = 150
+"""How many tokens of an answer stay in an exchange."""
+
+Depth = Literal[2, 5, "full"]
+DEPTHS: tuple[Depth, ...] = (2, 5, "full")
+RECENT_ONLY = 2
+"""The depth at which there is no summary."""
+
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+def check_depth(depth: object) -> None:
+    """Raise `InvalidOptionError` unless `depth` is one of the three; ``True`` and ``2.0`` are not."""
+    # By type: a bool or a float that equals 2 would be found among the depths.
+    if type(depth) not in (int, str) or depth not in DEPTHS:
+        raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
+
+
+def get_conversation_history(
+    output: ContextOutput, conversation: "ConversationContext", depth: Depth = "full", *, recent: int | None = None
+) -> ConversationHistory:
+    """Build conversation history from the machine's output and the memory of closed exchanges (docs/memory.md).
+
+    `depth` 2 holds the last two exchanges only, 5 the last five and the summary of earlier ones,
+    ``'full'`` all that is remembered; `recent` asks for fewer exchanges. The one under
+    way is the last of them. Where there is a summary, it speaks of every exchange that is not among the recent.
+
+    Raises:
+        InvalidOptionError: another depth.
+    """
+    check_depth(depth)
+    full = depth == "full"
+    history = ConversationHistory(
+        recent_turns=(*conversation.recent_turns, *_under_way(output, conversation)),
+        history_summary=conversation.history_summary,
+        engagement_summary=conversation.engagement_summary if full else "",
+        pending=conversation.pending if full else None,
+    )
+    history = history.narrowed(min(most for most in (depth, recent, len(history.recent_turns)) if isinstance(most, int)))
+    return evolve(history, history_summary="") if depth == RECENT_ONLY else history
+
+
+def _under_way(output: ContextOutput, conversation: "ConversationContext") -> list[ConversationTurn]:
+    """Return the exchange that is not closed yet, if there is one: the user's words as they are, the answer condensed."""
+    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
+    if found is None:
+        return []
+    answer = condense(found.answer, ANSWER_TOKENS, counter=output.window.counter)
+    return [ConversationTurn(found.user, answer, timestamp=found.timestamp)]
+
+
+@frozen
+class Exchange:
+    """Hold what user and assistant said since the last exchange was closed; `answer` is empty while there is none.
+
+    What the user attached is mentioned by name. `last_id` is the resource id of the newest user turn: whoever closes the exchange remembers it.
+    """
+
+    user: str
+    answer: str
+    timestamp: str
+    last_id: str
+
+
+def open_exchange(window: ContextWindow, closed_id: str = "", closed_at: str = "") -> Exchange | None:
+    """Return the exchange that is not closed yet, None where there is none.
+
+    `closed_id` and `closed_at` are the `last_id` and `timestamp` of the exchange closed last:
+    its turn may have left the window, so whatever is older ends the search as well. Gists, system turns, tool
+    results and what an assistant said while calling tools are no part of an exchange. Of a long one, gists may stand
+    between the question, which never yields, and the answer; gists before the question end the search.
+    Reads backwards from the end, no further than the exchange reaches.
+    """
+    start = datetime.fromisoformat(closed_at) if closed_at else _FIRST
+    # Newest first: answers are collected until a question is found, questions until what came before them.
+    asked: list[Turn] = []
+    answers: list[Turn] = []
+    for turn in filter(None, map(window.peek, range(window.last, 0, -1))):
+        if turn.resource_id == closed_id or turn.timestamp < start or (turn.is_gist and asked):
+            break
+        if turn.role is Role.USER and not turn.is_gist:
+            asked.append(turn)
+        elif _answers(turn):
+            if asked:
+                break
+            answers.append(turn)
+    return _join_turns(asked[::-1], answers[::-1]) if asked else None
+
+
+def exchanges(turns: Iterable[Turn]) -> Iterator[Exchange]:
+    """Yield the exchanges of `turns` in order; the answer of the last may be empty.
+
+    Law: those that `open_exchange` finds where each is closed once it is answered.
+    """
+    asked: list[Turn] = []
+    answers: list[Turn] = []
+    for turn in turns:
+        if turn.role is Role.USER and not turn.is_gist:
+            if answers:
+                yield _join_turns(asked, answers)
+                asked, answers = [], []
+            asked.append(turn)
+        elif asked and _answers(turn):
+            answers.append(turn)
+    if asked:
+        yield _join_turns(asked, answers)
+
+
+def _answers(turn: Turn) -> bool:
+    return turn.role is Role.ASSISTANT and not turn.tool_calls and bool(turn.text.strip())
+
+
+def _join_turns(asked: Sequence[Turn], answers: Sequence[Turn]) -> Exchange:
+    return Exchange(_spoken_text(asked), _spoken_text(answers), asked[0].timestamp.isoformat(), asked[-1].resource_id)
+
+
+def _spoken_text(turns: Sequence[Turn]) -> str:
+    """Return what was said; what was attached by its name, and nothing for the line that opens where the assistant spoke first."""
+    named = ((turn, attachment_of(turn)) for turn in turns if not is_opening(turn))
+    return "\n".join(attachment.mention if attachment else turn.text.strip() for turn, attachment in named)
+
+
+_WAITS_FOR = {
+    PendingKind.PROPOSE: "the user's word on a proposal",
+    PendingKind.CLARIFY: "an answer before planning",
+    PendingKind.ASK_USER: "an answer before the next step",
+}
+
+
+class ConversationPart(StrEnum):
+    """Name a part of layer 2."""
+
+    RECENT = "recent"
+    """The last two exchanges; the last five for whoever reads the summary of those before as well."""
+    SUMMARY = "summary"
+    ENGAGEMENT = "engagement"
+    PENDING = "pending"
+    ROUTING = "routing"
+    """What a router decided, with each exchange."""
+
+
+_FEW, _MORE = 2, 5
+Said = ConversationPart
+
+_PARTS = {2: frozenset({Said.RECENT}), 5: frozenset({Said.RECENT, Said.SUMMARY})}
+"""What the depths show that do not show everything."""
+
+
+def visible_conversation(history: ConversationHistory, parts: frozenset[ConversationPart]) -> ConversationHistory:
+    """Return `history` with the named parts alone, so that printing has nothing to hide."""
+    history = history.narrowed(_MORE if Said.SUMMARY in parts else _FEW)
+    recent = history.recent_turns if Said.RECENT in parts else ()
+    return ConversationHistory(
+        recent_turns=recent if Said.ROUTING in parts else [evolve(turn, routing=None) for turn in recent],
+        history_summary=history.history_summary if Said.SUMMARY in parts else "",
+        engagement_summary=history.engagement_summary if Said.ENGAGEMENT in parts else "",
+        pending=history.pending if Said.PENDING in parts else None,
+    )
+
+
+def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
+    """Return all that is in `history` as parts; what the user says now, and what is asked, may not yield.
+
+    The summary goes first where room is short, line by line, the oldest first: it was condensed once.
+
+    Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
+    """
+    return drop_empty(
+        (
+            part("Engagement", [quote_block(history.engagement_summary)]),
+            part("Earlier", map(quote_block, history.history_summary.splitlines()), ResourceClass.DROPPABLE),
+            Part("Recent turns", map(_turn_entry, history.recent_turns)),
+            part("Pending", [_pending(history.pending)] if history.pending else (), ResourceClass.PRESERVED),
+        )
+    )
+
+
+def _turn_entry(turn: ConversationTurn) -> Entry:
+    lines = [f"User: {quote(turn.user)}"]
+    if turn.routing:
+        lines.append(f"Routed: {one_line(orjson.dumps(thawed(turn.routing)).decode())}")
+    lines.append(f"Assistant: {quote(turn.assistant_summary) or '(not answered yet)'}")
+    waits = ResourceClass.REQUIRED if turn.assistant_summary else ResourceClass.PRESERVED
+    return Entry("\n".join(lines), resource_class=waits)
+
+
+def _pending(pending: PendingState) -> str:
+    lines = [f"Waiting for {_WAITS_FOR[pending.type]} ({pending.type}): {quote(pending.context)}"]
+    return "\n".join([*lines, *(f"- {one_line(question)}" for question in pending.questions)])
+
+
+def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = "full") -> str:
+    r"""Print `history` for injection into a prompt (docs/memory.md).
+
+    `depth` 2 prints the last two exchanges only, 5 the last five and the summary of
+    earlier ones, ``'full'`` everything, engagement and pending state included. A part that is
+    empty is left out.
+
+    Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
+
+    Raises:
+        InvalidOptionError: another depth.
+
+    >>> from polycontext.nodes.history import ConversationTurn
+    >>> history = ConversationHistory([ConversationTurn("Any soup?", "Three soups."), ConversationTurn("The\n## second")])
+    >>> print(format_conversation_for_prompt(history, 2))
+    ### Recent turns
+    User: Any soup?
+    Assistant: Three soups.
+    User: The
+    > ## second
+    Assistant: (not answered yet)
+    """
+    check_depth(depth)
+    if depth != "full":
+        history = visible_conversation(history.narrowed(depth), _PARTS[depth])
+    return render_parts(conversation_parts(history), "(nothing was said yet)")
