@@ -14,7 +14,7 @@ from .dialect import MessageDialect
 
 require_extra("agent_framework", extra="agent-framework", purpose="a middleware whose requests fit")
 
-from agent_framework import ChatMiddleware, Content, FunctionTool, Message, normalize_tools  # noqa: E402 - an extra
+from agent_framework import ChatMiddleware, Content, FunctionTool, Message, normalize_tools
 
 _OWN, _ROLES = "agent-framework", {"assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
 

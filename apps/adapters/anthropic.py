@@ -11,7 +11,7 @@ from .wire_dialect import Message, WireDialect, besides_of, learn_from
 
 require_extra("anthropic", extra="anthropic", purpose="a client whose requests fit")
 
-from anthropic import Middleware  # noqa: E402 - an extra
+from anthropic import Middleware
 
 Client = TypeVar("Client")
 

@@ -14,9 +14,9 @@ from .dialect import MessageDialect
 
 require_extra("autogen_core", extra="autogen", purpose="a model context that hands out what fits")
 
-from autogen_core import FunctionCall, Image  # noqa: E402 - an extra
-from autogen_core import models as own  # noqa: E402 - as above
-from autogen_core.model_context import ChatCompletionContext  # noqa: E402 - as above
+from autogen_core import FunctionCall, Image
+from autogen_core import models as own
+from autogen_core.model_context import ChatCompletionContext
 
 _URLS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 """Pictures as texts: the framework encodes one anew whenever it is asked."""

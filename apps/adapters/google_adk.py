@@ -13,8 +13,8 @@ from .gemini import read_contents, read_usage, write_content
 
 require_extra("google.adk", extra="google-adk", purpose="a plugin whose requests fit")
 
-from google.adk.plugins.base_plugin import BasePlugin  # noqa: E402 - an extra
-from google.genai import types  # noqa: E402 - as above
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
 
 
 class ContextPlugin(BasePlugin):

@@ -12,9 +12,9 @@ from .dialect import MessageDialect
 
 require_extra("langchain", extra="langchain", purpose="a middleware whose requests fit")
 
-from langchain.agents.middleware import AgentMiddleware  # noqa: E402 - an extra
-from langchain_core import messages as own  # noqa: E402 - as above
-from langchain_core.utils.function_calling import convert_to_openai_tool  # noqa: E402 - as above
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core import messages as own
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 _ROLES = {"ai": Role.ASSISTANT, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
 

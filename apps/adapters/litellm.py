@@ -7,12 +7,11 @@ from polycontext.linearity import InvalidOptionError, require_extra
 
 from .bridge import Bridge, Fitted
 from .dialect import Piece
-from .thinking_dialect import ThinkingDialect
-from .wire_dialect import Message, WireDialect, besides_of
+from .wire_dialect import Message, ThinkingDialect, WireDialect, besides_of
 
 require_extra("litellm", extra="litellm", purpose="a callback that has requests fit")
 
-from litellm.integrations.custom_logger import CustomLogger  # noqa: E402 - an extra
+from litellm.integrations.custom_logger import CustomLogger
 
 
 class ContextCallback(CustomLogger):

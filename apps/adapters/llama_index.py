@@ -1,22 +1,28 @@
 """An LLM of llama-index whose requests fit, and a memory that keeps all of a conversation (docs/adapters.md)."""
 
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.window import Part, Role, ToolCall, Turn
+from polycontext.window.providers import dumped, loaded_object
 
+from .blocks import arguments_text, picture, pictures, thought, told_apart, tool
 from .bridge import Bridge, Fitted
+from .dialect import Dialect, Piece
 
 require_extra("llama_index.core", extra="llama-index", purpose="an LLM whose requests fit")
 
-from llama_index.core.base.llms import types as own  # noqa: E402 - an extra
-from llama_index.core.llms.llm import LLM  # noqa: E402 - as above
-from llama_index.core.memory.types import BaseChatStoreMemory  # noqa: E402 - as above
-
-from .llama_index_messages import LlamaIndexDialect, besides_of  # noqa: E402 - as above
+from llama_index.core.base.llms import types as own
+from llama_index.core.llms.llm import LLM
+from llama_index.core.memory.types import BaseChatStoreMemory
 
 Model = TypeVar("Model")
+_ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "user": Role.USER, "tool": Role.TOOL, "function": Role.TOOL}
+"""What each role of llama-index is here."""
 
 
 def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
@@ -34,12 +40,12 @@ def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
 
     def fitting(name: str) -> Any:
         def chat(_: Any, messages: Sequence[own.ChatMessage], **request: Any) -> Any:
-            head, besides = besides_of(asks, messages, request)
+            head, besides = _besides(asks, messages, request)
             fitted = bridge.fitted(messages[len(head) :], **besides)
             return _learned(fitted, getattr(asks, name)([*head, *fitted.natives], **request))
 
         async def achat(_: Any, messages: Sequence[own.ChatMessage], **request: Any) -> Any:
-            head, besides = besides_of(asks, messages, request)
+            head, besides = _besides(asks, messages, request)
             fitted = await bridge.afitted(messages[len(head) :], **besides)
             return _learned(fitted, await getattr(asks, name)([*head, *fitted.natives], **request))
 
@@ -77,3 +83,59 @@ class ContextMemory(BaseChatStoreMemory):
     async def aget(self, input: str | None = None, **kwargs: Any) -> list[own.ChatMessage]:
         """Return all of it."""
         return deepcopy(await self.aget_all())
+
+
+class LlamaIndexDialect(Dialect[own.ChatMessage]):
+    """Read messages of blocks."""
+
+    def split(self, natives: Sequence[own.ChatMessage]) -> Iterator[Piece]:
+        """Yield the turn of each message."""
+        nth = told_apart()
+        for place, native in enumerate(natives):
+            role, said = _ROLES.get(native.role.value, Role.ASSISTANT), native.content or ""
+            parts = [*filter(None, map(_part, native.blocks))]
+            if role is Role.TOOL:
+                answers = str(native.additional_kwargs.get("tool_call_id") or "")
+                yield Piece(Turn(role, said, tool_call_id=nth(answers), name=answers, parts=parts), place, place + 1)
+            else:
+                calls = [*_calls(native, told_apart())] if role is Role.ASSISTANT else []
+                yield Piece(Turn(role, said, tool_calls=calls, parts=parts), place, place + 1)
+                nth = told_apart()
+
+    def write(self, turns: Sequence[Turn]) -> list[own.ChatMessage]:
+        """Return one message."""
+        blocks: list[Any] = [own.TextBlock(text=turn.text) for turn in turns if turn.text]
+        blocks += [own.ImageBlock(url=url) for turn in turns for url in pictures(turn)]
+        for call in (call for turn in turns for call in turn.tool_calls):
+            given = loaded_object(call.arguments)
+            blocks.append(
+                own.ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=call.arguments if given is None else given)
+            )
+        about = {"tool_call_id": turns[0].name} if turns[0].role is Role.TOOL else {}
+        return [own.ChatMessage(role=turns[0].role.value, blocks=blocks, additional_kwargs=about)]
+
+
+def _calls(native: own.ChatMessage, nth: Callable[[str], str]) -> Iterator[ToolCall]:
+    for block in native.blocks:
+        if isinstance(block, own.ToolCallBlock):
+            yield ToolCall(nth(block.tool_call_id or block.tool_name), block.tool_name, arguments_text(block.tool_kwargs))
+
+
+def _part(block: Any) -> Part | None:
+    if isinstance(block, own.ThinkingBlock):
+        about = block.additional_information
+        signature = about.get("signature") or about.get("encrypted_content")
+        return thought(block.content or "", signature, "openai" if about.get("type") == "reasoning" else None)
+    if isinstance(block, own.ImageBlock):
+        return picture(str(block.url or f"data:{block.image_mimetype};base64,{b64encode(block.resolve_image().read()).decode()}"))
+    return None
+
+
+def _besides(llm: Any, messages: Sequence[own.ChatMessage], request: Mapping[str, Any]) -> tuple[list[own.ChatMessage], dict[str, Any]]:
+    """Return the system prompt in front, and what a request to `llm` needs besides the messages."""
+    head = [*takewhile(lambda message: _ROLES.get(message.role.value) is Role.SYSTEM, messages)]
+    given = [(each, getattr(each, "metadata", None)) for each in request.get("tools") or ()]
+    told = [tool(of.get_name(), of.description, of.get_parameters_dict()) if of else dumped(each) for each, of in given]
+    reserve = max(0, request.get("max_tokens") or llm.metadata.num_output)
+    system = "\n".join(message.content or "" for message in head)
+    return head, {"system": system or None, "tools": [each for each in told if isinstance(each, Mapping)], "reserve": reserve}

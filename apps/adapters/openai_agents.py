@@ -12,8 +12,8 @@ from .wire_dialect import Message, WireDialect
 
 require_extra("agents", extra="openai-agents", purpose="a filter whose requests fit")
 
-from agents import Agent, RunContextWrapper, RunHooks, handoff  # noqa: E402 - an extra
-from agents.run import CallModelData, ModelInputData  # noqa: E402 - as above
+from agents import Agent, RunContextWrapper, RunHooks, handoff
+from agents.run import CallModelData, ModelInputData
 
 _last: ContextVar[Fitted[Message] | None] = ContextVar("_last", default=None)
 """What the model was asked last, in the task of a run."""

@@ -13,8 +13,8 @@ from .dialect import MessageDialect
 
 require_extra("pydantic_ai", extra="pydantic-ai", purpose="a capability whose requests fit")
 
-from pydantic_ai import messages as own  # noqa: E402 - an extra
-from pydantic_ai.capabilities import AbstractCapability  # noqa: E402 - as above
+from pydantic_ai import messages as own
+from pydantic_ai.capabilities import AbstractCapability
 
 
 class ContextCapability(AbstractCapability[Any]):

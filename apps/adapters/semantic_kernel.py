@@ -14,7 +14,7 @@ from .dialect import MessageDialect
 
 require_extra("semantic_kernel", extra="semantic-kernel", purpose="a chat service whose requests fit")
 
-from semantic_kernel import contents as own  # noqa: E402 - an extra
+from semantic_kernel import contents as own
 
 Service = TypeVar("Service")
 _HOOKS = ("_inner_get_chat_message_contents", "_inner_get_streaming_chat_message_contents")

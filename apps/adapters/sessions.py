@@ -1,22 +1,22 @@
 """The sessions of many conversations, by key, or by how they begin."""
 
+import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from hashlib import blake2b
-from threading import Lock
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from attrs import astuple
+from attrs import astuple, define, field
 
 from polycontext.linearity.effects import Steps, adrive, drive, in_thread
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextSession, SessionWriteError
 from polycontext.polynomial.session import check_arguments, require, says_the_same, whole_number
 from polycontext.window import Role, Turn
-
-from .session_lock import SessionLock
 
 if TYPE_CHECKING:
     from polycontext.window import ModelProfile
@@ -24,6 +24,68 @@ if TYPE_CHECKING:
 
 MOST_ALIKE = 64
 """So many conversations that begin alike are told apart in a store; what comes behind them is not found there again."""
+
+_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
+"""Seconds that a task waits before it looks again, at first and at most: a lock of threads cannot be awaited."""
+
+_WITHIN: ContextVar[tuple[object, ...]] = ContextVar("polycontext_fitting", default=())
+
+
+@define(eq=False)
+class _SessionLock:
+    """Hold a session for whoever works on it, among threads and tasks; `users` are those who have it or wait for it."""
+
+    session: ContextSession
+    users: int = 0
+    _lock: Lock = field(init=False, factory=Lock)
+    _holder: object = field(init=False, default=None)
+    _thread: int | None = field(init=False, default=None)
+
+    @contextmanager
+    def held(self) -> Generator[ContextSession]:
+        """Yield the session once nobody else works on it.
+
+        Raises:
+            SessionWriteError: whoever works on it waits for this call to return.
+        """
+        self._check()
+        if not self._lock.acquire(blocking=False):
+            # A task of this thread has it, and goes on only when the thread is free again.
+            if self._thread == get_ident():
+                raise SessionWriteError("a task of this thread is fitting the same conversation", "awaiting `afit` among tasks")
+            self._lock.acquire()
+        with self._mine():
+            yield self.session
+
+    @asynccontextmanager
+    async def aheld(self) -> AsyncGenerator[ContextSession]:
+        """Yield the session once nobody else works on it, without blocking; see `held`."""
+        self._check()
+        pause = _PAUSE
+        while not self._lock.acquire(blocking=False):
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        with self._mine():
+            yield self.session
+
+    def _check(self) -> None:
+        holder = self._holder
+        if holder is not None and holder in _WITHIN.get():
+            raise SessionWriteError(
+                "a summariser or listener fits the conversation that it works for", "fitting it once the call that asked has returned"
+            )
+
+    @contextmanager
+    def _mine(self) -> Generator[None]:
+        """Mark what runs within, and let go at its end."""
+        self._holder, self._thread = holder, _ = object(), get_ident()
+        token = _WITHIN.set((*_WITHIN.get(), holder))
+        try:
+            yield
+        finally:
+            _WITHIN.reset(token)
+            self._holder = self._thread = None
+            self._lock.release()
 
 
 class Sessions:
@@ -46,7 +108,7 @@ class Sessions:
         whole_number("most", most, 1, "sessions")
         require("session_id", options.get("session_id"), "session_id" not in options, "none: each conversation has its own, see get(key)")
         self._model, self._options, self._most = model, options, most
-        self._held: OrderedDict[str, SessionLock] = OrderedDict()
+        self._held: OrderedDict[str, _SessionLock] = OrderedDict()
         self._lock = Lock()
         # A mistake in the options is told where they are written, not at the first call of a model.
         ContextSession(model, **{name: value for name, value in options.items() if name != "store"})
@@ -100,7 +162,7 @@ class Sessions:
 
     # --- which one ---------------------------------------------------------------------
 
-    def _chosen(self, turns: Sequence[Turn], key: str | None) -> Steps[SessionLock]:
+    def _chosen(self, turns: Sequence[Turn], key: str | None) -> Steps[_SessionLock]:
         """Return the session to work on, which stays until it is released."""
         opening, is_stored = in_thread(self._opened, turns, key), self._options.get("store") is not None
         while True:
@@ -108,7 +170,7 @@ class Sessions:
             if chosen is not None:
                 return chosen
 
-    def _known(self, turns: Sequence[Turn], key: str | None) -> SessionLock | None:
+    def _known(self, turns: Sequence[Turn], key: str | None) -> _SessionLock | None:
         """Return a session that is held, None where none is."""
         with self._lock:
             name = self._begun(turns) if key is None else key
@@ -149,18 +211,18 @@ class Sessions:
     def _session(self, name: str) -> ContextSession:
         return ContextSession(self._model, session_id=name, **self._options)
 
-    def _put(self, name: str, session: ContextSession) -> SessionLock | None:
+    def _put(self, name: str, session: ContextSession) -> _SessionLock | None:
         """Hold a session and return it; None where somebody else holds one of that name by now."""
         with self._lock:
             if name in self._held:
                 return None
-            self._held[name] = chosen = SessionLock(session, users=1)
+            self._held[name] = chosen = _SessionLock(session, users=1)
             idle = [each for each, held in self._held.items() if not held.users]
             for each in idle[: max(0, len(self._held) - self._most)]:
                 self._held.pop(each).session.close()
             return chosen
 
-    def _released(self, chosen: SessionLock) -> ContextSession:
+    def _released(self, chosen: _SessionLock) -> ContextSession:
         with self._lock:
             chosen.users -= 1
         return chosen.session

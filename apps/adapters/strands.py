@@ -13,10 +13,10 @@ from .dialect import MessageDialect
 
 require_extra("strands", extra="strands", purpose="a conversation manager whose requests fit")
 
-from strands.agent.conversation_manager import NullConversationManager  # noqa: E402 - an extra
-from strands.hooks import AgentInitializedEvent  # noqa: E402 - as above
-from strands.middleware import InvokeModelStage  # noqa: E402 - as above
-from strands.types.events import ModelStopReason  # noqa: E402 - as above
+from strands.agent.conversation_manager import NullConversationManager
+from strands.hooks import AgentInitializedEvent
+from strands.middleware import InvokeModelStage
+from strands.types.events import ModelStopReason
 
 
 class ContextConversationManager(NullConversationManager):

@@ -1,17 +1,24 @@
-"""The dialect of whoever speaks a provider's own format: message lists as JSON data."""
+"""The dialects of providers' own formats: message lists as JSON data, and OpenAI's chat format with the thinking of other vendors beside it."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from attrs import evolve
 
 from polycontext.window import Turn
 from polycontext.window.providers import Provider, get_format
 
+from .blocks import block_parts
 from .bridge import Fitted
 from .dialect import Dialect, Piece
 
 Message = Mapping[str, Any]
 _REPLY = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 """Where a request says how long the reply may be, the newest name first."""
+_THOUGHTS = ("thinking_blocks", "reasoning_items")
+_AGAIN = {"reasoning_content", "provider_specific_fields"}
+"""Fields that say once more what stands in the blocks."""
 
 
 class WireDialect(Dialect[Message]):
@@ -41,6 +48,35 @@ class WireDialect(Dialect[Message]):
         return [*self._wire.render(turns, readable=True).inline()]
 
 
+class ThinkingDialect(WireDialect):
+    """Read and write chat messages with `thinking_blocks` of Anthropic's models, or `reasoning_items` of OpenAI's.
+
+    >>> thought = {"type": "thinking", "thinking": "Plums.", "signature": "c2ln"}
+    >>> [piece] = ThinkingDialect().split([{"role": "assistant", "content": "Plums.", "thinking_blocks": [thought]}])
+    >>> piece.turn.parts[0].is_bound, ThinkingDialect().write([piece.turn])[0]["thinking_blocks"] == [thought]
+    (True, True)
+    """
+
+    def __init__(self) -> None:
+        super().__init__("openai")
+
+    def split(self, natives: Sequence[Message]) -> Iterator[Piece]:
+        """Yield the turns of messages; thoughts are bound to what stood before them."""
+        for piece in super().split([_without_thoughts(message) for message in natives]):
+            thoughts = [part for name in _THOUGHTS for part in block_parts(natives[piece.start].get(name))]
+            yield evolve(piece, turn=evolve(piece.turn, parts=(*thoughts, *piece.turn.parts))) if thoughts else piece
+
+    def write(self, turns: Sequence[Turn]) -> list[Message]:
+        """Return messages that say what `turns` say, with the thoughts that still stand."""
+        written: list[Message] = []
+        for turn in turns:
+            blocks = [json.loads(part.data) for part in turn.parts if part.is_bound]
+            kept = {name: [block for block in blocks if (block["type"] == "reasoning") == (name == _THOUGHTS[1])] for name in _THOUGHTS}
+            messages = super().write([evolve(turn, parts=[part for part in turn.parts if not part.is_bound])])
+            written += ({**message, **{name: held for name, held in kept.items() if held}} for message in messages)
+        return written
+
+
 def besides_of(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a request needs besides its list, whichever provider's it is."""
     reserve = next((request[name] for name in _REPLY if isinstance(request.get(name), int)), 0)
@@ -67,3 +103,8 @@ def _stops(places: Sequence[int], end: int) -> dict[int, int]:
     """Return where the messages of each place end: before the next place."""
     starts = sorted({*places})
     return dict(zip(starts, [*starts[1:], end], strict=True))
+
+
+def _without_thoughts(message: Message) -> dict[str, Any]:
+    gone = {*_THOUGHTS, *_AGAIN} if any(message.get(name) for name in _THOUGHTS) else set[str]()
+    return {name: value for name, value in message.items() if name not in gone and (value is not None or name == "content")}

@@ -1,6 +1,6 @@
 from .answers import Answering, ScriptedAnswering, answering, in_whole_characters
 from .anthropic_summariser import AnthropicSummariser
-from .errors import NoSummaryError
+from .model_summariser import NoSummaryError
 from .openai_summariser import OpenAISummariser
 
 __all__ = [

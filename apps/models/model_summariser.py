@@ -1,7 +1,8 @@
 """A model writes the summary: what is the same for every provider.
 
 Which requests are made is told by generators that take answers and know no client; how a request is sent, and what an
-answer says, is the provider's class's (`OpenAISummariser`, `AnthropicSummariser`). Retrying and waiting are left to the vendors' own SDKs.
+answer says, is the provider's class's (`OpenAISummariser`, `AnthropicSummariser`). Retrying and waiting are left to the vendors' own SDKs. What those raise
+(a limit, a timeout, a lost connection) passes as it is: their names and fields say more than a wrapping would.
 """
 
 from abc import ABC, abstractmethod
@@ -10,9 +11,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
-from attrs import Factory, field, frozen
+from attrs import Factory, define, field, frozen
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError, require_extra
+from polycontext.linearity import CollaboratorError, InvalidOptionError, UnknownNameError, require_extra
 from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread, procedure, twin, within
 from polycontext.pressure import GistJob, Plan
 from polycontext.pressure.notes import Fact, Head, clip, facts_of
@@ -29,9 +30,7 @@ from polycontext.window import (
 )
 from polycontext.window.providers import Provider, Rendered, get_format
 
-from .brief import ROLE, Brief
-from .errors import NoSummaryError
-from .fence import Said, said_by
+from .brief import ROLE, Brief, Excerpt, excerpts_of
 
 THINKING_ROOM = 4_096
 """Tokens that an answer may take beside the summary, since a model that thinks pays for its thoughts out of the same room."""
@@ -53,6 +52,25 @@ _SPARE = 0.8
 
 _LINE = 24
 """Tokens of the line that says who speaks, its mark included."""
+
+
+@define(slots=False, eq=False)
+class NoSummaryError(CollaboratorError, RuntimeError):
+    """Report that a model was asked for a summary and something else came.
+
+    `came` names what it was, `legal` what to do about it.
+
+    >>> raise NoSummaryError("gpt-5", "a refusal")
+    Traceback (most recent call last):
+    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned a refusal; legal: a text that ends by itself
+    """
+
+    model: str
+    came: str
+    legal: str = "a text that ends by itself"
+
+    def __str__(self) -> str:
+        return f"{self.model} was asked for a summary and returned {self.came}; legal: {self.legal}"
 
 
 @frozen
@@ -177,7 +195,7 @@ class ModelSummariser(ABC):
     def _read(self, turns: Sequence[Turn], brief: Brief, counter: TokenCounter) -> Asking:
         """Ask about `turns` piece by piece, each with the notes so far, so that no request is longer than the model takes."""
         count, answer, notes, number = self._counter(counter), self._room(brief), "", 0
-        left = deque(said_by(turns))
+        left = deque(excerpts_of(turns))
         while left:
             number += 1
             without = [Turn(Role.SYSTEM, ROLE), Turn(Role.USER, brief.of_piece([], notes, number, is_last=False))]
@@ -291,19 +309,19 @@ def _once(asked: Asked) -> Asking:
     return str((yield asked))
 
 
-def _take(left: "deque[Said]", room: int, counter: TokenCounter) -> list[Said]:
+def _take(left: "deque[Excerpt]", room: int, counter: TokenCounter) -> list[Excerpt]:
     """Take what fits into `room` tokens from the beginning of `left`, at least a part of the first; a long turn is cut between words."""
-    piece = list[Said]()
+    piece = list[Excerpt]()
     while left:
-        said = left[0]
-        cost = _LINE + counter.count(said.text)
+        excerpt = left[0]
+        cost = _LINE + counter.count(excerpt.text)
         if cost <= room:
             piece.append(left.popleft())
             room -= cost
             continue
         if not piece:
-            begun = clip(said.text, room - _LINE, counter) or said.text[:1]
-            left[0] = Said(said.who, said.text[len(begun) :])
-            piece.append(Said(said.who, begun))
+            begun = clip(excerpt.text, room - _LINE, counter) or excerpt.text[:1]
+            left[0] = Excerpt(excerpt.who, excerpt.text[len(begun) :])
+            piece.append(Excerpt(excerpt.who, begun))
         break
     return piece

@@ -1,4 +1,9 @@
-from .dialogue import (
+from .law_inputs import NOTHING, Strategies, focused_anywhere, for_parameter, inputs_of
+from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
+from .law_strategies import agents, ledgers, lenses, machine_inputs, sessions, stores
+from .scripted_model import ScriptedModel, ScriptEndedError
+from .store_contract import STORE_CHECKS
+from .strategies import (
     ANY_TEXT,
     CLASSES,
     CONSTRAINTS,
@@ -21,12 +26,6 @@ from .dialogue import (
     windows,
     wire_turns,
 )
-from .law_inputs import NOTHING, Strategies, focused_anywhere, for_parameter, inputs_of
-from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
-from .machines import agents, lenses, machine_inputs, sessions
-from .scripted_model import ScriptedModel, ScriptEndedError
-from .store_contract import STORE_CHECKS
-from .structures import ledgers, stores
 
 __all__ = [
     "ANY_TEXT",

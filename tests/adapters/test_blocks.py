@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from polycontext.adapters.blocks import arguments_text, block, block_parts, content_of, own_blocks, picture, sent_tokens
-from polycontext.adapters.thinking_dialect import ThinkingDialect
-from polycontext.adapters.wire_dialect import besides_of, learn_from
+from polycontext.adapters.wire_dialect import ThinkingDialect, besides_of, learn_from
 from polycontext.window import Turn
 
 PNG = "iVBORw0KGgo="

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from polycontext.linearity import DemotionError, InvalidOptionError, LinearityMap, ResourceClass, Tag, UnknownResourceError
-from polycontext.testing.structures import IDS, RESOURCE_CLASSES, TAGS
+from polycontext.testing.law_strategies import IDS, RESOURCE_CLASSES, TAGS
 
 
 @define

@@ -15,7 +15,7 @@ from polycontext.models.openai_compaction import OpenAICompaction
 from polycontext.pressure.native import NativeGist, prefix_plan
 from polycontext.testing.strict import StrictAnthropic, StrictServer
 from polycontext.testing.strict.anthropic import overloaded
-from polycontext.testing.strict.faults import Faults
+from polycontext.testing.strict.provider import Faults
 from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.part import PartKind

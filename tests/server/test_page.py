@@ -7,8 +7,7 @@ import httpx
 import pytest
 
 from polycontext.polynomial.stores import InMemoryStore
-from polycontext.server.app import create_app
-from polycontext.server.page import FOLDER
+from polycontext.server.app import FOLDER, create_app
 
 
 async def _got(*asked: tuple[str, dict[str, str]]) -> list[httpx.Response]:

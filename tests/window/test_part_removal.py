@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.testing import FAST
-from polycontext.testing.dialogue import PICTURES, THOUGHTS
+from polycontext.testing.strategies import PICTURES, THOUGHTS
 from polycontext.window import Part, PartKind, ToolCall, Turn
 from polycontext.window.part_removal import bare, fell, says_all_of, unbound
 from polycontext.window.tokens.counter import count_turn, counted_parts

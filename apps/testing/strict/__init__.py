@@ -2,9 +2,7 @@
 
 from .anthropic import StrictAnthropic, internal_error, overloaded, overloaded_midway, rate_limited
 from .chat import StrictChat
-from .faults import Break, Fault, Faults
-from .provider import Event, StrictProvider
-from .refusal import RequestRefusedError
+from .provider import Break, Event, Fault, Faults, RequestRefusedError, StrictProvider
 from .responses import StrictResponses
 from .server import StrictServer
 

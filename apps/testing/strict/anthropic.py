@@ -19,13 +19,11 @@ from polycontext.window.providers.anthropic import BINDING_BETA, MOST_MEDIA, NEW
 from polycontext.window.tokens import BlockTokens, text_blocks
 
 from .anthropic_editing import Edits, edits_of, iterations
-from .anthropic_events import error_event, message_events
 from .anthropic_prefix import INVALID, MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
-from .faults import Break, Fault, Faults, broken
 from .memory import Memory, digest
-from .provider import Endpoint, Event, Headers, Request
-from .refusal import RequestRefusedError
+from .provider import Break, Endpoint, Event, Fault, Faults, Headers, Request, RequestRefusedError, as_faults, interrupt
 from .signatures import Bound, Signer, canonical
+from .streams import error_event, message_events
 
 Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """What the model says: a text, blocks, or an object with `content` and perhaps `stop_reason`."""
@@ -61,10 +59,6 @@ def _counter(given: TokenCounter | None) -> TokenCounter:
     return default_counter() if given is None else given
 
 
-def _faults(given: Faults | Mapping[int, Fault] | None) -> Faults:
-    return given if isinstance(given, Faults) else Faults(given or {})
-
-
 def _summary(request: Request) -> str:
     return f"Summary of {len(request['messages'])} messages."
 
@@ -98,7 +92,7 @@ class StrictAnthropic:
     ([{'type': 'text', 'text': 'Hello.'}], 'end_turn', 4)
     >>> provider.create({"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": ""}]})
     Traceback (most recent call last):
-    polycontext.testing.strict.refusal.RequestRefusedError: 400 invalid_request_error: messages.0: all messages must have \
+    polycontext.testing.strict.provider.RequestRefusedError: 400 invalid_request_error: messages.0: all messages must have \
 non-empty content except for the optional final assistant message (rule empty-message; legal: content; only a final assistant message may be empty)
     """
 
@@ -111,7 +105,7 @@ non-empty content except for the optional final assistant message (rule empty-me
     user_first: bool = field(default=True, kw_only=True)
     prefill: bool = field(default=True, kw_only=True)
     summary: Callable[[Request], str | None] = field(default=_summary, kw_only=True)
-    faults: Faults = field(default=None, kw_only=True, converter=_faults)
+    faults: Faults = field(factory=Faults, kw_only=True, converter=as_faults)
     clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     floor: int = field(default=1024, kw_only=True)
     secret: bytes = field(default=b"strict", kw_only=True)
@@ -148,8 +142,7 @@ non-empty content except for the optional final assistant message (rule empty-me
             ConnectionResetError: the script breaks the connection.
             BaseException: whatever `reply` raises.
         """
-        if self.faults.next() is not None:
-            raise ConnectionResetError("the script breaks the connection here")
+        self.faults.connect()
         return self._answer(request, _betas(headers, betas))
 
     def stream(self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()) -> Iterator[Event]:
@@ -160,7 +153,7 @@ non-empty content except for the optional final assistant message (rule empty-me
             ConnectionResetError: the script breaks the stream, while the events are read.
         """
         fault = self.faults.next()
-        return broken(message_events(self._answer(request, _betas(headers, betas))), fault)
+        return interrupt(message_events(self._answer(request, _betas(headers, betas))), fault)
 
     def count_tokens(self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()) -> dict[str, Any]:
         """Return the tokens of `request`, which is judged as if it were sent.

@@ -15,7 +15,7 @@ from polycontext.window.providers.anthropic import COMPACTION_BETA, Progress, ju
 from polycontext.window.tokens import PER_MESSAGE, BlockTokens, text_blocks
 
 from .memory import Memory, digest
-from .refusal import RequestRefusedError
+from .provider import RequestRefusedError
 from .signatures import Bound, Signer, Verdict, canonical
 
 PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"

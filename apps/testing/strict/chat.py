@@ -1,6 +1,7 @@
 """A strict OpenAI Chat Completions: refuses what the vendor refuses, in its words, and answers by script."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from attrs import define, field, frozen
@@ -11,11 +12,10 @@ from polycontext.window.providers import Breach
 from polycontext.window.providers.chat import ChatJudge, request_breach
 from polycontext.window.tokens import TURN_OVERHEAD
 
-from .faults import Break, broken
-from .memory import Memory
-from .openai import OpenAIOptions, pieces, refuse, running, unbroken, without
-from .prefixes import MOST_PREFIXES, chain, json_bytes, longest
-from .provider import Endpoint, Event, Headers, Request
+from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
+from .openai import OpenAIOptions, check, refuse, without
+from .provider import Endpoint, Event, Headers, Request, interrupt
+from .streams import pieces
 
 Answer = str | Mapping[str, Any]
 """What the model says: a text, or an assistant message; its `finish_reason` is taken out where there is one."""
@@ -74,7 +74,7 @@ class StrictChat(OpenAIOptions):
             RequestRefusedError: what OpenAI would refuse, or a scripted fault.
             ConnectionError: the script breaks the connection here.
         """
-        unbroken(self.faults.next())
+        self.faults.connect()
         turned = self._turn(request)
         choice = {"index": 0, "message": turned.message, "logprobs": None, "finish_reason": turned.finish}
         return self._frame(request, turned, "chat.completion") | {"choices": [choice], "usage": turned.usage}
@@ -86,8 +86,8 @@ class StrictChat(OpenAIOptions):
             RequestRefusedError: as `create`.
             ConnectionError: the script breaks the stream, here or between two events.
         """
-        fault: Break | None = self.faults.next()
-        return broken(self._events(request, self._turn(request)), fault)
+        fault = self.faults.next()
+        return interrupt(self._events(request, self._turn(request)), fault)
 
     def _turn(self, request: Request) -> _Turned:
         use, tokens, prefix = self._judge(request)
@@ -116,12 +116,12 @@ class StrictChat(OpenAIOptions):
         judge, counted = (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
         new = request["messages"][known:]
         for message in new:
-            _heard(judge.add(message))
+            check(judge.add(message))
         before = counted[-1] if counted else REQUEST_OVERHEAD + self._tokens.tools(request.get("tools"))
-        tokens = counted + running([self._tokens.of(message) + TURN_OVERHEAD for message in new], before)
+        tokens = counted + [*accumulate((self._tokens.of(message) + TURN_OVERHEAD for message in new), initial=before)][1:]
         if digests:
             self._prefixes.keep(digests[-1], _Learned(judge, tokens))
-        _heard(judge.end())
+        check(judge.end())
         return tokens
 
     def _overflow(self, tokens: int) -> Breach:
@@ -146,11 +146,6 @@ class StrictChat(OpenAIOptions):
         if with_usage:
             yield Event(None, frame | {"choices": [], "usage": turned.usage})
         yield Event(None, "[DONE]")
-
-
-def _heard(breach: Breach | None) -> None:
-    if breach is not None:
-        refuse(breach)
 
 
 def _choice(delta: dict[str, Any], finish: str | None) -> dict[str, Any]:

@@ -1,13 +1,24 @@
-"""What a strict provider remembers: verdicts on prefixes of conversations, by digest, the oldest forgotten first."""
+"""What a strict provider remembers: verdicts on prefixes of conversations, by digest, the oldest forgotten first.
+
+An agent sends its whole conversation with each request. Reading it is cheap and cannot be spared; judging and counting it is not,
+and is done once for each message: what was learned of a prefix is remembered by the digest of all that it holds.
+"""
 
 from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+import orjson
 from attrs import define, field
 
+from .provider import RequestRefusedError
+
 V = TypeVar("V")
+
+MOST_PREFIXES = 1024
+"""Prefixes that a provider remembers: about as many conversations can grow side by side."""
 
 
 def digest(*parts: bytes) -> bytes:
@@ -41,3 +52,41 @@ class Memory(Generic[V]):
             self._kept[key] = value
             if len(self._kept) > self.most:
                 self._kept.popitem(last=False)
+
+
+def longest(memory: Memory[V], digests: Sequence[bytes]) -> tuple[int, V] | tuple[int, None]:
+    """Return how many entries of a list are known, and what was learned of them; ``digests[i]`` is that of entries 0 to i."""
+    for index in range(len(digests) - 1, -1, -1):
+        learned = memory.get(digests[index])
+        if learned is not None:
+            return index + 1, learned
+    return 0, None
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return `value` as JSON whose keys are in order, so that what is equal looks equal.
+
+    Raises:
+        RequestRefusedError: it is no JSON data.
+    """
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError as error:
+        message = f"We could not parse the JSON body of your request: {error}"
+        raise RequestRefusedError(400, "invalid_request_error", message, "not-json") from None
+
+
+def chain(start: bytes, texts: Iterable[bytes]) -> list[bytes]:
+    """Return the digests of all prefixes of `texts` behind `start`.
+
+    Law: the digests of a prefix are a prefix of the digests.
+
+    >>> chain(b"", [b"a", b"b"])[:1] == chain(b"", [b"a"])
+    True
+    """
+    digests: list[bytes] = []
+    last = blake2b(start, digest_size=16).digest()
+    for text in texts:
+        last = blake2b(text, key=last, digest_size=16).digest()
+        digests.append(last)
+    return digests

@@ -1,7 +1,7 @@
 """What the strict providers of both OpenAI formats share: options, refusals in the vendor's form, tokens, overflow."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from itertools import count
 from typing import Any, NoReturn
@@ -14,14 +14,7 @@ from polycontext.window import TokenCounter, default_counter
 from polycontext.window.providers import Breach
 from polycontext.window.tokens import SeenTokens
 
-from .faults import Break, Fault, Faults
-from .provider import Request
-from .refusal import RequestRefusedError
-
-PIECE = 24
-"""Characters of a text or of arguments that one event of a stream holds."""
-
-_TOO_MANY = 429
+from .provider import Faults, Request, RequestRefusedError, as_faults
 
 
 def _window(_instance: object, _attribute: object, value: object) -> None:
@@ -31,10 +24,6 @@ def _window(_instance: object, _attribute: object, value: object) -> None:
 
 def _names(given: Iterable[str]) -> frozenset[str]:
     return frozenset(given)
-
-
-def _faults(given: Faults | Mapping[int, Fault]) -> Faults:
-    return given if isinstance(given, Faults) else Faults(given)
 
 
 @define(eq=False)
@@ -52,7 +41,7 @@ class OpenAIOptions:
     window: int = field(default=400_000, validator=_window, kw_only=True)
     counter: TokenCounter = field(factory=default_counter, kw_only=True)
     models: frozenset[str] = field(default=frozenset(), converter=_names, kw_only=True)
-    faults: Faults = field(factory=Faults, converter=_faults, kw_only=True)
+    faults: Faults = field(factory=Faults, converter=as_faults, kw_only=True)
     clock: Callable[[], float] = field(default=time.time, kw_only=True)
     _cache: PrefixCache = field(init=False, repr=False)
     _tokens: SeenTokens = field(init=False, repr=False)
@@ -78,6 +67,12 @@ class OpenAIOptions:
             )
 
 
+def check(breach: Breach | None) -> None:
+    """Refuse a request with a `breach`."""
+    if breach is not None:
+        refuse(breach)
+
+
 def refuse(breach: Breach) -> NoReturn:
     """Raise `breach` as the vendor's refusal."""
     raise RequestRefusedError(
@@ -92,12 +87,6 @@ def refuse(breach: Breach) -> NoReturn:
     )
 
 
-def unbroken(fault: Break | None) -> None:
-    """Break the connection of a request without a stream, if the script says so."""
-    if fault is not None:
-        raise ConnectionResetError("the script breaks the connection here")
-
-
 def rate_limited(model: str, seconds: float) -> RequestRefusedError:
     """Return the refusal of too many requests, for a script of faults.
 
@@ -108,25 +97,7 @@ def rate_limited(model: str, seconds: float) -> RequestRefusedError:
         f"Rate limit reached for {model} on tokens per min (TPM): Limit 30000, Used 30000, Requested 1000. Please try again in {seconds:g}s. "
         "Visit https://platform.openai.com/account/rate-limits to learn more."
     )
-    return RequestRefusedError(_TOO_MANY, "tokens", message, "rate-limit", code="rate_limit_exceeded", retry_after=seconds)
-
-
-def pieces(text: str, size: int = PIECE) -> list[str]:
-    """Return `text` in pieces, as a stream sends it.
-
-    >>> pieces("a stream", 5)
-    ['a str', 'eam']
-    """
-    return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-def running(numbers: Sequence[int], start: int = 0) -> list[int]:
-    """Return the sums of all prefixes of `numbers`, upon `start`."""
-    sums: list[int] = []
-    for number in numbers:
-        start += number
-        sums.append(start)
-    return sums
+    return RequestRefusedError(429, "tokens", message, "rate-limit", code="rate_limit_exceeded", retry_after=seconds)
 
 
 def without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:

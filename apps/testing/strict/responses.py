@@ -12,13 +12,11 @@ from polycontext.window.providers import Breach, Spot
 from polycontext.window.providers.responses import ID_STARTS, TRIGGER, InputJudge, item_breach, not_found, request_breach, type_of, unstored
 from polycontext.window.tokens import TURN_OVERHEAD
 
-from .faults import broken
-from .memory import Memory
-from .openai import OpenAIOptions, refuse, unbroken, without
-from .prefixes import MOST_PREFIXES, chain, json_bytes, longest
-from .provider import Endpoint, Event, Headers, Request
+from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
+from .openai import OpenAIOptions, check, refuse, without
+from .provider import Endpoint, Event, Headers, Request, interrupt
 from .responses_signatures import Binding, Secrets, family_of, start_of
-from .responses_stream import events
+from .streams import response_events
 
 Item = Mapping[str, Any]
 Answer = str | Item | Sequence[Item]
@@ -118,7 +116,7 @@ class StrictResponses(OpenAIOptions):
             RequestRefusedError: what OpenAI would refuse, or a scripted fault.
             ConnectionError: the script breaks the connection here.
         """
-        unbroken(self.faults.next())
+        self.faults.connect()
         return self._respond(request)
 
     def stream(self, request: Request, *, headers: Headers | None = None) -> Iterator[Event]:
@@ -129,7 +127,7 @@ class StrictResponses(OpenAIOptions):
             ConnectionError: the script breaks the stream, here or between two events.
         """
         fault = self.faults.next()
-        return broken(events(self._respond(request)), fault)
+        return interrupt(response_events(self._respond(request)), fault)
 
     def compact(self, request: Request, headers: Headers | None = None) -> dict[str, Any]:
         """Return the input as the user's messages and one compaction item, which stands for all else.
@@ -138,7 +136,7 @@ class StrictResponses(OpenAIOptions):
             RequestRefusedError: as `create`.
             ConnectionError: the script breaks the connection here.
         """
-        unbroken(self.faults.next())
+        self.faults.connect()
         read = self._read(request)
         name = self.new_name(read.binding.prefix)
         users = [item for item in read.items if type_of(item) == "message" and item["role"] == "user"]
@@ -177,13 +175,13 @@ class StrictResponses(OpenAIOptions):
 
     def _read(self, request: Request) -> _Read:
         """Refuse `request`, or return what it says."""
-        _heard(request_breach(request) or unstored(request))
+        check(request_breach(request) or unstored(request))
         self.known_model(request, _UNKNOWN, "model")
         before = self._before(request)
         items = [*before, *(self._resolved(item, index) for index, item in enumerate(_given(request)))]
         texts = [json_bytes(item) for item in items]
         learned = self._learn(request, items, texts, len(before))
-        _heard(learned.judge.end())
+        check(learned.judge.end())
         tokens = learned.shown[-1][1] if learned.shown else 0
         if tokens > self.window and request.get("truncation") != "auto":
             message = "Your input exceeds the context window of this model. Please adjust your input and try again."
@@ -203,7 +201,7 @@ class StrictResponses(OpenAIOptions):
         judge, binding, shown = learned.judge.copy(), learned.binding.copy(), list(learned.shown)
         for item in items[known:]:
             index = judge.count
-            _heard(judge.add(item) or binding.add(item, index))
+            check(judge.add(item) or binding.add(item, index))
             self._show(request, item, binding, shown)
         # The very texts that are known already: what is kept of a growing input shares them.
         learned = _Learned(judge, binding, shown, [*learned.texts, *texts[known:]])
@@ -348,11 +346,6 @@ _DEFAULTS: Mapping[str, Any] = {
     "user": None,
 }
 """What a response says of options that its request did not set."""
-
-
-def _heard(breach: Breach | None) -> None:
-    if breach is not None:
-        refuse(breach)
 
 
 def _given(request: Request) -> Sequence[Any]:

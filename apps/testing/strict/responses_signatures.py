@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 from polycontext.window.providers import Breach
 from polycontext.window.providers.responses import type_of
 
-from .prefixes import json_bytes
+from .memory import json_bytes
 
 _HEAD = b"\x80strict"
 _SIZE = 16

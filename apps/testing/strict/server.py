@@ -16,8 +16,7 @@ from attrs import define, field
 
 from polycontext.linearity import InvalidOptionError
 
-from .provider import Endpoint, Event, StrictProvider
-from .refusal import RequestRefusedError
+from .provider import Endpoint, Event, RequestRefusedError, StrictProvider
 
 MOST_BYTES = 64 * 2**20
 """Bytes of a body that are read at all; each provider has its own limit below."""

@@ -9,8 +9,7 @@ import pytest
 from attrs import define
 
 from polycontext.testing.strict import StrictServer
-from polycontext.testing.strict.provider import Endpoint, Event, Headers, Request
-from polycontext.testing.strict.refusal import RequestRefusedError
+from polycontext.testing.strict.provider import Endpoint, Event, Headers, Request, RequestRefusedError
 from tests.adapters.asking import Ask, Message, exchange
 from tests.adapters.frameworks.conversation import Agent, FrameworkTests
 from tests.adapters.frameworks.judge import Judge

@@ -21,8 +21,7 @@ from haystack.components.generators.chat import MockChatGenerator
 from haystack.core.serialization import allow_deserialization_module
 from haystack.tools import Tool
 
-from polycontext.adapters.haystack import ContextHook
-from polycontext.adapters.haystack_messages import HaystackDialect
+from polycontext.adapters.haystack import ContextHook, HaystackDialect
 from polycontext.pressure import AdaptiveThreshold
 
 # The fake model reports words as tokens.

@@ -21,8 +21,7 @@ from llama_index.core.base.llms import types as own
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.tools import FunctionTool
 
-from polycontext.adapters.llama_index import ContextMemory, wrap
-from polycontext.adapters.llama_index_messages import LlamaIndexDialect
+from polycontext.adapters.llama_index import ContextMemory, LlamaIndexDialect, wrap
 
 # Its agents look at every attribute that they have, also at those that pydantic would rather have forgotten.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:inspect")

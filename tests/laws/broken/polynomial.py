@@ -44,7 +44,7 @@ from polycontext.polynomial.session.history import History
 from polycontext.polynomial.session.verbs import HistoryPart
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.testing import FAST, filled
-from polycontext.testing.machines import AnyAgent, AnyLens, agent_of, relabelling
+from polycontext.testing.law_strategies import AnyAgent, AnyLens, agent_of, relabelling
 from polycontext.window import ContextWindow, Epoch, Part, Splice, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
 from tests.laws.breaking import breaks

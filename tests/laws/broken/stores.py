@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
-from polycontext.testing.structures import READINGS
+from polycontext.testing.law_strategies import READINGS
 from polycontext.window import Store
 from polycontext.window.laws import stores
 from tests.laws.breaking import breaks, obeys

@@ -1,4 +1,4 @@
-"""The fence around data: nothing in it can end it."""
+"""The fence around data in a brief: nothing in it can end it."""
 
 import re
 from itertools import product
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.models import fence as fences
-from polycontext.models.fence import Fence, Said, said_by
+from polycontext.models import brief
+from polycontext.models.brief import Excerpt, Fence, excerpts_of
 from polycontext.window import Part, ToolCall, Turn
 
 TEXTS = st.lists(st.text(alphabet="<>/ 0123456789\nconversation", max_size=80), max_size=5)
@@ -20,7 +20,7 @@ def test_its_mark_stands_nowhere_in_what_it_holds(texts: list[str]) -> None:
     fence = Fence.around(texts)
     assert all(fence.mark not in text for text in texts)
     assert Fence.around(texts) == fence
-    wrapped = fence.wrap_said("conversation", [Said("user", text) for text in texts])
+    wrapped = fence.wrap_excerpts("conversation", [Excerpt("user", text) for text in texts])
     assert wrapped.count(fence.mark) == 2 + len(texts)
     assert wrapped.index(f"</conversation {fence.mark}>") == len(wrapped) - len(f"</conversation {fence.mark}>")
 
@@ -28,7 +28,7 @@ def test_its_mark_stands_nowhere_in_what_it_holds(texts: list[str]) -> None:
 @pytest.mark.parametrize("left", range(10))
 def test_a_mark_that_stands_there_is_not_taken(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     """Where only one mark is left, it is that one."""
-    monkeypatch.setattr(fences, "_DIGITS", 1)
+    monkeypatch.setattr(brief, "_DIGITS", 1)
     assert Fence.around(["".join(str(digit) for digit in range(10) if digit != left)]).mark == str(left)
 
 
@@ -52,7 +52,7 @@ def test_what_turns_said_is_told_with_who_said_it() -> None:
         Turn("tool", "a fish", tool_call_id="c1"),
         Turn("tool", "", tool_call_id="c2"),
     ]
-    assert [(said.who, said.text) for said in said_by(turns)] == [
+    assert [(said.who, said.text) for said in excerpts_of(turns)] == [
         ("system", "Be kind."),
         ("earlier notes", "[Summary of earlier messages]\nTask:\nCount."),
         ("user", "Look at this.\n[image]"),

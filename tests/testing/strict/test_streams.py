@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.testing.strict.anthropic_events import message_events
+from polycontext.testing.strict.streams import message_events
 
 BLOCKS: list[dict[str, Any]] = [
     {"type": "text", "text": "It is a fern. " * 9, "citations": [{"type": "char_location", "cited_text": "fern"}]},
