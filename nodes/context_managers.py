@@ -133,7 +133,7 @@ class ContextManagers(Mapping[str, ContextManager]):
         return {"schema": 1, "managers": saved}
 
     def _all(self) -> list[tuple[str, ContextManager]]:
-        """Return all of them as they are now, whoever opens or removes one meanwhile."""
+        """Return a snapshot of all of them, which opening or removing one meanwhile does not change."""
         with self._lock:
             return [*self._managers.items()]
 

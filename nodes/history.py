@@ -109,10 +109,10 @@ class ConversationHistory:
     engagement_summary: str = ""
     pending: PendingState | None = None
 
-    def narrowed(self, recent: int) -> "ConversationHistory":
+    def limit_recent(self, recent: int) -> "ConversationHistory":
         """Return the same history with at most so many recent exchanges; those before them join the summary.
 
-        Laws: nothing that was said is lost between the two; ``h.narrowed(m).narrowed(n) == h.narrowed(min(m, n))``.
+        Laws: nothing that was said is lost between the two; ``h.limit_recent(m).limit_recent(n) == h.limit_recent(min(m, n))``.
         """
         # A negative index would count from the end.
         split = max(len(self.recent_turns) - recent, 0)
@@ -125,8 +125,8 @@ ANSWER_TOKENS = 150
 
 Depth = Literal[2, 5, "full"]
 DEPTHS: tuple[Depth, ...] = (2, 5, "full")
-RECENT_ONLY = 2
-"""The depth at which there is no summary."""
+RECENT_ONLY, WITH_SUMMARY = 2, 5
+"""The depths that show the last exchanges only, and those with the summary of the earlier ones."""
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
@@ -158,7 +158,7 @@ def get_conversation_history(
         engagement_summary=conversation.engagement_summary if full else "",
         pending=conversation.pending if full else None,
     )
-    history = history.narrowed(min(most for most in (depth, recent, len(history.recent_turns)) if isinstance(most, int)))
+    history = history.limit_recent(min(most for most in (depth, recent, len(history.recent_turns)) if isinstance(most, int)))
     return evolve(history, history_summary="") if depth == RECENT_ONLY else history
 
 
@@ -261,16 +261,15 @@ class ConversationPart(StrEnum):
     """What a router decided, with each exchange."""
 
 
-_FEW, _MORE = 2, 5
 Said = ConversationPart
 
-_PARTS = {2: frozenset({Said.RECENT}), 5: frozenset({Said.RECENT, Said.SUMMARY})}
+_PARTS = {RECENT_ONLY: frozenset({Said.RECENT}), WITH_SUMMARY: frozenset({Said.RECENT, Said.SUMMARY})}
 """What the depths show that do not show everything."""
 
 
 def visible_conversation(history: ConversationHistory, parts: frozenset[ConversationPart]) -> ConversationHistory:
     """Return `history` with the named parts alone, so that printing has nothing to hide."""
-    history = history.narrowed(_MORE if Said.SUMMARY in parts else _FEW)
+    history = history.limit_recent(WITH_SUMMARY if Said.SUMMARY in parts else RECENT_ONLY)
     recent = history.recent_turns if Said.RECENT in parts else ()
     return ConversationHistory(
         recent_turns=recent if Said.ROUTING in parts else [evolve(turn, routing=None) for turn in recent],
@@ -335,5 +334,5 @@ def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = 
     """
     check_depth(depth)
     if depth != "full":
-        history = visible_conversation(history.narrowed(depth), _PARTS[depth])
+        history = visible_conversation(history.limit_recent(depth), _PARTS[depth])
     return render_parts(conversation_parts(history), "(nothing was said yet)")

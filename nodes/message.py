@@ -68,7 +68,7 @@ async def asend_message(
 
 
 async def asend_resolved(session: ContextSession, message: ResolvedMessage, items: Iterable[tuple[ContextItem, str]] = ()) -> SentMessage:
-    """Send what is resolved already, for whoever looks at its problems first; see `asend_message`."""
+    """Send a message that is resolved already, so that you can look at its problems first; see `asend_message`."""
     before = session.window
     return _report(message, before, await session.asend_message(message.text, [*items, *items_of(message)]))
 

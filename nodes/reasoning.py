@@ -265,13 +265,13 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
 
     Law: no line starts with anything that a model or a user said.
     """
-    said = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
+    flow = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
     return drop_empty(
         (
             part("Your decisions so far", (f"- Turn {entry.turn_num}: {_format_curation(entry.curation)}" for entry in trace.curation_log)),
             part("Earlier reasoning", map(quote_block, trace.reasoning_summary.splitlines()), ResourceClass.DROPPABLE),
             *(_turn(turn, trace) for turn in trace.turns),
-            part("Conversation flow", (f"{label}: {text}" for label, text in said if text), ResourceClass.PRESERVED),
+            part("Conversation flow", (f"{label}: {text}" for label, text in flow if text), ResourceClass.PRESERVED),
         )
     )
 
@@ -285,8 +285,8 @@ def _turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
         entries.append(f"Curation: {_format_curation(turn.entity_curation)}")
     # The parts of an exchange may yield, why it was blocked may not: it stands last and by itself.
     blocked = [] if turn.blocked_reason is None else [f"BLOCKED: {one_line(turn.blocked_reason)}"]
-    kept = (Entry(text, resource_class=ResourceClass.PRESERVED) for text in blocked)
-    return Part(f"{which} (turn {turn.turn_num})", [*map(Entry, entries), *kept])
+    pinned = (Entry(text, resource_class=ResourceClass.PRESERVED) for text in blocked)
+    return Part(f"{which} (turn {turn.turn_num})", [*map(Entry, entries), *pinned])
 
 
 def _step(step: StepSummary) -> str:
@@ -295,8 +295,8 @@ def _step(step: StepSummary) -> str:
         return f"- {one_line(step.outcome)}"
     lines = [f"- Step {step.step_num} ({step.type} {one_line(step.subdomain)}): {one_line(step.description)}"]
     entities = ", ".join(map(one_line, step.entities_involved))
-    said = (("Outcome", one_line(step.outcome)), ("Note", one_line(step.note or "")), ("Entities", entities))
-    return "\n".join([*lines, *(f"  {label}: {text}" for label, text in said if text)])
+    details = (("Outcome", one_line(step.outcome)), ("Note", one_line(step.note or "")), ("Entities", entities))
+    return "\n".join([*lines, *(f"  {label}: {text}" for label, text in details if text)])
 
 
 def _format_curation(curation: CurationSummary) -> str:

@@ -1,8 +1,8 @@
 """AgentContext: the agents' shared, guarded store (docs/agent-context.md).
 
-What most users need is here. Every class of the data model is in `records`; the table of all keys in `schema`, what
-a place for artifacts of one's own is written with in `artifacts`, what looks for faults and mends them in `consistency`, what counts
-model calls in `metrics`, the migrations of this package in `migrations`.
+Import most names from here. The modules hold the rest: every class of the data model (`records`), the table of all keys
+(`schema`), the protocol of an artifact store (`artifacts`), finding and fixing faults (`consistency`), counting model
+calls (`metrics`) and migrations (`migrations`).
 """
 
 import lazy_loader

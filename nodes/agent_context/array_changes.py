@@ -1,6 +1,6 @@
 """What changed in an array: runs of items that gave way to others. Items that are shared are never compared by value."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import compress, count, product
 from operator import is_not
@@ -56,7 +56,7 @@ def diff_runs(source: Array, target: Array) -> Iterator[Run]:
         i, j = i + step[0], j + step[1]
 
 
-def shared_start(source: Array, target: Array) -> int:
+def shared_start(source: Sequence[Any], target: Sequence[Any]) -> int:
     """Return how many items are the same at the beginning."""
     # What is shared passes at the speed of C; only the rest is compared by value, which costs two JSON texts.
     for index in compress(count(), map(is_not, source, target)):

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, assert_never
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
 
-from .array_changes import Items, Run
+from .array_changes import Items, Run, shared_start
 from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
 from .codec import set_aside_extras
 from .errors import at_path, step_of
@@ -198,7 +198,7 @@ def _swap(pointer: str, old: Any, new: Any, *, tests: bool) -> Iterator[Operatio
 
 
 def _is_written(kind: Kind) -> Shown:
-    return lambda value: bool(value or (kind.kept and value is not None))
+    return lambda value: bool(value or (kind.keep_empty and value is not None))
 
 
 def _is_present(value: Any) -> bool:
@@ -237,19 +237,11 @@ def _between(old: Any, new: Any, pointer: str) -> Iterator[Operation]:
 
 
 def _between_lists(old: list[Any], new: list[Any], pointer: str) -> Iterator[Operation]:
-    start = _shared(old, new)
-    end = _shared(old[start:][::-1], new[start:][::-1])
+    start = shared_start(old, new)
+    end = shared_start(old[start:][::-1], new[start:][::-1])
     gone, come = old[start : len(old) - end], new[start : len(new) - end]
     both = min(len(gone), len(come))
     yield from ({"op": "remove", "path": f"{pointer}/{start + index}"} for index in range(len(gone) - 1, both - 1, -1))
     for index in range(both):
         yield from _between(gone[index], come[index], f"{pointer}/{start + index}")
     yield from ({"op": "add", "path": f"{pointer}/{start + index}", "value": come[index]} for index in range(both, len(come)))
-
-
-def _shared(old: list[Any], new: list[Any]) -> int:
-    """Return how many values are the same at the beginning."""
-    return next(
-        (index for index, pair in enumerate(zip(old, new, strict=False)) if canonical(pair[0]) != canonical(pair[1])),
-        min(len(old), len(new)),
-    )

@@ -75,7 +75,7 @@ def _ids(context: AgentContext, paths: Sequence[str]) -> frozenset[str]:
 def _duplicate_ids(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
     seen: set[str] = set()
     for index, id_ in enumerate(ids):
-        # Whoever gives no id means none.
+        # An entry without an id repeats nothing.
         if id_ and id_ in seen:
             yield InvalidDataError(f"$.{path}[{index}]", f"the id {id_[:40]!a} is there already", "an id of its own")
         seen.add(id_)
@@ -110,16 +110,16 @@ def make_ids_unique(context: AgentContext) -> AgentContext:
     """Return the context without entries that stand in a list twice, and with new ids for different entries of one id."""
     for path in WITH_IDS:
         entries = entries_of(context, path)
-        given, kept = {entry.id for entry in entries}, dict[str, Any]()
+        ids, unique = {entry.id for entry in entries}, dict[str, Any]()
         for number, entry in enumerate(entries):
             # What has no id is nobody's second.
-            first = kept.setdefault(entry.id or f"\0{number}", entry)
+            first = unique.setdefault(entry.id or f"\0{number}", entry)
             if first is not entry and not is_same(first, entry):
-                free = next(id_ for id_ in (f"{entry.id}-{n}" for n in count(2)) if id_ not in given)
-                given.add(free)
-                kept[free] = with_changes(entry, id=free)
-        if len(kept) < len(entries) or len(given) > len({entry.id for entry in entries}):
-            context = with_entries(context, path, tuple(kept.values()))
+                free = next(id_ for id_ in (f"{entry.id}-{n}" for n in count(2)) if id_ not in ids)
+                ids.add(free)
+                unique[free] = with_changes(entry, id=free)
+        if len(unique) < len(entries) or len(ids) > len({entry.id for entry in entries}):
+            context = with_entries(context, path, tuple(unique.values()))
     return context
 
 

@@ -24,7 +24,7 @@ def step_of(key: object) -> str:
 def join_path(step: str, path: str) -> str:
     """Return the path with a step before it.
 
-    >>> join_path("reasoning", "intents[3]"), path_under("intents", "[3]")
+    >>> join_path("reasoning", "intents[3]"), join_path("intents", "[3]")
     ('reasoning.intents[3]', 'intents[3]')
     """
     dot = "." if step and path and not path.startswith("[") else ""

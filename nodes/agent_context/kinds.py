@@ -59,7 +59,7 @@ class Kind:
     """Describe what a field may hold.
 
     `read` checks and freezes a value, `item` is the kind of one element of an array or map,
-    `record` the class of an OBJECT, `optional` whether None is legal, `kept` whether an
+    `record` the class of an OBJECT, `optional` whether None is legal, `keep_empty` whether an
     empty value is written too: numbers, truth values and moments are, since 0 and False say something.
     """
 
@@ -69,7 +69,7 @@ class Kind:
     item: "Kind | None" = None
     record: type | None = None
     optional: bool = False
-    kept: bool = False
+    keep_empty: bool = False
 
 
 def json_name(name: str) -> str:
@@ -90,7 +90,7 @@ def kind_of(annotation: Any) -> Kind:
     if origin in (Union, UnionType):
         kind = kind_of(next(part for part in parts if part is not NoneType))
         return evolve(kind, read=converters.optional(kind.read), optional=True)
-    return Kind(Shape.OBJECT, annotation.from_json, annotation.__name__, record=annotation, kept=True)
+    return Kind(Shape.OBJECT, annotation.from_json, annotation.__name__, record=annotation, keep_empty=True)
 
 
 def _integer(value: Any) -> int:
@@ -196,13 +196,13 @@ def _map(item: Kind) -> Kind:
 
 _SCALARS: dict[Any, Kind] = {
     str: Kind(Shape.SCALAR, check_text, "text"),
-    int: Kind(Shape.SCALAR, _integer, "integer", kept=True),
-    float: Kind(Shape.SCALAR, _number, "number", kept=True),
-    Count: Kind(Shape.SCALAR, _from_zero(_integer, "a whole number from 0"), "count", kept=True),
-    Amount: Kind(Shape.SCALAR, _from_zero(_number, "a number from 0"), "amount", kept=True),
-    bool: Kind(Shape.SCALAR, _truth, "truth value", kept=True),
-    Confidence: Kind(Shape.SCALAR, _confidence, "confidence", kept=True),
-    datetime: Kind(Shape.SCALAR, _moment, "time", kept=True),
-    Any: Kind(Shape.JSON, freeze, "JSON data", optional=True, kept=True),
+    int: Kind(Shape.SCALAR, _integer, "integer", keep_empty=True),
+    float: Kind(Shape.SCALAR, _number, "number", keep_empty=True),
+    Count: Kind(Shape.SCALAR, _from_zero(_integer, "a whole number from 0"), "count", keep_empty=True),
+    Amount: Kind(Shape.SCALAR, _from_zero(_number, "a number from 0"), "amount", keep_empty=True),
+    bool: Kind(Shape.SCALAR, _truth, "truth value", keep_empty=True),
+    Confidence: Kind(Shape.SCALAR, _confidence, "confidence", keep_empty=True),
+    datetime: Kind(Shape.SCALAR, _moment, "time", keep_empty=True),
+    Any: Kind(Shape.JSON, freeze, "JSON data", optional=True, keep_empty=True),
 }
 _SCALARS[Changes] = Kind(Shape.MAP, partial(freeze_object, levels=_CHANGES_DEPTH), "mapping from text to JSON data", item=kind_of(Any))

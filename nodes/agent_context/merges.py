@@ -121,12 +121,12 @@ def merge_arrays(sides: Sides) -> Array:
         return _merge_places(sides)
     # Where items stand and what they became merge apart: one may move what the other changes.
     order = _merge_places(Sides(sides.path, tuple(base), tuple(ours), tuple(theirs)), distinct=True)
-    kept = set(order)
-    if len(kept) < len(order):  # both moved one item
+    retained = set(order)
+    if len(retained) < len(order):  # both moved one item
         raise sides.conflict()
     items = {id_: Sides(f"{sides.path}[{id_!a}]", base.get(id_), ours.get(id_), theirs.get(id_)) for id_ in (*base, *order)}
     for id_ in base:
-        if id_ not in kept and items[id_].resolve() is None:  # one removed what the other changed
+        if id_ not in retained and items[id_].resolve() is None:  # one removed what the other changed
             raise items[id_].conflict()
     return tuple(_merge_items(items[id_]) for id_ in order)
 

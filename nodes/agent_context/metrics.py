@@ -32,8 +32,8 @@ class ModelCall(Record):
     complexity: str = ""
 
     @classmethod
-    def of(cls, response: Any, **told: Any) -> Self:
-        """Return the call that a provider's response tells of, an object or a dict with `usage`; `told` is what it does not tell.
+    def of(cls, response: Any, **details: Any) -> Self:
+        """Return the call that a provider's response tells of, an object or a dict with `usage`; `details` is what it does not tell.
 
         It reads the names of OpenAI (``prompt_tokens``, ``completion_tokens``) and of Anthropic (``input_tokens``, ``output_tokens``,
         and what was read from or written to its cache besides), and raises `InvalidDataError` where there is no usage or a number is none.
@@ -51,7 +51,7 @@ class ModelCall(Record):
             "completion_tokens": _total(usage, _COMPLETION),
             "model": _get(response, "model") or "",
         }
-        return cls.from_json({**read, **told})
+        return cls.from_json({**read, **details})
 
 
 def _get(data: Any, name: str) -> Any:
@@ -59,9 +59,9 @@ def _get(data: Any, name: str) -> Any:
 
 
 def _total(usage: Any, spellings: Sequence[Sequence[str]]) -> Any:
-    told = [[number for name in names if (number := _get(usage, name)) is not None] for names in spellings]
+    counts = [[number for name in names if (number := _get(usage, name)) is not None] for names in spellings]
     # Who tells both ways tells one thing twice.
-    found = next(filter(None, told), [])
+    found = next(filter(None, counts), [])
     # What is no number is handed on as it is: the record says what is wrong with it.
     odd = [number for number in found if type(number) is not int]
     return odd[0] if odd else sum(found)

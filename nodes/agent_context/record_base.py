@@ -136,7 +136,7 @@ def _layout(cls: type) -> Layout:
     return Layout(
         kinds=FrozenDict(kinds),
         attributes=FrozenDict(attributes),
-        marks=tuple((name, kind.kept) for name, kind in kinds.items()),
+        marks=tuple((name, kind.keep_empty) for name, kind in kinds.items()),
         arrays=tuple((name, attributes[name]) for name, kind in kinds.items() if kind.shape is Shape.ARRAY),
         get=attrgetter(*attributes.values(), EXTRAS),
     )
@@ -151,8 +151,10 @@ def json_fields(record: Record) -> dict[str, Any]:
     """Return the fields that JSON shows, one level deep: those that are not empty, and every number, truth value and time."""
     shape = layout(type(record))
     values = shape.get(record)
-    # As `json_patch` asks, but without a call for each field: this is most of what serialising costs.
-    found = {name: value for (name, kept), value in zip(shape.marks, values, strict=False) if value or (kept and value is not None)}
+    # As `change_codec` asks, but without a call for each field: this is most of what serialising costs.
+    found = {
+        name: value for (name, keep_empty), value in zip(shape.marks, values, strict=False) if value or (keep_empty and value is not None)
+    }
     extras = values[-1]
     return found if extras is EMPTY else found | extras.plain()
 

@@ -1,6 +1,6 @@
 """The schema as one table, read off the record classes: what stands in which namespace, and how it is checked.
 
-Whoever walks a context (limits, rights, stats, diffs) walks this table, so that a field
+Limits, rights, stats and diffs walk this table, so that a field
 added to a class is limited, guarded, counted and compared without another line.
 """
 
@@ -59,6 +59,11 @@ def all_keys() -> Iterator[KeySchema]:
     """
     for keys in SCHEMA.values():
         yield from keys.values()
+
+
+def list_paths() -> tuple[str, ...]:
+    """Return the names of the keys that hold lists."""
+    return tuple(key.path for key in all_keys() if key.shape is Shape.ARRAY)
 
 
 def namespace_schema(namespace: str) -> Mapping[str, KeySchema]:

@@ -262,9 +262,9 @@ class AgentContextStore:
         """
         with self._lock:
             current = self.context
-            told = replay(self._base, current.audit.diffs)
-            diagnostics = with_changes(told.diagnostics, performance=current.diagnostics.performance)
-            return with_changes(told, audit=current.audit, diagnostics=diagnostics)
+            replayed = replay(self._base, current.audit.diffs)
+            diagnostics = with_changes(replayed.diagnostics, performance=current.diagnostics.performance)
+            return with_changes(replayed, audit=current.audit, diagnostics=diagnostics)
 
     def retrieve(self, value: Any) -> Any:
         """Return an artifact with its content, or what any other JSON value was before it left; raise `ArtifactError` if it cannot be had."""
@@ -303,11 +303,11 @@ class AgentContextStore:
         """Make a context the current one, with the run on record and measured; raise `ContextSizeError` if there is no room."""
         run.end()
         elapsed = max(self._clock() - run.started, timedelta()) // _MILLISECOND
-        told, diffs = _run_record(run, elapsed, keys, error), context.audit.diffs
+        record, diffs = _run_record(run, elapsed, keys, error), context.audit.diffs
         # A refusal leaves nothing but its record, and who has no rights is nobody's to measure.
         if run.calls or (error is None and self._validator.allowed(run.agent)):
-            context = with_run(context, told.agent_id, told.status, elapsed, run.calls)
-        recorded = self._fit_trail(context, trails(context.audit, told, self._policy, self._checker.limits.max_array_items))
+            context = with_run(context, record.agent_id, record.status, elapsed, run.calls)
+        recorded = self._fit_trail(context, trails(context.audit, record, self._policy, self._checker.limits.max_array_items))
         # Joined diffs are new ones: where the newest alone is left, the others are gone, and the trail begins later.
         begins_later = len(diffs) > 1 and recorded.audit.diffs[:1] == diffs[-1:]
         self._base, self._context = origin(recorded) if begins_later else base, recorded

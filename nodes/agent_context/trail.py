@@ -54,13 +54,13 @@ def trails(audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int) -
     Where there is no room refusals yield first, then diffs are joined or leave, then runs. A run that failed puts out failed ones alone.
     """
     runs = (*audit.agent_runs, run)
-    told, _ = measure(audit).parts.get("agent_runs", (0, 0))
+    size, _ = measure(audit).parts.get("agent_runs", (0, 0))
     # Within the bounds of either ring all together are within those of both.
-    if len(runs) > min(policy.keep_runs, policy.keep_failed, most // 2) or told + measure(run).size >= policy.bytes_of_runs:
+    if len(runs) > min(policy.keep_runs, policy.keep_failed, most // 2) or size + measure(run).size >= policy.bytes_of_runs:
         runs = _rings(runs, policy, most)
     others = tuple(old for old in runs if old.status != FAILED or old is run)
     if run.status == FAILED and not run.keys_written:
-        yield from (with_changes(audit, agent_runs=kept) for kept in (runs, others))
+        yield from (with_changes(audit, agent_runs=retained) for retained in (runs, others))
         return
     for number, shorter in enumerate(_shorten(audit.diffs, policy, most)):
         if number == 0:
@@ -72,18 +72,18 @@ def trails(audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int) -
 def _rings(runs: tuple[AgentRun, ...], policy: AuditPolicy, most: int) -> tuple[AgentRun, ...]:
     failed = _newest([run for run in runs if run.status == FAILED], min(policy.keep_failed, most // 2), policy.bytes_of_runs)
     others = _newest([run for run in runs if run.status != FAILED], min(policy.keep_runs, most - len(failed)), policy.bytes_of_runs)
-    kept = set(map(id, (*failed, *others)))
-    return tuple(run for run in runs if id(run) in kept)
+    retained = set(map(id, (*failed, *others)))
+    return tuple(run for run in runs if id(run) in retained)
 
 
 def _newest(runs: Sequence[AgentRun], most: int, share: int) -> list[AgentRun]:
-    kept, total = list[AgentRun](), 0
+    retained, total = list[AgentRun](), 0
     for run in reversed(runs):
         total += measure(run).size
-        if len(kept) == most or (kept and total > share):
+        if len(retained) == most or (retained and total > share):
             break
-        kept.append(run)
-    return kept
+        retained.append(run)
+    return retained
 
 
 def _shorten(diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int) -> Iterator[tuple[ContextDiff, ...]]:
@@ -139,13 +139,13 @@ def _patches(diffs: Iterable[ContextDiff]) -> Iterable[ContextPatch]:
 
 
 def _without_measures(patch: ContextPatch) -> ContextPatch:
-    """Return the patch without what a store measures: a trail that was kept elsewhere may have it."""
+    """Return the patch without what a store measures: a trail that was written elsewhere may have it."""
     diagnostics = patch.changes.changes.get("diagnostics")
     if not isinstance(diagnostics, Fields) or "performance" not in diagnostics.changes:
         return patch
-    kept = {key: change for key, change in diagnostics.changes.items() if key != "performance"}
+    written = {key: change for key, change in diagnostics.changes.items() if key != "performance"}
     others = {name: change for name, change in patch.changes.changes.items() if name != "diagnostics"}
-    return evolve(patch, changes=Fields(FrozenDict({**others, "diagnostics": Fields(FrozenDict(kept))} if kept else others)))
+    return evolve(patch, changes=Fields(FrozenDict({**others, "diagnostics": Fields(FrozenDict(written))} if written else others)))
 
 
 def _apply_patches(patches: Iterable[tuple[int, ContextPatch]], context: AgentContext) -> AgentContext:

@@ -24,7 +24,7 @@ from .json_text import canonical
 from .kinds import Shape
 from .record_base import Record, layout, with_changes
 from .records import AgentContext, Fact
-from .schema import SCHEMA, KeySchema, all_keys, key_schema, namespace_schema
+from .schema import SCHEMA, KeySchema, key_schema, list_paths, namespace_schema
 
 EVERYTHING = "*"
 APPEND = "append:"
@@ -56,7 +56,7 @@ def check_right(right: str) -> str:
         raise UnknownNameError("right", right, (EVERYTHING, *SCHEMA))
     namespace, dot, key = right.removeprefix(APPEND).partition(".")
     if right.startswith(APPEND) and (not dot or key_schema(namespace, key).shape is not Shape.ARRAY):
-        raise UnknownNameError("right", right, tuple(f"{APPEND}{schema.path}" for schema in all_keys() if schema.shape is Shape.ARRAY))
+        raise UnknownNameError("right", right, tuple(f"{APPEND}{path}" for path in list_paths()))
     if dot:
         key_schema(namespace, key)
     elif right != EVERYTHING:
@@ -189,7 +189,7 @@ def extend_lists(context: AgentContext, entries: Mapping[str, Sequence[Any]]) ->
     for path, new in entries.items():
         kind = path_schema(path).kind
         if kind.shape is not Shape.ARRAY:
-            raise UnknownNameError("list", path, tuple(known.path for known in all_keys() if known.shape is Shape.ARRAY))
+            raise UnknownNameError("list", path, list_paths())
         if not isinstance(new, (list, tuple)):
             raise InvalidDataError(f"$.{path}", f"{type(new).__name__} is not an array", f"a {kind.name}")
     return {path: (*entries_of(context, path), *new) for path, new in entries.items()}

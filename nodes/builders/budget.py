@@ -8,9 +8,10 @@ ever summarised twice: each build starts from the whole entries.
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 
-from attrs import Factory, define, field, frozen
+from attrs import define, frozen
 
 from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
 from polycontext.pressure import ExtractiveSummariser
@@ -124,20 +125,14 @@ def _join_shorts(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) 
     """Return the most of the latest short forms that fits, and how many are not among them; nothing where none fits."""
     # Room for the count is kept from the start, needed or not: in the end there may be none left for it.
     room = max_tokens - _room_of_count(shorts, counter)
-    kept: list[str] = []
+    retained: list[str] = []
     for short in reversed(shorts):
-        room -= counter.count(f"; {short}" if kept else short)
+        room -= counter.count(f"; {short}" if retained else short)
         if room < 0:
             break
-        kept.append(short)
-    more = [f"({len(shorts) - len(kept)} more)"] if 0 < len(kept) < len(shorts) else []
-    return "; ".join([*more, *reversed(kept)])
-
-
-def _yield_order(entries: Sequence[Entry]) -> Sequence[int]:
-    """Return the places of what may yield, in the order in which it does."""
-    yielding = (ResourceClass.DROPPABLE, ResourceClass.REQUIRED)
-    return [place for each in yielding for place, entry in enumerate(entries) if entry.resource_class is each]
+        retained.append(short)
+    more = [f"({len(shorts) - len(retained)} more)"] if 0 < len(retained) < len(shorts) else []
+    return "; ".join([*more, *reversed(retained)])
 
 
 @frozen
@@ -146,10 +141,17 @@ class _Cutting:
 
     entries: Sequence[Entry]
     counter: TokenCounter
-    order: Sequence[int] = field(init=False, default=Factory(lambda self: _yield_order(self.entries), takes_self=True))
-    sizes: Sequence[int] = field(
-        init=False, default=Factory(lambda self: [self.counter.count(f"{entry.text}\n") for entry in self.entries], takes_self=True)
-    )
+
+    @cached_property
+    def order(self) -> Sequence[int]:
+        """Return the places of what may yield, in the order in which it does."""
+        yielding = (ResourceClass.DROPPABLE, ResourceClass.REQUIRED)
+        return [place for each in yielding for place, entry in enumerate(self.entries) if entry.resource_class is each]
+
+    @cached_property
+    def sizes(self) -> Sequence[int]:
+        """Return the tokens of each entry with its line end."""
+        return [self.counter.count(f"{entry.text}\n") for entry in self.entries]
 
     def fit(self, node: str, budget: int) -> Fitted:
         """Return the text for which fewest entries yield and still leave their short forms, or else for which all do."""

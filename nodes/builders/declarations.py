@@ -137,9 +137,9 @@ def _accomplished(material: Material) -> tuple[str, ...]:
     return (f"Just accomplished: {_condense_line(_summarize_turn(material.turn.summary), material)}",) if material.turn.steps else ()
 
 
-def _condense_line(said: str, material: Material) -> str:
-    """Return what a model said on one line and in a bound: it may not yield, and must not take the room of all else."""
-    return one_line(condense(said, SAID_TOKENS, counter=material.output.window.counter))
+def _condense_line(text: str, material: Material) -> str:
+    """Return the words of a model on one line and in a bound: it may not yield, and must not take the room of all else."""
+    return one_line(condense(text, SAID_TOKENS, counter=material.output.window.counter))
 
 
 def _summarize_turn(turn: TurnExecutionSummary) -> str:

@@ -64,7 +64,7 @@ def ref_name(type: str, ref_names: Mapping[str, str]) -> str:
 def parse_ref(ref: str) -> tuple[str, int] | None:
     """Return what `ref` was made of, its prefix and its number, or None if it has not the form of a ref.
 
-    >>> parse_ref("gen_recipe_12"), numbered("recipe"), numbered("recipe_012")
+    >>> parse_ref("gen_recipe_12"), parse_ref("recipe"), parse_ref("recipe_012")
     (('gen_recipe', 12), None, None)
     """
     # 18 digits at most: a model may write any number, and int() of a very long one is an error of its own.

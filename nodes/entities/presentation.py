@@ -105,8 +105,13 @@ def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContex
         detail = ENTITY_TABLE[known][tier]
         return () if detail is Detail.NONE else tuple(_restrict(each, detail, reasons=known is EntityMode.CURATION) for each in entities)
 
-    active, generated, retained = tier(Tier.ACTIVE, ctx.active), tier(Tier.GENERATED, ctx.generated), tier(Tier.RETAINED, ctx.retained)
-    return EntityContext(active, generated, retained, tier(Tier.TOMBSTONES, ctx.tombstones), ctx.current_turn)
+    return EntityContext(
+        tier(Tier.ACTIVE, ctx.active),
+        tier(Tier.GENERATED, ctx.generated),
+        tier(Tier.RETAINED, ctx.retained),
+        tier(Tier.TOMBSTONES, ctx.tombstones),
+        ctx.current_turn,
+    )
 
 
 def _restrict(shown: _S, detail: Detail, *, reasons: bool) -> _S:
@@ -129,7 +134,7 @@ def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]
     if known is EntityMode.DO_NOT_READ:
         line = do_not_read(seen)
         return (Part("Known already", [Entry(line, resource_class=ResourceClass.PRESERVED)]),) if line else ()
-    # Ages are for whoever decides what stays in mind; to the others they are noise.
+    # Only the node that curates entities needs their ages.
     since = ctx.current_turn if known is EntityMode.CURATION else None
     tiers: Iterable[Sequence[_Shown]] = (seen.active, seen.generated, seen.retained, seen.tombstones)
     rows = zip(Tier, tiers, strict=True)

@@ -94,7 +94,7 @@ class Records:
 
     def rename(self, ref: str, entry: Live) -> Self:
         """Return records in which the entity of `ref` goes by the ref of `entry`, and the old ref leads there."""
-        rest = {other: kept for other, kept in self.live.items() if other != ref}
+        rest = {other: known for other, known in self.live.items() if other != ref}
         return evolve(self, live=rest, aliases={**self.aliases, ref: entry.snapshot.ref}).put(entry)
 
     def remove(self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None) -> Self:
@@ -174,13 +174,13 @@ def record_saved(records: Records, name: str, ref: str, id: EntityId, report: Re
         if check_id(id) != old.id:
             raise RefRefusedError(ref, "is saved already, under another id", "update, or generating another entity")
         return records.put(report.of(old)), old.snapshot.ref
-    told = report.of(old).snapshot
+    reported = report.of(old).snapshot
     # The row may be known already: then the generated entity becomes that one, under its ref.
-    records, new = record_seen(records, name, told.type, id, evolve(report, label=told.label, data=told.data))
+    records, new = record_seen(records, name, reported.type, id, evolve(report, label=reported.label, data=reported.data))
     entry = records.live[new]
     merged = evolve(
         entry.snapshot,
-        turn_created=min(told.turn_created, entry.snapshot.turn_created),
-        retention_reason=entry.snapshot.retention_reason or told.retention_reason,
+        turn_created=min(reported.turn_created, entry.snapshot.turn_created),
+        retention_reason=entry.snapshot.retention_reason or reported.retention_reason,
     )
-    return records.rename(told.ref, evolve(entry, snapshot=merged)), new
+    return records.rename(reported.ref, evolve(entry, snapshot=merged)), new

@@ -127,8 +127,8 @@ class SessionIdRegistry:
             InvalidDataError: a blank reason.
         """
         entry = self._records.entity(ref)
-        kept = evolve(entry, snapshot=evolve(entry.snapshot, retention_reason=check_not_blank(reason, "reason")))
-        return self._decided(self._records.put(kept), CurationEntry(turn, CurationAction.RETAIN, entry.snapshot.ref, reason))
+        retained = evolve(entry, snapshot=evolve(entry.snapshot, retention_reason=check_not_blank(reason, "reason")))
+        return self._with_decision(self._records.put(retained), CurationEntry(turn, CurationAction.RETAIN, entry.snapshot.ref, reason))
 
     def demote(self, ref: str, reason: str = "", *, turn: int) -> Self:
         """Take an entity out of mind, out of the active tier at once, until it is referenced again.
@@ -141,19 +141,19 @@ class SessionIdRegistry:
         if not entry.is_saved:
             raise RefRefusedError(ref, "is generated and not saved, so it stays in sight", "saving or dropping it")
         gone = evolve(entry, demoted=True, snapshot=evolve(entry.snapshot, retention_reason=None))
-        return self._decided(self._records.put(gone), CurationEntry(turn, CurationAction.DEMOTE, entry.snapshot.ref, reason))
+        return self._with_decision(self._records.put(gone), CurationEntry(turn, CurationAction.DEMOTE, entry.snapshot.ref, reason))
 
     def drop(self, ref: str, reason: str = "dropped", *, turn: int) -> Self:
         """Forget an entity, a generated one too; a tombstone stays. Raise `UnknownRefError` if there is none."""
         current = self._records.resolve(ref)
         records = self._records.remove([current], turn, reason)
-        return self._decided(records, CurationEntry(turn, CurationAction.DROP, current, reason))
+        return self._with_decision(records, CurationEntry(turn, CurationAction.DROP, current, reason))
 
     def clear_all(self, reason: str = "cleared", *, turn: int, include_generated: bool = False) -> Self:
         """Forget every entity, what is generated and not saved only if that is said; tombstones and counters stay."""
         gone = [ref for ref, entry in self._records.live.items() if entry.is_saved or include_generated]
         records = self._records.remove(gone, turn, reason)
-        return self._decided(records, CurationEntry(turn, CurationAction.CLEAR, None, reason))
+        return self._with_decision(records, CurationEntry(turn, CurationAction.CLEAR, None, reason))
 
     # --- what is known ------------------------------------------------------
 
@@ -247,7 +247,7 @@ class SessionIdRegistry:
         >>> registry.name_refs("recipe_1 is quicker than recipe_2")
         'Tomato Soup is quicker than recipe_2'
         """
-        return self._hidden_ids.named(text)
+        return self._hidden_ids.name_refs(text)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole registry as JSON-ready data, ids included: for a store, never for a prompt."""
@@ -261,14 +261,14 @@ class SessionIdRegistry:
 
     @cached_property
     def _hidden_ids(self) -> HiddenIds:
-        return HiddenIds.over(self._records, self.ref_names)
+        return HiddenIds.from_records(self._records, self.ref_names)
 
     def _report_seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:
         name = ref_name(check_type(kind), self.ref_names)
         records, ref = record_seen(self._records, name, kind, id, report)
         return evolve(self, _records=records), ref
 
-    def _decided(self, records: Records, entry: CurationEntry) -> Self:
+    def _with_decision(self, records: Records, entry: CurationEntry) -> Self:
         return evolve(self, _records=records, _log=(*self.log, entry)[-REMEMBERED:])
 
     def __contains__(self, ref: object) -> bool:

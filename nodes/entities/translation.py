@@ -114,7 +114,7 @@ class HiddenIds:
     lengths: Mapping[str, Sequence[int]] = field(repr=False)
 
     @classmethod
-    def over(cls, records: Records, ref_names: Mapping[str, str]) -> Self:
+    def from_records(cls, records: Records, ref_names: Mapping[str, str]) -> Self:
         """Gather all ids that were ever known, those of removed entities too."""
         texts = ((str(id_), ref) for (_, id_), ref in records.index.items())
         opaque = {text: ref for text, ref in texts if len(text) >= OPAQUE}
@@ -153,7 +153,7 @@ class HiddenIds:
             done = at = at + len(found)
         return "".join([*parts, text[done:]]) if parts else text
 
-    def named(self, text: str) -> str:
+    def name_refs(self, text: str) -> str:
         """Return a text with labels for the refs in it, each on one line."""
         return _REF.sub(lambda found: self._label(found[0]), text)
 

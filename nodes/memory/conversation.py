@@ -258,7 +258,7 @@ class ConversationContext(Stored):
         return evolve(
             self,
             recent_turns=turns[-RECENT_TURNS:],
-            history=self.history.extended(left, counter=counter, projector=projector),
+            history=self.history.add_all(left, counter=counter, projector=projector),
             closed_id=exchange.last_id,  # the next exchange is looked for behind it
         )
 

@@ -232,7 +232,7 @@ def _with_summary(
     return evolve(
         conversation,
         turn_summaries=summaries[-TURN_SUMMARIES:],
-        reasoning=conversation.reasoning.extended(map(_summary_line, summaries[:-TURN_SUMMARIES]), counter=counter, projector=projector),
+        reasoning=conversation.reasoning.add_all(map(_summary_line, summaries[:-TURN_SUMMARIES]), counter=counter, projector=projector),
         understand_decision_log=(*conversation.understand_decision_log, *decided)[-DECISIONS:],
     )
 

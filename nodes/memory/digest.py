@@ -115,7 +115,7 @@ class Digest:
         standing = {entry.turn.resource_id: entry for entry in entries}
         return evolve(self, entries=[standing.get(turn.resource_id) or _gist(turn) for turn in window.all_turns()])
 
-    def extended(self, texts: Iterable[str], *, counter: TokenCounter | None = None, projector: ContextProjector | None = None) -> "Digest":
+    def add_all(self, texts: Iterable[str], *, counter: TokenCounter | None = None, projector: ContextProjector | None = None) -> "Digest":
         """Return the digest with `texts` as its newest entries, one after the other; see `add`."""
         digest = self
         for text in texts:

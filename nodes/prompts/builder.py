@@ -152,9 +152,9 @@ class PromptBuilder:
             names = sorted(templates)
             near = " or ".join(map(repr, get_close_matches(agent_type, names)))
             meant = f"; did you mean {near}?" if near else ""
-            told = f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}"
+            warning = f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}"
             # The caller's line: behind this method and the one that builds a prompt.
-            warnings.warn(told, stacklevel=3)
+            warnings.warn(warning, stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 
     def _system_prompt(

@@ -61,11 +61,11 @@ def test_what_cannot_be_stored_is_refused(fields: dict[str, Any], named: str) ->
 def test_narrowing_loses_no_exchange(turns: list[ConversationTurn], first: int, second: int) -> None:
     """What leaves the recent exchanges joins the summary, and narrowing twice is narrowing to the lesser."""
     history = ConversationHistory(turns)
-    narrow = history.narrowed(first)
+    narrow = history.limit_recent(first)
     assert len(narrow.recent_turns) == min(first, len(turns))
     together = [narrow.history_summary, *(turn.lines for turn in narrow.recent_turns)]
     assert "\n".join(filter(None, together)) == "\n".join(filter(None, (turn.lines for turn in turns)))
-    assert narrow.narrowed(second) == history.narrowed(min(first, second))
+    assert narrow.limit_recent(second) == history.limit_recent(min(first, second))
 
 
 def test_lines_cannot_pose_as_another_speaker() -> None:
