@@ -42,13 +42,13 @@ Strategies = Mapping[str, st.SearchStrategy[Any]]
 NOTHING: Final[Known] = MappingProxyType({})
 
 
-def _always(strategy: st.SearchStrategy[Any]) -> Drawing:
-    """Draw from `strategy`, whatever was drawn before."""
-    return lambda known: strategy
+def _as_drawing(given: Drawing | st.SearchStrategy[Any]) -> Drawing:
+    """Return a drawing; a strategy is drawn from whatever was drawn before."""
+    return (lambda known: given) if isinstance(given, st.SearchStrategy) else given
 
 
-def _one_of(*values: Any) -> Drawing:
-    return _always(st.sampled_from(values))
+def _one_of(*values: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(values)
 
 
 # --- ledgers and texts ----------------------------------------------------
@@ -158,8 +158,8 @@ def _views(known: Known) -> st.SearchStrategy[View]:
     return near | law_strategies.views_over(others[0].fidelities)
 
 
-def _of_a_window(make: Callable[[ContextProjector, ContextWindow, float], Any]) -> Drawing:
-    return _always(st.builds(make, law_strategies.projectors(), strategies.lived_windows(), strategies.TARGETS))
+def _of_a_window(make: Callable[[ContextProjector, ContextWindow, float], Any]) -> st.SearchStrategy[Any]:
+    return st.builds(make, law_strategies.projectors(), strategies.lived_windows(), strategies.TARGETS)
 
 
 # --- machines -------------------------------------------------------------
@@ -170,75 +170,75 @@ def _agents(known: Known) -> st.SearchStrategy[law_strategies.AnyAgent]:
     return law_strategies.agents() if known.keys() & {"other_agent", "lens"} else law_strategies.composites()
 
 
-def _summarised(text: str) -> object:
+def _summarise(text: str) -> object:
     """Read `text` as a summariser does."""
     return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=strategies.FAST)
 
 
 _ENGINES = (ContextMachine, TableMachine)
-_DRAWINGS: Final[Drawings] = {
+_DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     # what is told to do something, before what it is done to
     "machine": _one_of(*_ENGINES),
     "other_machine": lambda known: st.sampled_from([each for each in _ENGINES if each is not known.get("machine")]),
     "polynomial": _one_of(CONTEXT_POLYNOMIAL),
-    "policy": _always(law_strategies.POLICIES),
+    "policy": law_strategies.POLICIES,
     "identity": _one_of(CONTEXT_OPERAD.identity()),
-    "operation": _always(law_strategies.OPERATIONS),
-    "operations": _always(st.lists(law_strategies.OPERATIONS, min_size=1, max_size=5)),
+    "operation": law_strategies.OPERATIONS,
+    "operations": st.lists(law_strategies.OPERATIONS, min_size=1, max_size=5),
     "merge": _one_of(CONTEXT_OPERAD.operation("merge")),
     "project": _one_of(project),
-    "projector planner": _always(law_strategies.projectors()),
+    "projector planner": law_strategies.projectors(),
     # linearity
-    "ledger": _always(law_strategies.ledgers()),
+    "ledger": law_strategies.ledgers(),
     "resource_id other_id": _known_ids,
-    "resource_class other_class": _always(law_strategies.RESOURCE_CLASSES),
+    "resource_class other_class": law_strategies.RESOURCE_CLASSES,
     "requests": lambda known: st.lists(st.tuples(_known_ids(known), law_strategies.RESOURCE_CLASSES), max_size=6),
     "classifier": _one_of(default_classifier),
     "role": _one_of(*(role.value for role in Role), "other"),
-    "content": _always(_CONTENTS),
-    "metadata": _always(st.builds(lambda facts, numbers: facts | numbers, _FACTS, _NUMBERS)),
+    "content": _CONTENTS,
+    "metadata": st.builds(lambda facts, numbers: facts | numbers, _FACTS, _NUMBERS),
     # window
-    "store": _always(law_strategies.stores()),
+    "store": law_strategies.stores(),
     "window": _windows,
-    "other_window third_window": _always(strategies.windows(max_atoms=4)),
+    "other_window third_window": strategies.windows(max_atoms=4),
     "view other_view": _one_of(*law_strategies.READINGS),
     "position other_position": _positions,
     "positions": lambda known: st.lists(_positions(known), max_size=4),
     "turn other_turn": _next_turns,
     "counter": lambda _: st.sampled_from([strategies.FAST, TiktokenCounter("o200k_base"), calibrate(strategies.FAST, 80, 100)]),
-    "text": _always(strategies.TEXTS),
+    "text": strategies.TEXTS,
     "wire": _one_of(*(get_format(provider) for provider in Provider)),
     # pressure
     "first_view second_view third_view ceiling": _views,
     "ladder": _of_a_window(lambda projector, window, _: projector.ladder(window)),
-    "plan": _always(law_strategies.plans()),
+    "plan": law_strategies.plans(),
     "result": _of_a_window(lambda projector, window, target: projector.compress(window, target)),
-    "target other_target": _always(strategies.TARGETS),
-    "targets": _always(st.lists(strategies.TARGETS, min_size=1, max_size=6)),
+    "target other_target": strategies.TARGETS,
+    "targets": st.lists(strategies.TARGETS, min_size=1, max_size=6),
     "summariser offline_summariser": _one_of(ExtractiveSummariser()),
     # 1 comes first, so that a counterexample shrinks to it: to be allowed no token at all is a corner of its own.
-    "allowance": _always(st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000)),
+    "allowance": st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000),
     "turns": _conversations,
     # polynomial and nodes
-    "combine": _always(law_strategies.COMBINATORS),
+    "combine": law_strategies.COMBINATORS,
     "parallel": _one_of(parallel),
     "coproduct": _one_of(coproduct),
     "product": _one_of(product),
     "sequential": _one_of(sequential),
     "through": _one_of(through),
-    "lens other_lens third_lens": _always(law_strategies.lenses()),
-    "third_agent other_agent": _always(law_strategies.agents()),
+    "lens other_lens third_lens": law_strategies.lenses(),
+    "third_agent other_agent": law_strategies.agents(),
     "agent": _agents,
-    "choices": _always(law_strategies.CHOICES),
-    "inputs other_inputs": _always(law_strategies.machine_inputs()),
-    "session": _always(law_strategies.sessions()),
+    "choices": law_strategies.CHOICES,
+    "inputs other_inputs": law_strategies.machine_inputs(),
+    "session": law_strategies.sessions(),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
     "renderer": _one_of(ComponentRenderer()),
-    "reader": _one_of(_summarised, constraint_sentences),
-    "hostile": _always(st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind))),
+    "reader": _one_of(_summarise, constraint_sentences),
+    "hostile": st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind)),
     "characters": _one_of(1_000),
 }
-PARAMETERS: Final[Drawings] = MappingProxyType({name: drawing for names, drawing in _DRAWINGS.items() for name in names.split()})
+PARAMETERS: Final[Drawings] = MappingProxyType({name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()})
 """How to draw each parameter that a law may have, in the order in which they are drawn."""
 
 WIDER: Final[Mapping[str, Drawings]] = MappingProxyType(
@@ -277,10 +277,10 @@ def inputs_of(draw: st.DrawFn, law: Law, bound: Strategies = NOTHING) -> dict[st
     """
     known: dict[str, Any] = {}
     for name in sorted(law.parameters, key=lambda name: _PLACES.get(name, len(_PLACES))):
-        known[name] = draw(bound[name] if name in bound else _usual(law, name, known))
+        known[name] = draw(bound[name] if name in bound else _strategy_for(law, name, known))
     return known
 
 
-def _usual(law: Law, name: str, known: Known) -> st.SearchStrategy[Any]:
+def _strategy_for(law: Law, name: str, known: Known) -> st.SearchStrategy[Any]:
     wider = WIDER.get(law.name, {})
     return wider[name](known) if name in wider else for_parameter(name, known)
