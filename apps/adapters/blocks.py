@@ -149,17 +149,17 @@ def arguments_text(given: Any) -> str:
     return given if isinstance(given, str) else json.dumps({} if given is None else given, ensure_ascii=False, default=str)
 
 
-def told_apart() -> Callable[[str], str]:
+def disambiguator() -> Callable[[str], str]:
     """Return what makes an id that comes again another one: where a framework knows calls by their tool alone, their order tells them apart.
 
-    >>> apart = told_apart()
-    >>> apart("look"), apart("look"), apart("buy")
+    >>> disambiguate = disambiguator()
+    >>> disambiguate("look"), disambiguate("look"), disambiguate("buy")
     ('look', 'look~2', 'buy')
     """
     seen: Counter[str] = Counter()
 
-    def apart(name: str) -> str:
+    def disambiguate(name: str) -> str:
         seen[name] += 1
         return name if seen[name] == 1 else f"{name}~{seen[name]}"
 
-    return apart
+    return disambiguate

@@ -23,8 +23,8 @@ def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
     content = message["content"]
     for result in (each["toolResult"] for each in content if "toolResult" in each):
         parts = result.get("content") or []
-        said = [each["text"] if "text" in each else arguments_text(each["json"]) for each in parts if _is_said(each)]
-        beside = [_beside(each) for each in parts if not _is_said(each)]
+        said = [each["text"] if "text" in each else arguments_text(each["json"]) for each in parts if _is_text(each)]
+        beside = [_part(each) for each in parts if not _is_text(each)]
         if result.get("status") == "error":
             beside.append(block(_OWN, {"status": "error"}))
         yield Turn(Role.TOOL, "\n".join(said), tool_call_id=result["toolUseId"], parts=beside)
@@ -32,7 +32,7 @@ def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
     if rest or not content:
         uses = [each["toolUse"] for each in rest if "toolUse" in each]
         calls = [ToolCall(use["toolUseId"], use["name"], arguments_text(use.get("input"))) for use in uses]
-        beside = [_beside(each) for each in rest if "text" not in each and "toolUse" not in each]
+        beside = [_part(each) for each in rest if "text" not in each and "toolUse" not in each]
         yield Turn(message["role"], "\n".join(each["text"] for each in rest if "text" in each), tool_calls=calls, parts=beside)
 
 
@@ -57,24 +57,24 @@ def read_usage(usage: Mapping[str, Any]) -> dict[str, int]:
     return {"input_tokens": usage["totalTokens"] - usage["outputTokens"], "output_tokens": usage["outputTokens"]}
 
 
-def _is_said(each: Mapping[str, Any]) -> bool:
+def _is_text(each: Mapping[str, Any]) -> bool:
     return "text" in each or "json" in each
 
 
-def _beside(each: Mapping[str, Any]) -> Part:
+def _part(each: Mapping[str, Any]) -> Part:
     """Return what stands beside words and calls: reasoning, which is bound, media, and whatever else there is."""
     kind, held = next(iter(each.items()))
     if kind == "reasoningContent":
         said = held.get("reasoningText", {})
         return thought(said.get("text") or "", said.get("signature") or held.get("redactedContent", b"").decode(errors="backslashreplace"))
     if not isinstance(held, Mapping) or not isinstance(held.get("source"), Mapping) or "bytes" not in held["source"]:
-        return block(_OWN, _packed(each))
+        return block(_OWN, _encode_bytes(each))
     data = {"mime_type": f"{kind}/{held.get('format')}", "data": b64encode(held["source"]["bytes"]).decode()}
     return block(_OWN, {kind: data, "held": {name: value for name, value in held.items() if name != "source"}}, kind)
 
 
 def _blocks(turn: Turn) -> list[Any]:
-    beside = [_restored(own) for own in own_blocks(turn, _OWN)]
+    beside = [_restore(own) for own in own_blocks(turn, _OWN)]
     said = [{"text": turn.text}] if turn.text else []
     if turn.role is Role.TOOL:
         status = {"status": "success"} | next((each for each in beside if "status" in each), {})
@@ -84,25 +84,25 @@ def _blocks(turn: Turn) -> list[Any]:
     return [*said, *beside, *uses]
 
 
-def _restored(own: dict[str, Any]) -> dict[str, Any]:
+def _restore(own: dict[str, Any]) -> dict[str, Any]:
     if "held" not in own:
-        opened: dict[str, Any] = _opened(own)
+        opened: dict[str, Any] = _decode_bytes(own)
         return opened
     kind = next(name for name in own if name != "held")
     return {kind: own["held"] | {"source": {"bytes": b64decode(own[kind]["data"])}}}
 
 
-def _packed(value: Any) -> Any:
+def _encode_bytes(value: Any) -> Any:
     """Return a value as JSON data: bytes stand in unknown blocks too, such as guarded pictures."""
     if isinstance(value, Mapping):
-        return {name: _packed(inner) for name, inner in value.items()}
+        return {name: _encode_bytes(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [*map(_packed, value)]
+        return [*map(_encode_bytes, value)]
     return {_BYTES: b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
-def _opened(value: Any) -> Any:
+def _decode_bytes(value: Any) -> Any:
     """Return what was packed."""
     if isinstance(value, dict):
-        return b64decode(value[_BYTES]) if _BYTES in value else {name: _opened(inner) for name, inner in value.items()}
-    return [*map(_opened, value)] if isinstance(value, list) else value
+        return b64decode(value[_BYTES]) if _BYTES in value else {name: _decode_bytes(inner) for name, inner in value.items()}
+    return [*map(_decode_bytes, value)] if isinstance(value, list) else value

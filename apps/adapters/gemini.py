@@ -28,10 +28,10 @@ def read_contents(contents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, 
         parts = content.get("parts") or []
         for part in parts:
             if "function_response" in part:
-                yield place, _answered(part["function_response"], waiting)
+                yield place, _parse_result(part["function_response"], waiting)
         said = [part for part in parts if "function_response" not in part]
         if said or not parts:
-            turn = _said(Role.ASSISTANT if content.get("role") == "model" else Role.USER, said, f"{_BY_ORDER}{place}-")
+            turn = _parse_message(Role.ASSISTANT if content.get("role") == "model" else Role.USER, said, f"{_BY_ORDER}{place}-")
             waiting = [*turn.tool_calls]
             yield place, turn
 
@@ -58,18 +58,18 @@ def read_usage(usage: Mapping[str, Any] | None) -> dict[str, int] | None:
     return {"input_tokens": usage["prompt_token_count"], "output_tokens": said}
 
 
-def _answered(result: Mapping[str, Any], waiting: list[ToolCall]) -> Turn:
+def _parse_result(result: Mapping[str, Any], waiting: list[ToolCall]) -> Turn:
     """Return the turn of a result, whose call is no longer waited for."""
     call_id, name, response = result.get("id"), result.get("name"), result.get("response") or {}
     call = next((call for call in waiting if (call.id == call_id if call_id else call.name == name)), None)
     if call is not None:
         waiting.remove(call)
     text = _text(response["result"] if response.keys() == {"result"} else response)
-    beside = [_beside(part) for part in result.get("parts") or ()]
+    beside = [_part(part) for part in result.get("parts") or ()]
     return Turn(Role.TOOL, text, tool_call_id=_BY_ORDER if call is None else call.id, name=name, parts=beside)
 
 
-def _said(role: Role, parts: Sequence[Mapping[str, Any]], prefix: str) -> Turn:
+def _parse_message(role: Role, parts: Sequence[Mapping[str, Any]], prefix: str) -> Turn:
     texts: list[str] = []
     calls: list[ToolCall] = []
     beside: list[Part] = []
@@ -84,11 +84,11 @@ def _said(role: Role, parts: Sequence[Mapping[str, Any]], prefix: str) -> Turn:
         elif part.get("text") and not part.get("thought"):
             texts.append(part["text"])
         elif part and part != {"text": ""}:
-            beside.append(_beside(part))
+            beside.append(_part(part))
     return Turn(role, ("" if role is Role.ASSISTANT else "\n").join(texts), tool_calls=calls, parts=beside)
 
 
-def _beside(part: Mapping[str, Any]) -> Part:
+def _part(part: Mapping[str, Any]) -> Part:
     """Return what stands beside words and calls: signed thoughts, which are bound, media, and whatever else there is."""
     if part.get("thought") and "thought_signature" in part:
         signature = urlsafe_b64decode(part["thought_signature"]).decode(errors="backslashreplace")
@@ -99,15 +99,15 @@ def _beside(part: Mapping[str, Any]) -> Part:
 def _parts(turn: Turn) -> list[dict[str, Any]]:
     beside = [*own_blocks(turn, _OWN)]
     if turn.role is Role.TOOL:
-        result = {"id": _given(turn.tool_call_id), "name": turn.name, "response": {"result": turn.text}}
+        result = {"id": _original_id(turn.tool_call_id), "name": turn.name, "response": {"result": turn.text}}
         return [{"function_response": result | ({"parts": beside} if beside else {})}]
     others = {part.start: json.loads(part.data) for part in turn.parts if part.provider == _OWN and part.kind is PartKind.CALL}
-    calls = [{"id": _given(call.id), "name": call.name, "args": arguments(call)} for call in turn.tool_calls]
+    calls = [{"id": _original_id(call.id), "name": call.name, "args": arguments(call)} for call in turn.tool_calls]
     called = [others.get(place, {}) | {"function_call": call} for place, call in enumerate(calls)]
     return [*([{"text": turn.text}] if turn.text else []), *beside, *called]
 
 
-def _given(call_id: str | None) -> str | None:
+def _original_id(call_id: str | None) -> str | None:
     """Return the id that a call came with, None where it came without."""
     return None if call_id is None or call_id.startswith(_BY_ORDER) else call_id
 

@@ -7,7 +7,7 @@ from typing import Any
 from polycontext.linearity import require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
 
-from .blocks import arguments, arguments_text, block_parts, picture, pictures, thought, told_apart, tool
+from .blocks import arguments, arguments_text, block_parts, disambiguator, picture, pictures, thought, tool
 from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
 
@@ -26,22 +26,22 @@ class ContextHook:
     allowed_hook_points = ("before_llm",)
 
     def __init__(self, model: Any = None, **options: Any) -> None:
-        self._given = {"model": model, **options}
-        self._bridge = Bridge(HaystackDialect(), **self._given)
+        self._options = {"model": model, **options}
+        self._bridge = Bridge(HaystackDialect(), **self._options)
 
     def run(self, state: Any) -> None:
         """Have the model see what fits; once it has answered, the messages are whole again."""
-        head, rest, besides = _asked(state.data)
+        head, rest, besides = _parse_state(state.data)
         state.data["messages"] = _View(head, self._bridge.fitted(rest, **besides), state.data["messages"])
 
     async def run_async(self, state: Any) -> None:
         """Do what `run` does without blocking."""
-        head, rest, besides = _asked(state.data)
+        head, rest, besides = _parse_state(state.data)
         state.data["messages"] = _View(head, await self._bridge.afitted(rest, **besides), state.data["messages"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hook as data."""
-        data: dict[str, Any] = default_to_dict(self, **self._given)
+        data: dict[str, Any] = default_to_dict(self, **self._options)
         return data
 
     @classmethod
@@ -66,7 +66,7 @@ class _View(list[own.ChatMessage]):
         return deepcopy([*self], memo)
 
 
-def _asked(data: Any) -> tuple[list[own.ChatMessage], list[own.ChatMessage], dict[str, Any]]:
+def _parse_state(data: Any) -> tuple[list[own.ChatMessage], list[own.ChatMessage], dict[str, Any]]:
     """Return the system prompt, the messages behind it, and what a request needs besides."""
     messages = data["messages"]
     start = next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
@@ -80,11 +80,11 @@ class HaystackDialect(Dialect[own.ChatMessage]):
 
     def split(self, natives: Sequence[own.ChatMessage]) -> Iterator[Piece]:
         """Yield the turn of each message, those of each result."""
-        nth = told_apart()
+        nth = disambiguator()
         for place, native in enumerate(natives):
             if not native.tool_call_results:
-                nth = told_apart()
-                yield Piece(_said(native), place, place + 1)
+                nth = disambiguator()
+                yield Piece(_parse_message(native), place, place + 1)
             for each in native.tool_call_results:
                 found = [own.TextContent(each.result)] if isinstance(each.result, str) else each.result
                 text, call = _text(found), nth(each.origin.id or each.origin.tool_name)
@@ -92,11 +92,11 @@ class HaystackDialect(Dialect[own.ChatMessage]):
 
     def write(self, turns: Sequence[Turn]) -> list[own.ChatMessage]:
         """Return a message for each turn."""
-        return [_written(turn) for turn in turns]
+        return [_render_message(turn) for turn in turns]
 
 
-def _said(native: own.ChatMessage) -> Turn:
-    nth, content = told_apart(), native._content  # noqa: SLF001 - of all its parts in order nothing else tells
+def _parse_message(native: own.ChatMessage) -> Turn:
+    nth, content = disambiguator(), native._content  # noqa: SLF001 - of all its parts in order nothing else tells
     calls = [ToolCall(nth(call.id or call.tool_name), call.tool_name, arguments_text(call.arguments)) for call in native.tool_calls]
     return Turn(native.role.value, _text(content), tool_calls=calls, name=native.name, parts=_parts(content))
 
@@ -119,7 +119,7 @@ def _thought(text: str, extra: dict[str, Any]) -> Part:
     return thought(text, signature, "openai" if extra.get("type") == "reasoning" else None)
 
 
-def _written(turn: Turn) -> own.ChatMessage:
+def _render_message(turn: Turn) -> own.ChatMessage:
     urls = [url.removeprefix("data:").partition(";base64,") for url in pictures(turn)]
     images = [own.ImageContent(data, mime, validation=False) for mime, _, data in urls]
     if turn.role is Role.TOOL:

@@ -28,12 +28,12 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         """Send what fits; the agent's state stays whole."""
         fitted = self._bridge.fitted(request.messages, **_besides(request))
-        return _learnt(fitted, handler(request.override(messages=fitted.natives)))
+        return _learn(fitted, handler(request.override(messages=fitted.natives)))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         """Send what fits without blocking."""
         fitted = await self._bridge.afitted(request.messages, **_besides(request))
-        return _learnt(fitted, await handler(request.override(messages=fitted.natives)))
+        return _learn(fitted, await handler(request.override(messages=fitted.natives)))
 
 
 class LangChainDialect(MessageDialect[own.BaseMessage]):
@@ -64,7 +64,7 @@ def _besides(request: Any) -> dict[str, Any]:
     return {"key": key, "tools": tools + forms, "system": request.system_prompt, "reserve": request.model_settings.get("max_tokens") or 0}
 
 
-def _learnt(fitted: Fitted[own.BaseMessage], response: Any) -> Any:
+def _learn(fitted: Fitted[own.BaseMessage], response: Any) -> Any:
     fitted.learn(getattr(next(iter(response.result), None), "usage_metadata", None))
     return response
 

@@ -10,7 +10,7 @@ from polycontext.linearity import InvalidOptionError, require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
 from polycontext.window.providers import dumped, loaded_object
 
-from .blocks import arguments_text, picture, pictures, thought, told_apart, tool
+from .blocks import arguments_text, disambiguator, picture, pictures, thought, tool
 from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
 
@@ -42,12 +42,12 @@ def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
         def chat(_: Any, messages: Sequence[own.ChatMessage], **request: Any) -> Any:
             head, besides = _besides(asks, messages, request)
             fitted = bridge.fitted(messages[len(head) :], **besides)
-            return _learned(fitted, getattr(asks, name)([*head, *fitted.natives], **request))
+            return _learn(fitted, getattr(asks, name)([*head, *fitted.natives], **request))
 
         async def achat(_: Any, messages: Sequence[own.ChatMessage], **request: Any) -> Any:
             head, besides = _besides(asks, messages, request)
             fitted = await bridge.afitted(messages[len(head) :], **besides)
-            return _learned(fitted, await getattr(asks, name)([*head, *fitted.natives], **request))
+            return _learn(fitted, await getattr(asks, name)([*head, *fitted.natives], **request))
 
         return achat if name.startswith("a") else chat
 
@@ -60,7 +60,7 @@ def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
     return kept
 
 
-def _learned(fitted: Fitted[own.ChatMessage], response: Any) -> Any:
+def _learn(fitted: Fitted[own.ChatMessage], response: Any) -> Any:
     raw = getattr(response, "raw", None)  # a stream has none
     fitted.learn(raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None))
     return response
@@ -90,7 +90,7 @@ class LlamaIndexDialect(Dialect[own.ChatMessage]):
 
     def split(self, natives: Sequence[own.ChatMessage]) -> Iterator[Piece]:
         """Yield the turn of each message."""
-        nth = told_apart()
+        nth = disambiguator()
         for place, native in enumerate(natives):
             role, said = _ROLES.get(native.role.value, Role.ASSISTANT), native.content or ""
             parts = [*filter(None, map(_part, native.blocks))]
@@ -98,9 +98,9 @@ class LlamaIndexDialect(Dialect[own.ChatMessage]):
                 answers = str(native.additional_kwargs.get("tool_call_id") or "")
                 yield Piece(Turn(role, said, tool_call_id=nth(answers), name=answers, parts=parts), place, place + 1)
             else:
-                calls = [*_calls(native, told_apart())] if role is Role.ASSISTANT else []
+                calls = [*_calls(native, disambiguator())] if role is Role.ASSISTANT else []
                 yield Piece(Turn(role, said, tool_calls=calls, parts=parts), place, place + 1)
-                nth = told_apart()
+                nth = disambiguator()
 
     def write(self, turns: Sequence[Turn]) -> list[own.ChatMessage]:
         """Return one message."""

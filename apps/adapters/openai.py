@@ -28,12 +28,12 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     bridges = {path: Bridge(WireDialect(provider), model=model, **options) for path, (_, provider) in _PATHS.items()}
 
     def fitted(self: Any, request: Any) -> Any:
-        asked = _asked(request := prepare(self, request))
-        return _sending(request, bridges[asked[0]].fitted(asked[1], **asked[2])) if asked else request
+        asked = _parse_request(request := prepare(self, request))
+        return _with_fitted(request, bridges[asked[0]].fitted(asked[1], **asked[2])) if asked else request
 
     async def afitted(self: Any, request: Any) -> Any:
-        asked = _asked(request := await prepare(self, request))
-        return _sending(request, await bridges[asked[0]].afitted(asked[1], **asked[2])) if asked else request
+        asked = _parse_request(request := await prepare(self, request))
+        return _with_fitted(request, await bridges[asked[0]].afitted(asked[1], **asked[2])) if asked else request
 
     def processed(self: Any, **given: Any) -> Any:
         if isinstance(given["options"].json_data, _Body):
@@ -58,7 +58,7 @@ class _Body(dict[str, Any]):
     fitted: Fitted[Message]
 
 
-def _asked(request: Any) -> tuple[str, list[Message], dict[str, Any]] | None:
+def _parse_request(request: Any) -> tuple[str, list[Message], dict[str, Any]] | None:
     """Return which path is asked, its list, and what the request needs besides; None where there is nothing to fit."""
     path, data = _path(request), request.json_data
     if path not in _PATHS or not isinstance(data, dict) or data.get("previous_response_id") or data.get("conversation"):
@@ -67,7 +67,7 @@ def _asked(request: Any) -> tuple[str, list[Message], dict[str, Any]] | None:
     return (path, natives, besides_of(data)) if isinstance(natives, list) else None
 
 
-def _sending(request: Any, fitted: Fitted[Message]) -> Any:
+def _with_fitted(request: Any, fitted: Fitted[Message]) -> Any:
     request.json_data = _Body({**request.json_data, _PATHS[_path(request)][0]: fitted.natives})
     request.json_data.fitted = fitted
     return request

@@ -46,7 +46,7 @@ class PydanticAIDialect(MessageDialect[own.ModelMessage]):
     def read(self, native: own.ModelMessage) -> Iterator[Turn]:
         """Return the turns of a message."""
         if isinstance(native, own.ModelRequest):
-            return (turn for part in native.parts for turn in _asked(part))
+            return (turn for part in native.parts for turn in _parse_part(part))
         thoughts = [thought(p.content, p.signature, p.provider_name) for p in native.parts if isinstance(p, own.ThinkingPart)]
         calls = [ToolCall(p.tool_call_id, p.tool_name, p.args_as_json_str()) for p in native.parts if isinstance(p, own.ToolCallPart)]
         return iter([Turn(Role.ASSISTANT, native.text or "", tool_calls=calls, parts=thoughts)])
@@ -54,12 +54,12 @@ class PydanticAIDialect(MessageDialect[own.ModelMessage]):
     def write(self, turns: Sequence[Turn]) -> list[own.ModelMessage]:
         """Return one request, or one response."""
         if turns[0].role is not Role.ASSISTANT:
-            return [own.ModelRequest([_part(turn) for turn in turns])]
+            return [own.ModelRequest([_render_turn(turn) for turn in turns])]
         calls = [own.ToolCallPart(call.name, call.arguments, call.id) for turn in turns for call in turn.tool_calls]
         return [own.ModelResponse([*(own.TextPart(turn.text) for turn in turns if turn.text), *calls])]
 
 
-def _asked(part: Any) -> Iterator[Turn]:
+def _parse_part(part: Any) -> Iterator[Turn]:
     content = part.files if isinstance(part, own.BaseToolReturnPart) else getattr(part, "content", None)
     pieces: Any = [content] if isinstance(content, str) else content or []
     parts = [picture(getattr(p, "data_uri", None) or p.url) for p in pieces if isinstance(p, own.ImageUrl) or getattr(p, "is_image", False)]
@@ -72,7 +72,7 @@ def _asked(part: Any) -> Iterator[Turn]:
         yield Turn(Role.SYSTEM, part.content) if isinstance(part, own.SystemPromptPart) else Turn(Role.USER, part.model_response())
 
 
-def _part(turn: Turn) -> Any:
+def _render_turn(turn: Turn) -> Any:
     shown = [own.BinaryContent.from_data_uri(url) if url.startswith("data:") else own.ImageUrl(url) for url in pictures(turn)]
     said = [turn.text, *shown] if shown else turn.text
     if turn.role is Role.TOOL:

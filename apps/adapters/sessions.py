@@ -54,7 +54,7 @@ class _SessionLock:
             if self._thread == get_ident():
                 raise SessionWriteError("a task of this thread is fitting the same conversation", "awaiting `afit` among tasks")
             self._lock.acquire()
-        with self._mine():
+        with self._hold():
             yield self.session
 
     @asynccontextmanager
@@ -65,7 +65,7 @@ class _SessionLock:
         while not self._lock.acquire(blocking=False):
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
-        with self._mine():
+        with self._hold():
             yield self.session
 
     def _check(self) -> None:
@@ -76,7 +76,7 @@ class _SessionLock:
             )
 
     @contextmanager
-    def _mine(self) -> Generator[None]:
+    def _hold(self) -> Generator[None]:
         """Mark what runs within, and let go at its end."""
         self._holder, self._thread = holder, _ = object(), get_ident()
         token = _WITHIN.set((*_WITHIN.get(), holder))
@@ -119,7 +119,7 @@ class Sessions:
     def get(self, key: str) -> ContextSession:
         """Return the session of a conversation; a new one where there is none."""
         check_arguments(session_id=key)
-        return self._released(drive(self._chosen((), key)))
+        return self._release(drive(self._choose((), key)))
 
     def longest(self, turns: Sequence[Turn]) -> ContextSession:
         """Return the session that `turns` go on from, the longest one, where no key says whose they are; a new one where there is none.
@@ -127,7 +127,7 @@ class Sessions:
         One that has gone on otherwise is another conversation: it is left alone. What was let go is looked for in the store, by how the
         conversation begins: up to what the user says first.
         """
-        return self._released(drive(self._chosen(turns, None)))
+        return self._release(drive(self._choose(turns, None)))
 
     @contextmanager
     def alone(self, turns: Sequence[Turn], key: str | None = None) -> Generator[ContextSession]:
@@ -137,69 +137,69 @@ class Sessions:
             SessionWriteError: from inside the work on it.
         """
         while True:
-            chosen = drive(self._chosen(turns, key))
+            chosen = drive(self._choose(turns, key))
             try:
                 with chosen.held() as session:
                     # Whoever had it before may have gone on otherwise: then this conversation needs another one.
-                    if key is not None or goes_on(session.conversation.log, turns):
+                    if key is not None or is_continuation(session.conversation.log, turns):
                         yield session
                         return
             finally:
-                self._released(chosen)
+                self._release(chosen)
 
     @asynccontextmanager
     async def aalone(self, turns: Sequence[Turn], key: str | None = None) -> AsyncGenerator[ContextSession]:
         """Yield the session without blocking; see `alone`."""
         while True:
-            chosen = await adrive(self._chosen(turns, key))
+            chosen = await adrive(self._choose(turns, key))
             try:
                 async with chosen.aheld() as session:
-                    if key is not None or goes_on(session.conversation.log, turns):
+                    if key is not None or is_continuation(session.conversation.log, turns):
                         yield session
                         return
             finally:
-                self._released(chosen)
+                self._release(chosen)
 
     # --- which one ---------------------------------------------------------------------
 
-    def _chosen(self, turns: Sequence[Turn], key: str | None) -> Steps[_SessionLock]:
+    def _choose(self, turns: Sequence[Turn], key: str | None) -> Steps[_SessionLock]:
         """Return the session to work on, which stays until it is released."""
-        opening, is_stored = in_thread(self._opened, turns, key), self._options.get("store") is not None
+        opening, is_stored = in_thread(self._open, turns, key), self._options.get("store") is not None
         while True:
-            chosen = self._known(turns, key) or self._put(*((yield opening) if is_stored else opening.do()))
+            chosen = self._find(turns, key) or self._put(*((yield opening) if is_stored else opening.do()))
             if chosen is not None:
                 return chosen
 
-    def _known(self, turns: Sequence[Turn], key: str | None) -> _SessionLock | None:
+    def _find(self, turns: Sequence[Turn], key: str | None) -> _SessionLock | None:
         """Return a session that is held, None where none is."""
         with self._lock:
-            name = self._begun(turns) if key is None else key
+            name = self._find_longest(turns) if key is None else key
             if name not in self._held:
                 return None
             self._held.move_to_end(name)
             self._held[name].users += 1
             return self._held[name]
 
-    def _begun(self, turns: Sequence[Turn]) -> str:
+    def _find_longest(self, turns: Sequence[Turn]) -> str:
         """Return the id of the longest session that is held and that `turns` go on from, empty where there is none."""
-        beginning = name_of(turns)
+        beginning = id_prefix(turns)
         alike = {name: held for name, held in self._held.items() if name.startswith(beginning)}
         # In one that says nothing yet somebody is about to say something, unless nobody has it.
         logs = {name: held.session.conversation.log for name, held in alike.items() if held.session.conversation.log or not held.users}
         longest_first = sorted(logs, key=lambda name: -len(logs[name]))
-        return next((name for name in longest_first if goes_on(logs[name], turns)), "")
+        return next((name for name in longest_first if is_continuation(logs[name], turns)), "")
 
-    def _opened(self, turns: Sequence[Turn], key: str | None) -> tuple[str, ContextSession]:
+    def _open(self, turns: Sequence[Turn], key: str | None) -> tuple[str, ContextSession]:
         """Return a session that is not held, from the store or a new one; nobody waits meanwhile."""
         if key is not None:
             return key, self._session(key)
-        beginning, found = name_of(turns), None
+        beginning, found = id_prefix(turns), None
         for name in (f"{beginning}{number}" for number in range(1, MOST_ALIKE + 1)):
             if name in self._held:
                 continue
             session = self._session(name)
             log = session.conversation.log
-            if goes_on(log, turns) and (found is None or len(log) > len(found[1].conversation.log)):
+            if is_continuation(log, turns) and (found is None or len(log) > len(found[1].conversation.log)):
                 found = name, session
             if not len(log):
                 break
@@ -222,13 +222,13 @@ class Sessions:
                 self._held.pop(each).session.close()
             return chosen
 
-    def _released(self, chosen: _SessionLock) -> ContextSession:
+    def _release(self, chosen: _SessionLock) -> ContextSession:
         with self._lock:
             chosen.users -= 1
         return chosen.session
 
 
-def goes_on(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
+def is_continuation(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
     """Tell whether `turns` go on from `log`: all of it is what they begin with."""
     if len(log) > len(turns):
         return False
@@ -236,7 +236,7 @@ def goes_on(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
     return not log or (says_the_same(log[-1], turns[len(log) - 1]) and all(map(says_the_same, log, turns)))
 
 
-def name_of(turns: Sequence[Turn]) -> str:
+def id_prefix(turns: Sequence[Turn]) -> str:
     """Return what the ids of all conversations that begin so begin with: a digest of what is said up to the user's first words."""
     first = next((place for place, turn in enumerate(turns) if turn.role is Role.USER), len(turns))
     said = [

@@ -97,12 +97,12 @@ async def in_whole_characters(pieces: AsyncIterator[str]) -> AsyncGenerator[str]
         held += piece
         end = len(held) - ("\ud800" <= held[-1:] <= "\udbff")
         # Also where nothing is left: whoever listens may let others live between two pieces.
-        yield _mended(held[:end])
+        yield _repair(held[:end])
         held = held[end:]
-    yield _mended(held)
+    yield _repair(held)
 
 
-def _mended(text: str) -> str:
+def _repair(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -11,7 +11,7 @@ from polycontext.pressure import Fulfilment, Plan, Reading
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.anthropic import COMPACTION_BETA
 
-from .compaction import Compacted, Compacting, Tools
+from .compaction import Compacted, Compacting, Tools, reported_tokens
 
 
 @frozen
@@ -51,7 +51,7 @@ class AnthropicCompaction:
         def ask(rendered: Rendered) -> Any:
             return self.client.beta.messages.create(**self._request(rendered, tools, system))
 
-        return Compacting(Provider.ANTHROPIC, ask, _read, keeps_bound=True)
+        return Compacting(Provider.ANTHROPIC, ask, _parse_answer, keeps_bound=True)
 
     def _request(self, rendered: Rendered, tools: Tools, system: Sequence[Mapping[str, Any]] | str) -> dict[str, Any]:
         told = [{"type": "text", "text": system}] if isinstance(system, str) and system else list(system)
@@ -63,7 +63,7 @@ class AnthropicCompaction:
         return {**request, "messages": rendered.messages, "compaction": wanted, "betas": [*betas]}
 
 
-def _read(answer: Any) -> Compacted:
+def _parse_answer(answer: Any) -> Compacted:
     """Return the block of an answer, or why there is none."""
     stop, blocks = answer.get("stop_reason"), answer.get("content") or []
     found = [block for block in blocks if block.get("type") == "compaction"]
@@ -71,5 +71,4 @@ def _read(answer: Any) -> Compacted:
         return Compacted(failure=f"the answer holds no summary: it stopped for {stop!r} with {[block.get('type') for block in blocks]}")
     if not found[0].get("content"):
         return Compacted(failure="the provider could not summarise: its block holds no content")
-    told = (answer.get("usage") or {}).get("output_tokens")
-    return Compacted((found[0],), told if isinstance(told, int) and told > 0 else None)
+    return Compacted((found[0],), reported_tokens(answer.get("usage")))

@@ -40,15 +40,11 @@ class AnthropicSummariser(ModelSummariser):
     """
 
     package: ClassVar[str] = "anthropic"
+    clients: ClassVar[tuple[str, str]] = ("Anthropic", "AsyncAnthropic")
     provider: ClassVar[Provider] = Provider.ANTHROPIC
 
-    def _opened(self, *, is_async: bool) -> Any:
-        import anthropic  # noqa: PLC0415  an extra
-
-        return (anthropic.AsyncAnthropic if is_async else anthropic.Anthropic)(**self._patience)
-
     def _create(self, client: Any, asked: Asked) -> Any:
-        rendered, options = self._rendered(asked), dict(self.options)
+        rendered, options = self._render(asked), dict(self.options)
         messages, body = rendered.messages, dict[str, Any]()
         if rendered.system:
             body["system"] = list(rendered.system)
@@ -66,10 +62,10 @@ class AnthropicSummariser(ModelSummariser):
 
     def _text(self, answer: Any) -> str:
         if answer.stop_reason in _NOT_WHOLE:
-            raise self._no(*_NOT_WHOLE[answer.stop_reason])
+            raise self._error(*_NOT_WHOLE[answer.stop_reason])
         texts = [block.text for block in answer.content or () if block.type == "text"]
         if not texts:
-            raise self._no("no text" + "".join(f", {block.type}" for block in answer.content or ()))
+            raise self._error("no text" + "".join(f", {block.type}" for block in answer.content or ()))
         return "\n".join(texts)
 
 

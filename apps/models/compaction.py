@@ -58,14 +58,14 @@ class Compacting:
         try:
             offer = self._offer(plan, answer, reading)
         except Exception as error:  # noqa: BLE001 - an answer may be anything
-            offer = None, _told(error)
+            offer = None, _describe(error)
         return Fulfilment(plan, tuple(offer for _ in plan.jobs))
 
     def _offer(self, plan: Plan, answer: Any, reading: Reading | None) -> Offer:
         if answer is None:
             return None, "there is nothing to ask a provider for, or it answered nothing"
         if isinstance(answer, Exception):
-            return None, _told(answer)
+            return None, _describe(answer)
         compacted = self.read(data_of(answer))
         if compacted.failure is not None:
             return None, compacted.failure
@@ -81,5 +81,11 @@ def data_of(answer: Any) -> Any:
     return answer.to_dict(mode="json", warnings=False) if hasattr(answer, "to_dict") else dumped(answer)
 
 
-def _told(error: Exception) -> str:
+def reported_tokens(usage: Mapping[str, Any] | None) -> int | None:
+    """Return the tokens of an answer, where its usage reports any."""
+    tokens = (usage or {}).get("output_tokens")
+    return tokens if isinstance(tokens, int) and tokens > 0 else None
+
+
+def _describe(error: Exception) -> str:
     return f"the provider failed: {type(error).__name__}: {error}"

@@ -9,12 +9,15 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar, NoReturn
 
 from attrs import Factory, define, field, frozen
+from attrs.validators import optional
 
 from polycontext.linearity import CollaboratorError, InvalidOptionError, UnknownNameError, require_extra
 from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread, procedure, twin, within
+from polycontext.polynomial.session import whole_number
 from polycontext.pressure import GistJob, Plan
 from polycontext.pressure.notes import Fact, Head, clip, facts_of
 from polycontext.window import (
@@ -87,17 +90,7 @@ Asking = Generator[Asked, str | None, str]
 """Yields requests, is sent what the model said, and returns the summary."""
 
 
-def _tokens(option: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidOptionError(option, value, "a whole number of tokens, at least 1")
-
-
-def _tokens_or_none(option: str, value: object) -> None:
-    if value is not None:
-        _tokens(option, value)
-
-
-def _all(given: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+def _as_tuple(given: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
     return tuple(given)
 
 
@@ -107,7 +100,7 @@ def _client(given: object) -> Any:
     return given
 
 
-def _known(made: "ModelSummariser") -> ModelProfile | None:
+def _find_profile(made: "ModelSummariser") -> ModelProfile | None:
     """Return what is known of the model; the window of one that is not known is not guessed, the caller says how much it may be sent."""
     if not isinstance(made.model, str) or not made.model:
         raise InvalidOptionError("model", made.model, "what the provider calls the model")
@@ -125,18 +118,20 @@ class ModelSummariser(ABC):
 
     client: Any = field(default=None, converter=_client, repr=False)
     model: str = field(default="")
-    tools: Sequence[Mapping[str, Any]] = field(default=(), converter=_all, kw_only=True)
+    tools: Sequence[Mapping[str, Any]] = field(default=(), converter=_as_tuple, kw_only=True)
     options: Mapping[str, Any] = field(factory=dict, repr=False, kw_only=True)
     headers: Mapping[str, str] = field(factory=dict, repr=False, kw_only=True)
     on_prefix: bool = field(default=True, kw_only=True)
-    max_input_tokens: int | None = field(default=None, validator=lambda _, a, v: _tokens_or_none(a.name, v), kw_only=True)
-    max_summary_tokens: int = field(default=4_000, validator=lambda _, a, v: _tokens(a.name, v), kw_only=True)
+    max_input_tokens: int | None = field(default=None, validator=optional(lambda _, a, v: whole_number(a.name, v, 1)), kw_only=True)
+    max_summary_tokens: int = field(default=4_000, validator=lambda _, a, v: whole_number(a.name, v, 1), kw_only=True)
     timeout: float | None = field(default=None, kw_only=True)
     max_retries: int | None = field(default=None, kw_only=True)
     heard: Callable[[Mapping[str, Any]], object] | None = field(default=None, kw_only=True)
-    _profile: ModelProfile | None = field(init=False, repr=False, default=Factory(_known, takes_self=True))
+    _profile: ModelProfile | None = field(init=False, repr=False, default=Factory(_find_profile, takes_self=True))
 
     package: ClassVar[str]
+    clients: ClassVar[tuple[str, str]]
+    """The SDK's classes of clients: the one that blocks, and the one that is awaited."""
     provider: ClassVar[Provider]
 
     def __attrs_post_init__(self) -> None:
@@ -182,8 +177,8 @@ class ModelSummariser(ABC):
         sent = (*own, Turn(Role.USER, brief.of_prefix(end - job.runs[-1][1])))
         count = self._counter(counter)
         tokens = REQUEST_OVERHEAD + count_tools(count, self.tools) + sum(count_turn(count, turn) for turn in sent)
-        answer = self._room(brief)
-        if tokens > self._most(answer):
+        answer = self._answer_tokens(brief)
+        if tokens > self._input_limit(answer):
             return None
         wire = get_format(self.provider)
         try:
@@ -194,15 +189,15 @@ class ModelSummariser(ABC):
 
     def _read(self, turns: Sequence[Turn], brief: Brief, counter: TokenCounter) -> Asking:
         """Ask about `turns` piece by piece, each with the notes so far, so that no request is longer than the model takes."""
-        count, answer, notes, number = self._counter(counter), self._room(brief), "", 0
+        count, answer, notes, number = self._counter(counter), self._answer_tokens(brief), "", 0
         left = deque(excerpts_of(turns))
         while left:
             number += 1
             without = [Turn(Role.SYSTEM, ROLE), Turn(Role.USER, brief.of_piece([], notes, number, is_last=False))]
-            room = self._most(answer) - REQUEST_OVERHEAD - sum(count_turn(count, turn) for turn in without)
+            room = self._input_limit(answer) - REQUEST_OVERHEAD - sum(count_turn(count, turn) for turn in without)
             if room < LEAST_PIECE:
                 raise InvalidOptionError(
-                    "max_input_tokens", self._most(answer), f"{LEAST_PIECE - room} more: notes and facts leave no room to read"
+                    "max_input_tokens", self._input_limit(answer), f"{LEAST_PIECE - room} more: notes and facts leave no room to read"
                 )
             piece = _take(left, room, count)
             asked = brief.of_piece(piece, notes, number, is_last=not left)
@@ -220,13 +215,13 @@ class ModelSummariser(ABC):
                 room -= cost
         return Brief(wanted, told, clip(query[:_LONG_QUESTION], MOST_QUESTION, counter) if query else None)
 
-    def _room(self, brief: Brief) -> int:
+    def _answer_tokens(self, brief: Brief) -> int:
         """Return the tokens that an answer may take: what it should, twice, and room to think where the model has it."""
         if self._profile is None:
             return 2 * brief.max_tokens
         return min(self._profile.output, self._profile.window // 4, 2 * brief.max_tokens + THINKING_ROOM)
 
-    def _most(self, answer: int) -> int:
+    def _input_limit(self, answer: int) -> int:
         """Return the tokens that a request may have."""
         if self.max_input_tokens is not None:
             return self.max_input_tokens
@@ -239,7 +234,7 @@ class ModelSummariser(ABC):
     def _run(self, asking: Asking) -> Steps[str]:
         """Ask by the caller's client, or by one opened for it."""
         if self.client is None:
-            opened, aopened = (partial(self._opened, is_async=is_async) for is_async in (False, True))
+            opened, aopened = (partial(self._open_client, is_async=is_async) for is_async in (False, True))
             return str((yield within(opened, aopened, partial(self._talk, asking))))
         talk = self._talk(asking, self._set(self.client))
         if hasattr(self.client, "__aenter__"):
@@ -253,8 +248,12 @@ class ModelSummariser(ABC):
         step = yield in_thread(_step, asking, None)
         while isinstance(step, Asked):
             create = partial(self._create, client, step)
-            step = yield in_thread(_step, asking, self._said((yield Effect(create, create))))
+            step = yield in_thread(_step, asking, self._parse_answer((yield Effect(create, create))))
         return str(step)
+
+    def _open_client(self, *, is_async: bool) -> Any:
+        """Return a client that takes its address and key from the environment."""
+        return getattr(import_module(self.package), self.clients[is_async])(**self._patience)
 
     def _set(self, client: Any) -> Any:
         """Return the caller's client, with the timeout and retries that were said here."""
@@ -265,24 +264,20 @@ class ModelSummariser(ABC):
     def _patience(self) -> dict[str, Any]:
         return {name: value for name, value in (("timeout", self.timeout), ("max_retries", self.max_retries)) if value is not None}
 
-    def _said(self, answer: Any) -> str:
+    def _parse_answer(self, answer: Any) -> str:
         usage = getattr(answer, "usage", None)
         if self.heard is not None and usage is not None:
             self.heard(usage.model_dump())
         text = self._text(answer)
         if not text.strip():
-            raise self._no("an empty text")
+            raise self._error("an empty text")
         return text
 
-    def _no(self, came: str, legal: str = "a text that ends by itself") -> NoSummaryError:
+    def _error(self, came: str, legal: str = "a text that ends by itself") -> NoSummaryError:
         return NoSummaryError(self.model, came, legal)
 
-    def _rendered(self, asked: Asked) -> Rendered:
+    def _render(self, asked: Asked) -> Rendered:
         return get_format(self.provider).render(asked.turns)
-
-    @abstractmethod
-    def _opened(self, *, is_async: bool) -> Any:
-        """Return a client that takes its address and key from the environment."""
 
     @abstractmethod
     def _create(self, client: Any, asked: Asked) -> Any:

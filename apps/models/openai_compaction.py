@@ -11,7 +11,7 @@ from polycontext.linearity.effects import Steps, procedure, twin
 from polycontext.pressure import Fulfilment, Plan, Reading
 from polycontext.window.providers import Provider, Rendered
 
-from .compaction import Compacted, Compacting, Tools
+from .compaction import Compacted, Compacting, Tools, reported_tokens
 
 
 @frozen
@@ -49,17 +49,16 @@ class OpenAICompaction:
             return self.client.responses.compact(**{**self.further, "model": self.model, "input": rendered.messages})
 
         again = frozenset(turn.text for job in plan.jobs for turn in job.again if turn.text)
-        return Compacting(Provider.RESPONSES, ask, partial(_read, retained=self.retained, again=again), keeps_bound=False)
+        return Compacting(Provider.RESPONSES, ask, partial(_parse_answer, retained=self.retained, again=again), keeps_bound=False)
 
 
-def _read(answer: Any, *, retained: bool, again: AbstractSet[str]) -> Compacted:
+def _parse_answer(answer: Any, *, retained: bool, again: AbstractSet[str]) -> Compacted:
     """Return the items of an answer, the compaction last, but for what is said `again` behind it; or why there is none."""
     items = answer.get("output") or []
     if not items or items[-1].get("type") != "compaction" or not items[-1].get("encrypted_content"):
         return Compacted(failure=f"the answer holds no compaction: {[item.get('type') for item in items]}")
-    told = (answer.get("usage") or {}).get("output_tokens")
     kept = [item for item in items[:-1] if _text(item) not in again] if retained else []
-    return Compacted((*kept, items[-1]), told if isinstance(told, int) and told > 0 else None)
+    return Compacted((*kept, items[-1]), reported_tokens(answer.get("usage")))
 
 
 def _text(item: Mapping[str, Any]) -> str:

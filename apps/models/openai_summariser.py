@@ -34,19 +34,15 @@ class OpenAISummariser(ModelSummariser):
     """
 
     package: ClassVar[str] = "openai"
+    clients: ClassVar[tuple[str, str]] = ("OpenAI", "AsyncOpenAI")
     provider: ClassVar[Provider] = Provider.OPENAI
-
-    def _opened(self, *, is_async: bool) -> Any:
-        import openai  # noqa: PLC0415  an extra
-
-        return (openai.AsyncOpenAI if is_async else openai.OpenAI)(**self._patience)
 
     def _create(self, client: Any, asked: Asked) -> Any:
         tools = {"tools": list(self.tools)} if self.tools and asked.own else {}
         room = {} if "max_tokens" in self.options else {"max_completion_tokens": asked.answer}
         return client.chat.completions.create(
             model=self.model,
-            messages=self._rendered(asked).messages,
+            messages=self._render(asked).messages,
             extra_body={**room, **tools, **asked.options, **self.options},
             extra_headers=dict(self.headers),
         )
@@ -54,16 +50,16 @@ class OpenAISummariser(ModelSummariser):
     def _text(self, answer: Any) -> str:
         choices = getattr(answer, "choices", None)
         if not choices:
-            raise self._no("no choices")
+            raise self._error("no choices")
         message, why = choices[0].message, choices[0].finish_reason
         if getattr(message, "refusal", None):
-            raise self._no(f"a refusal: {message.refusal:.200}")
+            raise self._error(f"a refusal: {message.refusal:.200}")
         if why == "content_filter":
-            raise self._no("what a content filter cut off")
+            raise self._error("what a content filter cut off")
         if why == "length":
-            raise self._no("a text that was cut off (finish_reason length)", "a larger max_completion_tokens in `options`")
+            raise self._error("a text that was cut off (finish_reason length)", "a larger max_completion_tokens in `options`")
         if message.tool_calls:
-            raise self._no("a call of a tool instead of text")
+            raise self._error("a call of a tool instead of text")
         if not isinstance(message.content, str):
-            raise self._no("no content")
+            raise self._error("no content")
         return message.content

@@ -17,7 +17,7 @@ from polycontext.window import Role, Turn
 from polycontext.window.providers import Provider, as_provider
 from polycontext.window.providers.anthropic import EDITS
 
-from .compaction import data_of
+from .compaction import data_of, reported_tokens
 
 _OTHER_MODEL = frozenset({"model_mismatch", "model_binding_mismatch"})
 """Why thinking is kept from one model that another may read again."""
@@ -66,7 +66,7 @@ def take_in(session: ContextSession, answer: object, provider: Provider | str, *
     place = max((number for number, block in enumerate(said) if _is_summary(block)), default=None)
     if place is None:
         return session.extend(_messages(said, known), known)
-    return _summarised(session, said, place, _tokens(data), known)
+    return _apply_summary(session, said, place, _tokens(data), known)
 
 
 # --- thinking that was dropped ----------------------------------------------------------
@@ -110,9 +110,8 @@ def _is_same(block: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
 
 
 def _cut_results(session: ContextSession, data: Mapping[str, Any], excluded: frozenset[str]) -> None:
-    applied = (
-        (data.get("context_management") or {}).get("applied_edits") or () if isinstance(data.get("context_management"), Mapping) else ()
-    )
+    management = data.get("context_management")
+    applied = (management.get("applied_edits") or ()) if isinstance(management, Mapping) else ()
     count = max((each.get("cleared_tool_uses", 0) for each in applied), default=0)
     plan = native.cutting_plan(session.window, _results(session.window.all_turns(), excluded)[:count])
     if plan.jobs:
@@ -134,7 +133,7 @@ def _results(turns: Sequence[Turn], excluded: frozenset[str]) -> Sequence[int]:
 # --- a summary that came with the answer ----------------------------------------------------
 
 
-def _summarised(
+def _apply_summary(
     session: ContextSession, said: Sequence[Mapping[str, Any]], place: int, tokens: int | None, provider: Provider
 ) -> ContextOutput:
     """Take the answer in, and let all that its summary stands for yield to it."""
@@ -168,8 +167,8 @@ def _is_summary(block: Mapping[str, Any]) -> bool:
 def _tokens(data: Mapping[str, Any]) -> int | None:
     """Return the tokens of the summary where the usage tells them: of the last pass that summarised."""
     passes = (data.get("usage") or {}).get("iterations") or ()
-    told = [each.get("output_tokens") for each in passes if each.get("type") == "compaction"]
-    return told[-1] if told and isinstance(told[-1], int) and told[-1] > 0 else None
+    told = [each for each in passes if each.get("type") == "compaction"]
+    return reported_tokens(told[-1]) if told else None
 
 
 def _messages(blocks: Sequence[Mapping[str, Any]], provider: Provider) -> list[Any]:

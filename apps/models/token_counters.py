@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.polynomial.session import whole_number
 from polycontext.window import PluginError, TokenCounter, default_counter
 from polycontext.window.providers import Rendered
 
@@ -17,11 +17,6 @@ _ALONE = "."
 """A text of one token, by which the frame of a request is measured; blank texts stand behind it."""
 
 _LEGAL = "an endpoint that answers; catch this, count with another counter, or go on later"
-
-
-def _least(option: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidOptionError(option, value, f"a whole number, at least {least}")
 
 
 @define
@@ -32,8 +27,8 @@ class _EndpointTokens(ABC):
     client: Any
     model: str
     local: TokenCounter = field(factory=default_counter, kw_only=True)
-    from_characters: int = field(default=0, kw_only=True, validator=lambda _, a, v: _least(a.name, v, 0))
-    most_known: int = field(default=10_000, kw_only=True, validator=lambda _, a, v: _least(a.name, v, 1))
+    from_characters: int = field(default=0, kw_only=True, validator=lambda _, a, v: whole_number(a.name, v, 0, "characters"))
+    most_known: int = field(default=10_000, kw_only=True, validator=lambda _, a, v: whole_number(a.name, v, 1, "answers"))
     _known: OrderedDict[bytes, int] = field(init=False, repr=False, eq=False, factory=OrderedDict)
     _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
 
@@ -49,8 +44,8 @@ class _EndpointTokens(ABC):
             return self.local.count(text)
         # A request of nothing or of white space is refused: what stands before the text is taken off again.
         before = "" if text.strip() else _ALONE
-        frame = self._asked(_ALONE) - (0 if before else 1)
-        return max(1, self._asked(before + text) - frame)
+        frame = self._ask(_ALONE) - (0 if before else 1)
+        return max(1, self._ask(before + text) - frame)
 
     def count_request(self, request: Rendered, *, tools: Sequence[Mapping[str, Any]] = (), **options: Any) -> int:
         """Return the tokens of a whole request, as `session.request()` gives it: ``session.usage.reported({"input_tokens": n})`` learns from it.
@@ -58,23 +53,23 @@ class _EndpointTokens(ABC):
         Raises:
             PluginError: as `count`.
         """
-        return self._told(self._request(request, tools, options))
+        return self._send(self._request(request, tools, options))
 
-    def _asked(self, text: str) -> int:
+    def _ask(self, text: str) -> int:
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
         # Nobody waits for another one's answer: the same text may be asked for twice.
-        tokens = self._told(self._text(text))
+        tokens = self._send(self._text(text))
         with self._lock:
             self._known[key] = tokens
             while len(self._known) > self.most_known:
                 self._known.popitem(last=False)
         return tokens
 
-    def _told(self, fields: Mapping[str, Any]) -> int:
+    def _send(self, fields: Mapping[str, Any]) -> int:
         try:
             tokens = self._endpoint()(model=self.model, **fields).input_tokens
         except Exception as error:

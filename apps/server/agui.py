@@ -41,7 +41,7 @@ router = APIRouter(prefix="/api/sessions")
 @router.post("/{session_id}/agui", response_class=EventStream)
 async def run(session_id: str, chat: One, asked: RunAgentInput) -> EventStream:
     """Say the newest of the user's messages and hear the answer as AG-UI events; one that was said before is not said again."""
-    said, text = _newest(session_id, asked)
+    said, text = _newest_message(session_id, asked)
     key = f"agui:{said.id}"
     known = await asyncio.to_thread(chat.session.history.has_taken, key)
     if not known:
@@ -49,7 +49,7 @@ async def run(session_id: str, chat: One, asked: RunAgentInput) -> EventStream:
     return EventStream(_Run(asked, chat, waits=not known or chat.is_busy).events())
 
 
-def _newest(session_id: str, asked: RunAgentInput) -> tuple[UserMessage, str]:
+def _newest_message(session_id: str, asked: RunAgentInput) -> tuple[UserMessage, str]:
     """Return the newest of the user's messages, and its text.
 
     Raises:
@@ -89,10 +89,10 @@ class _Run:
     async def events(self) -> AsyncIterator[bytes]:
         """Yield the events of the run as they go over the line."""
         encoder = EventEncoder()
-        async for event in self._told():
+        async for event in self._run_events():
             yield event.wire if isinstance(event, FeedEvent) else encoder.encode(event).encode()
 
-    async def _told(self) -> AsyncIterator[BaseEvent | FeedEvent]:
+    async def _run_events(self) -> AsyncIterator[BaseEvent | FeedEvent]:
         yield RunStartedEvent(thread_id=self._thread, run_id=self._run)
         yield StateSnapshotEvent(snapshot=self._chat.props())
         if self._waits:

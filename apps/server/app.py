@@ -90,9 +90,9 @@ def create_app(
     app.include_router(router)
     app.include_router(agui.router)
     app.include_router(uploads.router)
-    app.add_exception_handler(PolycontextError, _refused)
-    app.add_exception_handler(RequestValidationError, _misshapen)
-    app.add_exception_handler(ExceptionGroup, _unattachable)
+    app.add_exception_handler(PolycontextError, _handle_error)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(ExceptionGroup, _handle_pill_errors)
     # Last: a path that is none of the routes is a file of the page.
     app.mount("/", Page(), name="page")
     document = app.openapi()
@@ -100,28 +100,28 @@ def create_app(
     return app
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
+async def _handle_error(_: Request, error: Exception) -> JSONResponse:
     """Say in words what was wrong: with the request, or, without its words, with the store."""
     if isinstance(error, PillError):
         return JSONResponse(refusal([error]), 422)
     code = next(code for kind, code in _CODES if isinstance(error, kind))
-    return JSONResponse({"detail": _told(error)}, code)
+    return JSONResponse({"detail": _describe(error)}, code)
 
 
-def _told(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     """Return what a browser may read of an error: calls are none of its business, and stores may name what is nobody's."""
     if isinstance(error, OrderError):
         return "calls of the model wait for their results; legal: asking again when they are there"
     return str(error) if isinstance(error, CallerError) else "the store did not take it; nothing has changed"
 
 
-async def _misshapen(_: Request, error: Exception) -> JSONResponse:
+async def _handle_invalid_request(_: Request, error: Exception) -> JSONResponse:
     """Say what is wrong with the shape of a request, without saying the request again: it may be long, and no text that can be sent."""
     assert isinstance(error, RequestValidationError)
     return JSONResponse({"detail": [{name: each[name] for name in ("type", "loc", "msg")} for each in error.errors()]}, 422)
 
 
-async def _unattachable(_: Request, errors: Exception) -> JSONResponse:
+async def _handle_pill_errors(_: Request, errors: Exception) -> JSONResponse:
     """Say which pills cannot be attached, and why."""
     told = [each for each in errors.exceptions if isinstance(each, PillError)] if isinstance(errors, ExceptionGroup) else []
     if not told:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
+from http import HTTPStatus
 from typing import Any
 
 from polycontext.models import Answering, in_whole_characters
@@ -19,7 +20,7 @@ DELTA, PROBLEM = "delta", "problem"
 
 _log = logging.getLogger("polycontext.server")
 _NO_ANSWER = "The model did not answer."
-_NOT_KEPT = "The answer could not be kept."
+_NOT_STORED = "The answer could not be kept."
 
 Act = Callable[[], Coroutine[Any, Any, object]]
 
@@ -33,7 +34,7 @@ class Chat:
 
     def __init__(self, session: ContextSession, answering: Answering, sources: Sources) -> None:
         self.session, self.sources = session, sources
-        self.feed = Feed(self._standing)
+        self.feed = Feed(self._snapshot)
         self.users = 0
         self.since = self.feed.last
         self.cancelled = False
@@ -66,7 +67,7 @@ class Chat:
             items = [] if known else await self.sources.attached(document)
             await self.session.asend_message(document.to_text(), items, idempotency_key=key)
 
-        return await self._done(sent, answered=True)
+        return await self._run(sent, answered=True)
 
     async def edit(self, resource_id: str, document: PillDocument) -> dict[str, Any]:
         """Let the user have said something else, and named something else, and have it answered; raises as `send`."""
@@ -74,15 +75,15 @@ class Chat:
         async def edited() -> None:
             await self.session.history.aedit(resource_id, document.to_text(), await self.sources.attached(document))
 
-        return await self._done(edited, answered=True, again=True)
+        return await self._run(edited, answered=True, again=True)
 
     async def regenerate(self) -> dict[str, Any]:
         """Have what the user said last answered anew."""
-        return await self._done(self.session.history.aregenerate, answered=True, again=True)
+        return await self._run(self.session.history.aregenerate, answered=True, again=True)
 
     async def change(self, act: Callable[[ContextSession], Coroutine[Any, Any, object]]) -> dict[str, Any]:
         """Do something else with the session, and return the props."""
-        return await self._done(lambda: act(self.session))
+        return await self._run(lambda: act(self.session))
 
     async def cancel(self) -> dict[str, Any]:
         """End the answer that is being written; what was said of it stands."""
@@ -102,7 +103,7 @@ class Chat:
         self.feed.close()
         await self.session.aclose()
 
-    def _standing(self) -> Iterator[Told]:
+    def _snapshot(self) -> Iterator[Told]:
         """Yield how all stands: the props, what has been said of the answer that is being written, or why there is none."""
         yield PROPS, self.props()
         if said := self.session.output.answering:
@@ -110,7 +111,7 @@ class Chat:
         if self._problem is not None:
             yield PROBLEM, {"what": self._problem}
 
-    async def _done(self, act: Act, *, answered: bool = False, again: bool = False) -> dict[str, Any]:
+    async def _run(self, act: Act, *, answered: bool = False, again: bool = False) -> dict[str, Any]:
         return await asyncio.shield(asyncio.create_task(self._act(act, answered=answered, again=again)))
 
     async def _act(self, act: Act, *, answered: bool, again: bool) -> dict[str, Any]:
@@ -139,21 +140,21 @@ class Chat:
 
     async def _answer(self, answer: Answer) -> None:
         try:
-            await self._heard(answer)
+            await self._stream(answer)
         except asyncio.CancelledError:
             self.cancelled = True
         except Exception as error:  # noqa: BLE001 - a model may raise anything
-            self._failed(f"{_NO_ANSWER} {_cause(error)}".strip())
+            self._report_failure(f"{_NO_ANSWER} {_cause(error)}".strip())
         self._keeping = True
         try:
             await answer.aclose()
         except Exception:  # noqa: BLE001 - so may a store, and a model may say what no turn can hold
-            self._failed(_NOT_KEPT)
+            self._report_failure(_NOT_STORED)
         # Whoever hears of it may ask for the next thing at once.
         self._writing, self._keeping = None, False
         self.feed.publish(PROPS, self.props())
 
-    async def _heard(self, answer: Answer) -> None:
+    async def _stream(self, answer: Answer) -> None:
         """Publish what the model says, piece by piece."""
         async with AsyncExitStack() as stack:
             pieces = self._answering.answer(self.session)
@@ -169,7 +170,7 @@ class Chat:
                 # A model that never waits would let nobody else do anything.
                 await asyncio.sleep(0)
 
-    def _failed(self, what: str) -> None:
+    def _report_failure(self, what: str) -> None:
         # What went wrong may name addresses and keys: that is for whoever runs the server.
         _log.exception("no answer")
         self._problem = what
@@ -183,7 +184,7 @@ def _cause(error: Exception) -> str:
             return "Its service refused the key of this server."
         case 429:
             return "Its service takes no more requests for now."
-        case int(code) if code >= 500:  # noqa: PLR2004 - faults of a server
+        case int(code) if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return "Its service had a fault."
         case _:
             pass

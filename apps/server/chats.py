@@ -49,7 +49,7 @@ class Chats:
     async def create(self, token: str) -> tuple[str, Chat]:
         """Return a new chat, and its id."""
         name = uuid4().hex
-        return name, await self._opened(owned(token, name), self._begun)
+        return name, await self._open_chat(owned(token, name), self._create_session)
 
     async def get(self, token: str, name: str) -> Chat:
         """Return the chat of an id.
@@ -57,7 +57,7 @@ class Chats:
         Raises:
             UnknownNameError: this owner has no such chat. SessionWriteError: all are being let go of.
         """
-        return await self._opened(owned(token, name), self._found)
+        return await self._open_chat(owned(token, name), self._load_session)
 
     @asynccontextmanager
     async def held(self, token: str, name: str) -> AsyncGenerator[Chat]:
@@ -65,7 +65,7 @@ class Chats:
         chat = await self.get(token, name)
         chat.users += 1
         try:
-            await self._let_go()
+            await self._evict()
             yield chat
         finally:
             chat.users -= 1
@@ -103,7 +103,7 @@ class Chats:
             await self._sources.close()
             await self._answering.aclose()
 
-    async def _opened(self, key: str, made: Callable[[str], Awaitable[ContextSession]]) -> Chat:
+    async def _open_chat(self, key: str, made: Callable[[str], Awaitable[ContextSession]]) -> Chat:
         if self._closed:
             raise SessionWriteError("the server is being stopped", "asking again when it is back")
         if key not in self._open:
@@ -113,20 +113,20 @@ class Chats:
         self._open.move_to_end(key)
         return self._open[key]
 
-    async def _begun(self, key: str) -> ContextSession:
+    async def _create_session(self, key: str) -> ContextSession:
         session = await ContextSession.aopen(self._store, key, **self._options)
         if self._system:
             await session.aadd_system(self._system)
         return session
 
-    async def _found(self, key: str) -> ContextSession:
+    async def _load_session(self, key: str) -> ContextSession:
         session = await ContextSession.aopen(self._store, key, **self._options)
         # To open is to look it up: asking the store for all that it has would take longer the more there is.
         if not session.history.revision:
             raise UnknownNameError("session", key.partition(".")[2], (_ONES_OWN,))
         return session
 
-    async def _let_go(self) -> None:
+    async def _evict(self) -> None:
         """Close those that nobody has looked at for the longest, where too many are open."""
         if len(self._open) > self._most:
             idle = [key for key, chat in self._open.items() if not chat.is_busy and not chat.users]

@@ -86,12 +86,12 @@ class Feed:
         self._bytes += len(self._held[-1].data)
         while len(self._held) > self._kept or (self._bytes > self._most and len(self._held) > 1):
             self._bytes -= len(self._held.popleft().data)
-        self._woken()
+        self._wake()
 
     def close(self) -> None:
         """Let every listener end."""
         self._closed = True
-        self._woken()
+        self._wake()
 
     async def listen(self, after: str | None = None) -> AsyncGenerator[FeedEvent]:
         """Yield the events behind that of the id `after`, and then each that comes; without one, or where it is not held, first how all stands."""
@@ -101,7 +101,7 @@ class Feed:
             more = self._more
             if seen is None or seen < self._last - len(self._held):
                 seen = self._last
-                for event in self._standing():
+                for event in self._snapshot_events():
                     yield event
             elif seen < self._last:
                 seen += 1
@@ -113,7 +113,7 @@ class Feed:
                 except TimeoutError:
                     yield PING
 
-    def _standing(self) -> list[FeedEvent]:
+    def _snapshot_events(self) -> list[FeedEvent]:
         """Return how all stands, as of the newest event; only with the last of it has a listener seen that one."""
         told = [(kind, orjson.dumps(data)) for kind, data in self._snapshot()]
         return [FeedEvent(None if number < len(told) else self.last, kind, data) for number, (kind, data) in enumerate(told, 1)]
@@ -124,6 +124,6 @@ class Feed:
         known = name == self._name and number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS and int(number) <= self._last
         return int(number) if known else None
 
-    def _woken(self) -> None:
+    def _wake(self) -> None:
         self._more.set()
         self._more = asyncio.Event()

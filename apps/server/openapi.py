@@ -7,6 +7,7 @@ import orjson
 from polycontext.nodes.props import SCHEMA, shipped
 
 _TEXT = {"type": "string"}
+_TEXT_OR_NULL = {"type": ["string", "null"]}
 _PLACE = "#/components/schemas/"
 
 
@@ -28,34 +29,35 @@ def schemas() -> dict[str, Any]:
         **inner,
         "ChatProps": contract,
         "Changed": _object("The props after what was asked for.", contextProps=props),
-        "Opened": _object("A chat, and its props.", sessionId={"type": "string"}, contextProps=props),
-        "Listed": _object("The ids of a user's chats.", sessions={"type": "array", "items": {"type": "string"}}),
+        "Opened": _object("A chat, and its props.", sessionId=_TEXT, contextProps=props),
+        "Listed": _object("The ids of a user's chats.", sessions=_list(_TEXT)),
         "History": _object(
             "A page of what was said, oldest first; `before` is where the page before it ends, null at the beginning.",
-            messages={"type": "array", "items": {"$ref": f"{_PLACE}MessageProps"}},
-            before={"type": ["string", "null"]},
+            messages=_list({"$ref": f"{_PLACE}MessageProps"}),
+            before=_TEXT_OR_NULL,
         ),
         "Completions": _object(
             "What can be named in a message, the best first.",
-            completions={
-                "type": "array",
-                "items": _object("A name, its type, and where it is defined.", name=_TEXT, type=_TEXT, detail=_TEXT),
-            },
+            completions=_list(_object("A name, its type, and where it is defined.", name=_TEXT, type=_TEXT, detail=_TEXT)),
         ),
         "Uploads": _object(
             "What is attached and stands in the view, oldest first.",
-            uploads={"type": "array", "items": _object("The id of its message, and its name.", id=_TEXT, name=_TEXT)},
+            uploads=_list(_object("The id of its message, and its name.", id=_TEXT, name=_TEXT)),
         ),
         "Source": _object(
             "What a pill names; `notice` says what of it was cut.",
             name=_TEXT,
             type=_TEXT,
             content=_TEXT,
-            path={"type": ["string", "null"]},
+            path=_TEXT_OR_NULL,
             startLine={"type": ["integer", "null"]},
-            notice={"type": ["string", "null"]},
+            notice=_TEXT_OR_NULL,
         ),
     }
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
 
 
 def _object(description: str, **properties: Any) -> dict[str, Any]:

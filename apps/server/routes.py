@@ -173,9 +173,9 @@ async def completions(
 
 
 @router.get("/{session_id}/source", responses=gives("Source"))
-async def source(chat: One, name: str, type: str = "file") -> dict[str, Any]:
+async def source(chat: One, name: str, kind: Annotated[str, Query(alias="type")] = "file") -> dict[str, Any]:
     """Show what a pill names, as it is now."""
-    return await chat.sources.shown(Pill(name, type))
+    return await chat.sources.shown(Pill(name, kind))
 
 
 @router.get("/{session_id}/events", response_class=EventStream)

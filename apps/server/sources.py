@@ -79,7 +79,7 @@ class Sources:
         try:
             found = await asyncio.to_thread(self._resolvers.resolve, pill)
         except PolycontextError as error:
-            raise _told(pill, error) from error
+            raise _public_error(pill, error) from error
         return {
             "name": found.name,
             "type": found.type.value,
@@ -97,7 +97,7 @@ class Sources:
         """
         message = await asyncio.to_thread(resolve_document, document, self._resolvers)
         if message.problems:
-            raise ExceptionGroup("nothing was sent", [_told(each.pill, each.error) for each in message.problems])
+            raise ExceptionGroup("nothing was sent", [_public_error(each.pill, each.error) for each in message.problems])
         return items_of(message)
 
     async def close(self) -> None:
@@ -141,7 +141,7 @@ def refusal(errors: Iterable[PillError]) -> dict[str, Any]:
     }
 
 
-def _told(pill: Pill, error: PolycontextError) -> PillError:
+def _public_error(pill: Pill, error: PolycontextError) -> PillError:
     """Return what may be told: a resolver of the caller's own that failed may have named what is nobody's business."""
     if isinstance(error, PillError):
         return error

@@ -65,7 +65,7 @@ def _shown(value: Any) -> str:
 
 @_shown.register
 def _(value: str | bytes) -> str:
-    return _cut(repr(value))
+    return _truncate(repr(value))
 
 
 @_shown.register
@@ -90,7 +90,7 @@ def _(value: tuple[Any, ...]) -> str:
 
 @_shown.register(Sequence)
 def _(value: Sequence[Any]) -> str:
-    return _listed([_shown(each) for each in value])
+    return _render_list([_shown(each) for each in value])
 
 
 # --- the words of the rooms -----------------------------------------------
@@ -103,23 +103,23 @@ def _(value: LinearityMap) -> str:
 
 @_shown.register
 def _(value: Turn) -> str:
-    said = _cut(repr(value.content)) if value.content is not None or not value.tool_calls else ""
+    said = _truncate(repr(value.content)) if value.content is not None or not value.tool_calls else ""
     answers = f"to {value.tool_call_id}" if value.tool_call_id else ""
-    calls = [f"{call.id}={call.name}({_cut(call.arguments)})" for call in value.tool_calls]
+    calls = [f"{call.id}={call.name}({_truncate(call.arguments)})" for call in value.tool_calls]
     sources = f"for {', '.join(value.sources)}" if value.sources else ""
     return " ".join(filter(None, (value.resource_id, value.role.value, answers, said, *calls, sources)))
 
 
 @_shown.register(Store)
 def _(value: Store[Any]) -> str:
-    return f"a store at {value.pos} of {_listed([_shown(each) for each in value])}"
+    return f"a store at {value.pos} of {_render_list([_shown(each) for each in value])}"
 
 
 @_shown.register
 def _(value: ContextWindow) -> str:
     classes = {each: tag.resource_class.name for each, tag in value.linearity.items()}
     turns = [f"{_shown(turn)} {classes.get(turn.resource_id, 'without a class')}" for turn in value.all_turns()]
-    return f"a window of {value.max_tokens} tokens at {value.pos} of {_listed(turns)}"
+    return f"a window of {value.max_tokens} tokens at {value.pos} of {_render_list(turns)}"
 
 
 @_shown.register
@@ -139,11 +139,11 @@ def _(value: PolyAgent[Any, Any, Any]) -> str:
     if len(value.positions) > _ITEMS:
         return f"an agent of {len(value.positions)} positions"
     steps = [(s, a) for s in sorted(value.positions, key=repr) for a in sorted(value.directions(s), key=repr)]
-    moves = [f"{_shown(s)} {_shown(a)} -> {_moved(value, s, a)}" for s, a in steps]
-    return f"an agent of positions {_shown(value.positions)} that takes {_listed(moves)}"
+    moves = [f"{_shown(s)} {_shown(a)} -> {_step_result(value, s, a)}" for s, a in steps]
+    return f"an agent of positions {_shown(value.positions)} that takes {_render_list(moves)}"
 
 
-def _moved(agent: PolyAgent[Any, Any, Any], position: Any, input: Any) -> str:
+def _step_result(agent: PolyAgent[Any, Any, Any], position: Any, input: Any) -> str:
     try:
         return _shown(agent.transition(position, input))
     except Exception as error:  # noqa: BLE001 - a broken agent is what a counterexample shows
@@ -158,10 +158,10 @@ def _(value: ContextSession) -> str:
 # --- as much as can be read -----------------------------------------------
 
 
-def _listed(items: Sequence[str]) -> str:
+def _render_list(items: Sequence[str]) -> str:
     more = f", and {len(items) - _ITEMS} more" if len(items) > _ITEMS else ""
     return f"[{', '.join(items[:_ITEMS])}{more}]"
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= _TEXT else f"{text[:_TEXT]}… ({len(text)} characters)"

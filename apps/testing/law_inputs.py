@@ -31,8 +31,45 @@ from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
 from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn, calibrate
 from polycontext.window.providers import Provider, get_format
 
-from . import law_strategies, strategies
 from .hostile import KINDS, hostile_text
+from .law_strategies import (
+    CHOICES,
+    COMBINATORS,
+    IDS,
+    OPERATIONS,
+    POLICIES,
+    READINGS,
+    RESOURCE_CLASSES,
+    AnyAgent,
+    agents,
+    composites,
+    ledgers,
+    lenses,
+    machine_inputs,
+    plans,
+    projectors,
+    sessions,
+    small_windows,
+    stores,
+    views_over,
+)
+from .strategies import (
+    ACKNOWLEDGEMENTS,
+    CALL_IDS,
+    CONSTRAINTS,
+    FAST,
+    HOSTILE_TEXTS,
+    TARGETS,
+    TEXTS,
+    Move,
+    calling_turns,
+    conversations,
+    filled,
+    lived_windows,
+    plain_turns,
+    windows,
+    wire_turns,
+)
 
 Known = Mapping[str, Any]
 Drawing = Callable[[Known], st.SearchStrategy[Any]]
@@ -42,13 +79,13 @@ Strategies = Mapping[str, st.SearchStrategy[Any]]
 NOTHING: Final[Known] = MappingProxyType({})
 
 
-def _always(strategy: st.SearchStrategy[Any]) -> Drawing:
-    """Draw from `strategy`, whatever was drawn before."""
-    return lambda known: strategy
+def _as_drawing(given: Drawing | st.SearchStrategy[Any]) -> Drawing:
+    """Return a drawing; a strategy is drawn from whatever was drawn before."""
+    return (lambda known: given) if isinstance(given, st.SearchStrategy) else given
 
 
-def _one_of(*values: Any) -> Drawing:
-    return _always(st.sampled_from(values))
+def _one_of(*values: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(values)
 
 
 # --- ledgers and texts ----------------------------------------------------
@@ -62,13 +99,13 @@ _WORDS = (
 )
 _PIECES = st.lists(st.sampled_from(_WORDS), max_size=25)
 """What the sentences of a constraint, and what looks like them, are made of."""
-_SAID = st.sampled_from(strategies.CONSTRAINTS) | st.sampled_from(strategies.ACKNOWLEDGEMENTS)
-_CONTENTS = _SAID | strategies.TEXTS | _PIECES.map(" ".join) | _PIECES.map("".join)
+_SAID = st.sampled_from(CONSTRAINTS) | st.sampled_from(ACKNOWLEDGEMENTS)
+_CONTENTS = _SAID | TEXTS | _PIECES.map(" ".join) | _PIECES.map("".join)
 
 
 def _known_ids(known: Known) -> st.SearchStrategy[str]:
     ids = list(known.get("ledger", ()))
-    return st.sampled_from(ids) | law_strategies.IDS if ids else law_strategies.IDS
+    return st.sampled_from(ids) | IDS if ids else IDS
 
 
 # --- windows --------------------------------------------------------------
@@ -79,11 +116,11 @@ def focused_anywhere(window: ContextWindow) -> st.SearchStrategy[ContextWindow]:
     return st.just(window) | st.integers(0, len(window)).map(window.seek)
 
 
-_LIVED = strategies.lived_windows().flatmap(focused_anywhere)
-_ANY = strategies.windows() | strategies.windows(max_atoms=6) | _LIVED  # lived ones are dear to make
-_SMALL = law_strategies.small_windows().flatmap(focused_anywhere)
+_LIVED = lived_windows().flatmap(focused_anywhere)
+_ANY = windows() | windows(max_atoms=6) | _LIVED  # lived ones are dear to make
+_SMALL = small_windows().flatmap(focused_anywhere)
 # Sizes that a few turns fill, or a machine would hardly ever be PRESSURED.
-_EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(lambda size: ContextWindow(size, counter=strategies.FAST))
+_EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(lambda size: ContextWindow(size, counter=FAST))
 
 
 def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
@@ -108,22 +145,22 @@ def _any_positions(known: Known) -> st.SearchStrategy[int]:
     return _positions(known) | st.sampled_from([-1, last + 1]) | st.integers(-9, 99)
 
 
-_TURNS = strategies.plain_turns() | strategies.calling_turns()
-_TASK: Sequence[strategies.Move] = [(Turn(Role.USER, "Book a night train to Vienna."), None)]
-_HEADS: st.SearchStrategy[Sequence[strategies.Move]] = st.sampled_from([_TASK, [(Turn(Role.SYSTEM, "You are an agent."), None), *_TASK]])
-_HOSTILE = st.lists(st.sampled_from(strategies.HOSTILE_TEXTS), min_size=1, max_size=3)
+_TURNS = plain_turns() | calling_turns()
+_TASK: Sequence[Move] = [(Turn(Role.USER, "Book a night train to Vienna."), None)]
+_HEADS: st.SearchStrategy[Sequence[Move]] = st.sampled_from([_TASK, [(Turn(Role.SYSTEM, "You are an agent."), None), *_TASK]])
+_HOSTILE = st.lists(st.sampled_from(HOSTILE_TEXTS), min_size=1, max_size=3)
 
 
 def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
     """Draw a turn that the window accepts next: a result while calls are open, anything else while none is; some bring id and count."""
     waiting = known["window"].open_calls if "window" in known else ()
-    turns = st.builds(Turn, st.just(Role.TOOL), strategies.TEXTS, tool_call_id=st.sampled_from(waiting)) if waiting else _TURNS
+    turns = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(waiting)) if waiting else _TURNS
     return turns | turns.map(lambda turn: turn.admitted("", 7)) | turns.map(lambda turn: turn.admitted("an id of its own", 7))
 
 
 def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
     """Draw a turn that the window may have to refuse."""
-    results = st.builds(Turn, st.just(Role.TOOL), strategies.TEXTS, tool_call_id=st.sampled_from(strategies.CALL_IDS))
+    results = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(CALL_IDS))
     return _TURNS | results | _next_turns(known)
 
 
@@ -133,15 +170,11 @@ def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
     For a message format the user begins; for a summariser there is something to read.
     """
     if "wire" in known:
-        begun = st.builds(
-            lambda head, moves: strategies.filled([*head, *moves]).all_turns(), _HEADS, strategies.conversations(max_atoms=14)
-        )
-        return begun | strategies.wire_turns(open_tail=True)
-    turns = strategies.conversations(max_atoms=6).map(lambda moves: strategies.filled(moves).all_turns())
+        begun = st.builds(lambda head, moves: filled([*head, *moves]).all_turns(), _HEADS, conversations(max_atoms=14))
+        return begun | wire_turns(open_tail=True)
+    turns = conversations(max_atoms=6).map(lambda moves: filled(moves).all_turns())
     if "allowance" in known:
-        return turns.filter(bool) | _HOSTILE.map(
-            lambda texts: strategies.filled([(Turn(Role.USER, text), None) for text in texts]).all_turns()
-        )
+        return turns.filter(bool) | _HOSTILE.map(lambda texts: filled([(Turn(Role.USER, text), None) for text in texts]).all_turns())
     return turns
 
 
@@ -153,92 +186,92 @@ def _views(known: Known) -> st.SearchStrategy[View]:
     others = [value for value in known.values() if isinstance(value, View)]
     if not others:
         logs = st.integers(0, 4).map(lambda size: [f"t{number + 1}" for number in range(size)])
-        return logs.flatmap(law_strategies.views_over)
+        return logs.flatmap(views_over)
     near = st.sampled_from(others).flatmap(lambda view: st.sampled_from([view, view.meet(others[0])]))
-    return near | law_strategies.views_over(others[0].fidelities)
+    return near | views_over(others[0].fidelities)
 
 
-def _of_a_window(make: Callable[[ContextProjector, ContextWindow, float], Any]) -> Drawing:
-    return _always(st.builds(make, law_strategies.projectors(), strategies.lived_windows(), strategies.TARGETS))
+def _of_a_window(make: Callable[[ContextProjector, ContextWindow, float], Any]) -> st.SearchStrategy[Any]:
+    return st.builds(make, projectors(), lived_windows(), TARGETS)
 
 
 # --- machines -------------------------------------------------------------
 
 
-def _agents(known: Known) -> st.SearchStrategy[law_strategies.AnyAgent]:
+def _agents(known: Known) -> st.SearchStrategy[AnyAgent]:
     """Draw an agent; where it stands alone, it may be a composite."""
-    return law_strategies.agents() if known.keys() & {"other_agent", "lens"} else law_strategies.composites()
+    return agents() if known.keys() & {"other_agent", "lens"} else composites()
 
 
-def _summarised(text: str) -> object:
+def _summarise(text: str) -> object:
     """Read `text` as a summariser does."""
-    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=strategies.FAST)
+    return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=FAST)
 
 
 _ENGINES = (ContextMachine, TableMachine)
-_DRAWINGS: Final[Drawings] = {
+_DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     # what is told to do something, before what it is done to
     "machine": _one_of(*_ENGINES),
     "other_machine": lambda known: st.sampled_from([each for each in _ENGINES if each is not known.get("machine")]),
     "polynomial": _one_of(CONTEXT_POLYNOMIAL),
-    "policy": _always(law_strategies.POLICIES),
+    "policy": POLICIES,
     "identity": _one_of(CONTEXT_OPERAD.identity()),
-    "operation": _always(law_strategies.OPERATIONS),
-    "operations": _always(st.lists(law_strategies.OPERATIONS, min_size=1, max_size=5)),
+    "operation": OPERATIONS,
+    "operations": st.lists(OPERATIONS, min_size=1, max_size=5),
     "merge": _one_of(CONTEXT_OPERAD.operation("merge")),
     "project": _one_of(project),
-    "projector planner": _always(law_strategies.projectors()),
+    "projector planner": projectors(),
     # linearity
-    "ledger": _always(law_strategies.ledgers()),
+    "ledger": ledgers(),
     "resource_id other_id": _known_ids,
-    "resource_class other_class": _always(law_strategies.RESOURCE_CLASSES),
-    "requests": lambda known: st.lists(st.tuples(_known_ids(known), law_strategies.RESOURCE_CLASSES), max_size=6),
+    "resource_class other_class": RESOURCE_CLASSES,
+    "requests": lambda known: st.lists(st.tuples(_known_ids(known), RESOURCE_CLASSES), max_size=6),
     "classifier": _one_of(default_classifier),
     "role": _one_of(*(role.value for role in Role), "other"),
-    "content": _always(_CONTENTS),
-    "metadata": _always(st.builds(lambda facts, numbers: facts | numbers, _FACTS, _NUMBERS)),
+    "content": _CONTENTS,
+    "metadata": st.builds(lambda facts, numbers: facts | numbers, _FACTS, _NUMBERS),
     # window
-    "store": _always(law_strategies.stores()),
+    "store": stores(),
     "window": _windows,
-    "other_window third_window": _always(strategies.windows(max_atoms=4)),
-    "view other_view": _one_of(*law_strategies.READINGS),
+    "other_window third_window": windows(max_atoms=4),
+    "view other_view": _one_of(*READINGS),
     "position other_position": _positions,
     "positions": lambda known: st.lists(_positions(known), max_size=4),
     "turn other_turn": _next_turns,
-    "counter": lambda _: st.sampled_from([strategies.FAST, TiktokenCounter("o200k_base"), calibrate(strategies.FAST, 80, 100)]),
-    "text": _always(strategies.TEXTS),
+    "counter": lambda _: st.sampled_from([FAST, TiktokenCounter("o200k_base"), calibrate(FAST, 80, 100)]),
+    "text": TEXTS,
     "wire": _one_of(*(get_format(provider) for provider in Provider)),
     # pressure
     "first_view second_view third_view ceiling": _views,
     "ladder": _of_a_window(lambda projector, window, _: projector.ladder(window)),
-    "plan": _always(law_strategies.plans()),
+    "plan": plans(),
     "result": _of_a_window(lambda projector, window, target: projector.compress(window, target)),
-    "target other_target": _always(strategies.TARGETS),
-    "targets": _always(st.lists(strategies.TARGETS, min_size=1, max_size=6)),
+    "target other_target": TARGETS,
+    "targets": st.lists(TARGETS, min_size=1, max_size=6),
     "summariser offline_summariser": _one_of(ExtractiveSummariser()),
     # 1 comes first, so that a counterexample shrinks to it: to be allowed no token at all is a corner of its own.
-    "allowance": _always(st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000)),
+    "allowance": st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000),
     "turns": _conversations,
     # polynomial and nodes
-    "combine": _always(law_strategies.COMBINATORS),
+    "combine": COMBINATORS,
     "parallel": _one_of(parallel),
     "coproduct": _one_of(coproduct),
     "product": _one_of(product),
     "sequential": _one_of(sequential),
     "through": _one_of(through),
-    "lens other_lens third_lens": _always(law_strategies.lenses()),
-    "third_agent other_agent": _always(law_strategies.agents()),
+    "lens other_lens third_lens": lenses(),
+    "third_agent other_agent": agents(),
     "agent": _agents,
-    "choices": _always(law_strategies.CHOICES),
-    "inputs other_inputs": _always(law_strategies.machine_inputs()),
-    "session": _always(law_strategies.sessions()),
+    "choices": CHOICES,
+    "inputs other_inputs": machine_inputs(),
+    "session": sessions(),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
     "renderer": _one_of(ComponentRenderer()),
-    "reader": _one_of(_summarised, constraint_sentences),
-    "hostile": _always(st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind))),
+    "reader": _one_of(_summarise, constraint_sentences),
+    "hostile": st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind)),
     "characters": _one_of(1_000),
 }
-PARAMETERS: Final[Drawings] = MappingProxyType({name: drawing for names, drawing in _DRAWINGS.items() for name in names.split()})
+PARAMETERS: Final[Drawings] = MappingProxyType({name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()})
 """How to draw each parameter that a law may have, in the order in which they are drawn."""
 
 WIDER: Final[Mapping[str, Drawings]] = MappingProxyType(
@@ -277,10 +310,10 @@ def inputs_of(draw: st.DrawFn, law: Law, bound: Strategies = NOTHING) -> dict[st
     """
     known: dict[str, Any] = {}
     for name in sorted(law.parameters, key=lambda name: _PLACES.get(name, len(_PLACES))):
-        known[name] = draw(bound[name] if name in bound else _usual(law, name, known))
+        known[name] = draw(bound[name] if name in bound else _strategy_for(law, name, known))
     return known
 
 
-def _usual(law: Law, name: str, known: Known) -> st.SearchStrategy[Any]:
+def _strategy_for(law: Law, name: str, known: Known) -> st.SearchStrategy[Any]:
     wider = WIDER.get(law.name, {})
     return wider[name](known) if name in wider else for_parameter(name, known)

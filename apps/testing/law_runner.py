@@ -92,7 +92,7 @@ def run_law(
     except Exception as error:
         if trial.found is None and not bound:
             raise
-        return Verdict(law, trial.tried, trial.found or Counterexample({}, f"no inputs could be made: {_raised(error)}"))
+        return Verdict(law, trial.tried, trial.found or Counterexample({}, f"no inputs could be made: {_describe(error)}"))
     return Verdict(law, trial.tried)
 
 
@@ -144,12 +144,12 @@ class _Trial:
 
 
 def _problem(error: Exception) -> str:
-    return f"{_side(error.left)} is not {_side(error.right)}" if isinstance(error, LawViolation) else f"raises {_raised(error)}"
+    return f"{_side(error.left)} is not {_side(error.right)}" if isinstance(error, LawViolation) else f"raises {_describe(error)}"
 
 
 def _side(value: object) -> str:
     return value if isinstance(value, str) and " " in value else shown(value)
 
 
-def _raised(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"

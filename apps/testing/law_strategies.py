@@ -242,13 +242,13 @@ def sessions(draw: st.DrawFn, max_atoms: int = 10) -> ContextSession:
         with suppress(PolycontextError):
             session.add(turn, resource_class)
         if draw(st.integers(0, 9)) == 0:
-            act = draw(st.sampled_from(_whatever_else(session)))
+            act = draw(st.sampled_from(_other_actions(session)))
             with suppress(PolycontextError):
                 act()
     return session
 
 
-def _whatever_else(session: ContextSession) -> list[Callable[[], object]]:
+def _other_actions(session: ContextSession) -> list[Callable[[], object]]:
     ids = [turn.resource_id for turn in session.log()] or ["t1"]
     return [
         lambda: session.compress(0.1),
@@ -257,11 +257,11 @@ def _whatever_else(session: ContextSession) -> list[Callable[[], object]]:
         lambda: session.recall(ids[-3:]),
         lambda: session.promote(ids[-1], ResourceClass.PRESERVED, rationale="asked for"),
         lambda: session.background.signal(Signals(progress=0.5, looping=True)),
-        lambda: session.documents.patch("notes", lambda notes: _noting(notes, f"{len(ids)} turns")),
+        lambda: session.documents.patch("notes", lambda notes: _note_patch(notes, f"{len(ids)} turns")),
         session.clear,
     ]
 
 
-def _noting(notes: Mapping[str, Any] | None, name: str) -> list[Mapping[str, Any]]:
+def _note_patch(notes: Mapping[str, Any] | None, name: str) -> list[Mapping[str, Any]]:
     begun: list[Mapping[str, Any]] = [{"op": "add", "path": "", "value": {}}] if notes is None else []
     return [*begun, {"op": "add", "path": f"/{name}", "value": True}]

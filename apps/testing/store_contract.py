@@ -24,7 +24,7 @@ from polycontext.polynomial.stores import AsyncSessionStore, ErasingStore, Rewri
 from polycontext.pressure import ConflictError
 from polycontext.window import Role, Turn
 
-from .store_lives import HOSTILE, lived_events, noted, say, session_of
+from .store_lives import HOSTILE, is_time, lived_events, note_patch, session_of, take_step
 
 OpenStore = Callable[[], SessionStore]
 
@@ -38,7 +38,7 @@ _SEARCHED = 60
 
 def a_new_store_is_empty(open_store: OpenStore) -> None:
     """Nothing is there of a session that was never stored: no event, no name, nothing to delete."""
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         stored = store.load("s")
         assert (list(stored.events), dict(stored.companions)) == ([], {})
         assert list(store.list_sessions()) == []
@@ -49,19 +49,19 @@ def a_new_store_is_empty(open_store: OpenStore) -> None:
 def events_come_back_as_they_were(open_store: OpenStore) -> None:
     """Every kind of event, with all that turns can hold, is read as it was written: at once, and once opened again."""
     events = lived_events()
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         for place, event in enumerate(events):
             store.append("s", place, [event], {})
-        _same(store.load("s").events, events)
-        _same_tail(store, events)
-    with _opened(open_store) as store:
-        _same(store.load("s").events, events)
+        _assert_same(store.load("s").events, events)
+        _assert_same_tail(store, events)
+    with _open(open_store) as store:
+        _assert_same(store.load("s").events, events)
 
 
 def several_events_are_one_commit(open_store: OpenStore) -> None:
     """A whole journal goes in at once and comes back; where one of its events cannot be stored none of them is."""
     events = lived_events()
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         broken: Any = object()
         with suppress(Exception):
             store.append("s", 0, [events[0], broken], {"notes": "1"}, key="k")
@@ -71,55 +71,55 @@ def several_events_are_one_commit(open_store: OpenStore) -> None:
         assert dict(store.load("s").companions) == {}, "a companion of a commit that failed is stored"
         assert store.committed("s", "k") is None, "the key of a commit that failed is stored"
         store.append("s", 0, events, {})
-        _same(store.load("s").events, events)
+        _assert_same(store.load("s").events, events)
 
 
 def a_stale_writer_is_refused(open_store: OpenStore) -> None:
     """Who is too early or too late gets a `ConflictError` with both revisions, and nothing has changed."""
     first, second, third = lived_events()[:3]
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         store.append("s", 0, [first], {"notes": "1"})
         for base in (0, 2, 7):
-            refused = _refused(
+            refused = _assert_refused(
                 partial(store.append, "s", base, [second], {"notes": "2"}, key="k"), ConflictError, "a stale writer is not refused"
             )
             assert (refused.expected, refused.found) == (base, 1), f"made for {base}, found 1; the error says {refused}"
-        _refused(partial(store.append, "s", 0, [], {"notes": "2"}), ConflictError, "companions of a stale writer are not refused")
-        _same(store.load("s").events, [first])
+        _assert_refused(partial(store.append, "s", 0, [], {"notes": "2"}), ConflictError, "companions of a stale writer are not refused")
+        _assert_same(store.load("s").events, [first])
         assert dict(store.load("s").companions) == {"notes": "1"}
         assert store.committed("s", "k") is None
         store.append("s", 1, [second, third], {})
-        _same(store.load("s").events, [first, second, third])
+        _assert_same(store.load("s").events, [first, second, third])
 
 
 def companions_are_as_they_were_last(open_store: OpenStore) -> None:
     """Companions change with a commit or alone, each under its own name, and events alone leave them as they are."""
     event = lived_events()[0]
     texts = {f"n{number}": f'"{number}"' for number in range(3)}
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         store.append("s", 0, [], texts)
         store.append("s", 0, [event], {"n1": '{"naïve":"日本語"}'})
         store.append("s", 1, [], {"n2": "[]"})
         assert dict(store.load("s").companions) == {"n0": '"0"', "n1": '{"naïve":"日本語"}', "n2": "[]"}
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         assert dict(store.load("s").companions) == {"n0": '"0"', "n1": '{"naïve":"日本語"}', "n2": "[]"}
 
 
 def sessions_stay_apart(open_store: OpenStore) -> None:
     """Each id is a session of its own, whatever it looks like; they are listed in order, and one that is deleted is gone, alone."""
     events = lived_events()
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         for number, session_id in enumerate(SESSION_IDS):
             store.append(session_id, 0, events[: number + 1], {"notes": str(number)}, key="k")
         for number, session_id in enumerate(SESSION_IDS):
-            _same(store.load(session_id).events, events[: number + 1])
+            _assert_same(store.load(session_id).events, events[: number + 1])
             assert dict(store.load(session_id).companions) == {"notes": str(number)}, session_id
             assert store.committed(session_id, "k") == number + 1, session_id
         assert list(store.list_sessions()) == sorted(SESSION_IDS)
         assert store.delete(SESSION_IDS[0]) is True
         assert store.delete(SESSION_IDS[0]) is False, "a session is deleted twice"
         assert list(store.list_sessions()) == sorted(SESSION_IDS[1:])
-        _same(store.load(SESSION_IDS[1]).events, events[:2])
+        _assert_same(store.load(SESSION_IDS[1]).events, events[:2])
         assert store.committed(SESSION_IDS[0], "k") is None, "a key outlives its session"
         store.append(SESSION_IDS[0], 0, events[:1], {})
         assert dict(store.load(SESSION_IDS[0]).companions) == {}, "a companion outlives its session"
@@ -128,18 +128,18 @@ def sessions_stay_apart(open_store: OpenStore) -> None:
 def a_key_tells_where_its_command_led(open_store: OpenStore) -> None:
     """The key of a commit is found with the revision that it led to, and outlives the store."""
     events = lived_events()[:4]
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         store.append("s", 0, events[:1], {})
         store.append("s", 1, events[1:3], {}, key="naïve key")
         store.append("s", 3, events[3:], {}, key="b")
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         assert [store.committed("s", key) for key in ("naïve key", "b", "c")] == [3, 4, None]
 
 
 def a_command_that_is_asked_again_happens_once(open_store: OpenStore) -> None:
     """A session that is asked again under the same key does nothing, also one that was opened since."""
     for _ in range(2):
-        with _opened(open_store) as store:
+        with _open(open_store) as store:
             session = session_of(store)
             for _ in range(2):
                 session.add_user_turn("Book it.", idempotency_key="booking")
@@ -150,52 +150,52 @@ def a_session_is_what_it_was(open_store: OpenStore) -> None:
     """A session over the store, opened again after every few turns, is what the same session is in memory."""
     other = session_of(None)
     for start in range(0, 60, 12):
-        with _opened(open_store) as store:
+        with _open(open_store) as store:
             session = session_of(store)
             for number in range(start, start + 12):
                 for each in (session, other):
-                    say(each, number)
+                    take_step(each, number)
                 assert session.conversation == other.conversation, f"after {number + 1} steps"
             assert session.history.events() == other.history.events()
 
 
 def snapshots_change_nothing(open_store: OpenStore) -> None:
     """A long session of a store with snapshots opens as what replaying all of it gives; a store without has none."""
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         session = session_of(store)
         for number in range(_MANY):
-            say(session, number)
+            take_step(session, number)
             if number % 17 == 0:
-                session.documents.patch("notes", partial(noted, number))
+                session.documents.patch("notes", partial(note_patch, number))
         conversation = session.conversation
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         again = session_of(store)
         assert again.conversation == conversation
         if isinstance(store, SnapshotStore):
             opened = store.opened("s")
             assert opened is not None, "there is no snapshot"
             assert len(opened.stored.events) < _MANY, "all events are read, whatever a snapshot says"
-        say(again, _MANY)
-        say(session := session_of(store), _MANY + 1)
+        take_step(again, _MANY)
+        take_step(session := session_of(store), _MANY + 1)
         assert len(session.log()) == len(conversation.log) + 2
 
 
 def going_back_is_only_more(open_store: OpenStore) -> None:
     """A session that went back, and then elsewhere, opens as it stood; what it left can be gone back to, under ids that came in twice too."""
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         session = session_of(store)
         for number in range(_MANY // 4):
-            say(session, number)
-            if number % 23 == 22:  # noqa: PLR2004 - now and then
+            take_step(session, number)
+            if is_time(number, 23):
                 session.history.rewind(session.history.revision - number % 9)
-                session.add(Turn("user", f"instead of {number}", resource_id=f"own{number % 4}" if number > 100 else ""))  # noqa: PLR2004 - late
-            if number % 40 == 39:  # noqa: PLR2004 - now and then
+                session.add(Turn("user", f"instead of {number}", resource_id=f"own{number % 4}" if number > _MANY // 7 else ""))
+            if is_time(number, 40):
                 session.compress(0.5)
                 session.recall(session.log()[-1].resource_id)
         left = session.history.revision
         wanted = session.conversation
         session.history.rewind(20)
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         session = session_of(store)
         assert [turn.text for turn in session.log()] == [turn.text for turn in session.history.at(20).log()]
         session.history.rewind(left)
@@ -206,18 +206,18 @@ def going_back_is_only_more(open_store: OpenStore) -> None:
 
 def a_fork_goes_on_by_itself(open_store: OpenStore) -> None:
     """A fork is what the session was, at once and once opened again; what becomes of one, to deletion, changes nothing of the other."""
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         session = session_of(store)
         for number in range(_MANY // 2):
-            say(session, number)
+            take_step(session, number)
         store.append("s", session.history.revision, [], {"notes": '{"seen":1}'})
         half = session.history.revision // 2
         newest, middle = session.history.fork("newest"), session.history.fork("middle", half)
-        _refused(lambda: session.history.fork("middle"), ConflictError, "a fork took the id of another session")
+        _assert_refused(lambda: session.history.fork("middle"), ConflictError, "a fork took the id of another session")
         assert newest.conversation.window == session.window
         middle.add_user_turn("only in the fork")
         session.add_user_turn("only in the first")
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         first, again = session_of(store), session_of(store, "middle")
         assert again.log()[-1].text == "only in the fork"
         assert again.log()[:-1] == first.history.at(half).log()
@@ -228,12 +228,12 @@ def a_fork_goes_on_by_itself(open_store: OpenStore) -> None:
 
 def what_is_forgotten_is_gone(open_store: OpenStore) -> None:
     """A store that erases: the words of a turn are in no event of any session that has them, and all else is as it was; snapshots are made anew."""
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         if not isinstance(store, ErasingStore):
             return
         session, secret = session_of(store), "the code is xyzzy-4711"
         for number in range(_MANY // 2):
-            say(session, number)
+            take_step(session, number)
             if number == _MANY // 6:
                 session.add_user_turn(secret)
         told = next(turn.resource_id for turn in session.log() if turn.text == secret)
@@ -241,10 +241,10 @@ def what_is_forgotten_is_gone(open_store: OpenStore) -> None:
         other.add_user_turn("the code is another")
         before = {name: session_of(store, name).log() for name in ("s", "fork", "other")}
         stale = {"s": Rewritten(session.history.revision - 1, {}), "fork": Rewritten(fork.history.revision, {1: fork.history.events()[0]})}
-        _refused(partial(store.rewrite, stale), ConflictError, "a journal was rewritten that had gone on")
+        _assert_refused(partial(store.rewrite, stale), ConflictError, "a journal was rewritten that had gone on")
         assert session.history.forget(told)
         assert not session.history.forget(told)
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         for name, log in before.items():
             assert all("xyzzy" not in repr(event) for event in store.load(name).events), f"words are left in session {name!r}"
             again = session_of(store, name)
@@ -255,17 +255,18 @@ def what_is_forgotten_is_gone(open_store: OpenStore) -> None:
 
 def a_search_finds_what_was_said(open_store: OpenStore) -> None:
     """What `append` has returned from is found, in the session that says it and while it is there, whatever is asked."""
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         if not isinstance(store, SearchableStore):
             return
         assert list(store.search("s", "step", 10)) == [], "something is found in a session that was never stored"
         session = session_of(store)
         for number in range(_SEARCHED):
-            say(session, number)
+            take_step(session, number)
         session_of(store, "other").add_user_turn("another session takes step 7 too, about quince")
-        found = store.search("s", "step 7", 3)
+        limit = 3
+        found = store.search("s", "step 7", limit)
         assert found[0].snippet.startswith("step 7 is about file7.py"), found
-        assert len(found) == 3, "there are more turns than the limit"  # noqa: PLR2004 - what was asked for
+        assert len(found) == limit, "there are more turns than the limit"
         assert [each.score for each in found] == sorted((each.score for each in found), reverse=True), "the best is not first"
         assert list(store.search("s", "quince", 10)) == [], "another session's words are found"
         assert {each.role for each in store.search("s", "step", _SEARCHED)} == {Role.USER, Role.ASSISTANT}
@@ -278,7 +279,7 @@ def a_search_finds_what_was_said(open_store: OpenStore) -> None:
         session.add_user_turn("我的快递在哪里? Où est mon café?")
         for text in ("快递", "CAFÉ", "cafe"):
             assert [each.resource_id for each in store.search("s", text, 10)] == [session.log()[-1].resource_id], text
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         assert isinstance(store, SearchableStore)
         assert len(store.search("s", "café", 10)) == 1
         store.delete("s")
@@ -293,7 +294,7 @@ def writers_lose_nothing(open_store: OpenStore) -> None:
         for number in range(_TURNS_EACH):
             session.add_user_turn(f"{writer}/{number}", idempotency_key=f"{writer}/{number}")
 
-    with _opened(open_store) as store, ThreadPoolExecutor(_WRITERS) as threads:
+    with _open(open_store) as store, ThreadPoolExecutor(_WRITERS) as threads:
         list(threads.map(write, range(_WRITERS)))
         said = [turn.text for turn in session_of(store).log()]
     assert sorted(said) == sorted(f"{writer}/{number}" for writer in range(_WRITERS) for number in range(_TURNS_EACH))
@@ -312,19 +313,19 @@ def tasks_lose_nothing(open_store: OpenStore) -> None:
     async def all_write(store: SessionStore) -> None:
         await asyncio.gather(*(write(store, writer) for writer in range(_WRITERS)))
         if isinstance(store, AsyncSessionStore):
-            _same((await store.aload("s", 3)).events, list(store.load("s").events)[3:])
+            _assert_same((await store.aload("s", 3)).events, list(store.load("s").events)[3:])
 
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         asyncio.run(all_write(store))
         assert len({turn.text for turn in session_of(store).log()}) == len(session_of(store).log()) == _WRITERS * _TURNS_EACH
 
 
 def closing_twice_is_closing_once(open_store: OpenStore) -> None:
     """A store can be closed twice, and opened again."""
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         store.append("s", 0, lived_events()[:1], {})
         store.close()
-    with _opened(open_store) as store:
+    with _open(open_store) as store:
         assert list(store.list_sessions()) == ["s"]
 
 
@@ -351,7 +352,7 @@ STORE_CHECKS: tuple[Callable[[OpenStore], None], ...] = (
 
 
 @contextmanager
-def _opened(open_store: OpenStore) -> Generator[SessionStore]:
+def _open(open_store: OpenStore) -> Generator[SessionStore]:
     store = open_store()
     try:
         yield store
@@ -359,7 +360,7 @@ def _opened(open_store: OpenStore) -> Generator[SessionStore]:
         store.close()
 
 
-def _same(found: Sequence[Event], wanted: Sequence[Event]) -> None:
+def _assert_same(found: Sequence[Event], wanted: Sequence[Event]) -> None:
     """Expect these events; what their gists stand for may be told by ranges still."""
     found = list(with_sources(found)) if list(wanted) and not _begins_later(wanted) else list(found)
     for number, (one, other) in enumerate(zip(found, wanted, strict=False)):
@@ -371,14 +372,14 @@ def _begins_later(events: Sequence[Event]) -> bool:
     return getattr(events[0], "turn", None) is None
 
 
-def _same_tail(store: SessionStore, events: Sequence[Event]) -> None:
+def _assert_same_tail(store: SessionStore, events: Sequence[Event]) -> None:
     for after in (0, 1, len(events) - 1, len(events), len(events) + 5):
         found = store.load("s", after).events
         assert len(found) == len(events[after:]), f"{len(found)} events behind revision {after}, legal: {len(events[after:])}"
         assert [event.state for event in found] == [event.state for event in events[after:]]
 
 
-def _refused(act: Callable[[], object], kind: type[Exception], what: str) -> Any:
+def _assert_refused(act: Callable[[], object], kind: type[Exception], what: str) -> Any:
     try:
         act()
     except kind as error:

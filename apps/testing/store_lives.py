@@ -76,7 +76,7 @@ def session_of(store: SessionStore | None, session_id: str = "s") -> ContextSess
     )
 
 
-def say(session: ContextSession, number: int) -> None:
+def take_step(session: ContextSession, number: int) -> None:
     """Take the next step of a conversation in which everything happens now and then."""
     at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
     session.add(
@@ -95,11 +95,20 @@ def say(session: ContextSession, number: int) -> None:
             session.pin(session.window.all_turns()[-1].resource_id, "it matters")
         case _:
             pass
-    if number % 211 == 210:  # noqa: PLR2004 - now and then
+    if is_time(number, 211):
         session.clear()
         session.add(Turn("user", f"anew, after step {number}", timestamp=at))
 
 
-def noted(number: int, notes: object) -> list[dict[str, Any]]:
+def is_time(number: int, every: int) -> bool:
+    """Return whether a step is the last of its `every`.
+
+    >>> [number for number in range(9) if is_time(number, 3)]
+    [2, 5, 8]
+    """
+    return number % every == every - 1
+
+
+def note_patch(number: int, notes: object) -> list[dict[str, Any]]:
     """Return the patch that notes a number."""
     return [{"op": "add", "path": f"/{number}" if notes else "", "value": number if notes else {"first": number}}]

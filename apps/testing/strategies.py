@@ -238,9 +238,9 @@ def lives(draw: st.DrawFn) -> tuple[ContextWindow, tuple[Atom, ...]]:
         window = projector.compress(window, draw(st.sampled_from([0.0, 0.1, 0.4]))).window
         more: list[Move] = [(turn, None) for turn in _late_results(window)]
         more += [(Turn(Role.ASSISTANT, _prose(10 * number + each, 4)), None) for each in range(draw(st.sampled_from([1, 4])))]
-        window, log = _both(window, log, more)
+        window, log = _append_to_both(window, log, more)
     more = [(turn, None) for turn in _late_results(window)]
-    window, log = _both(window, log, [*more, *draw(conversations(max_atoms=4))])
+    window, log = _append_to_both(window, log, [*more, *draw(conversations(max_atoms=4))])
     return window, log.atoms()
 
 
@@ -253,7 +253,7 @@ def _late_results(window: ContextWindow) -> list[Turn]:
     return [Turn(Role.TOOL, "late", tool_call_id=call_id) for call_id in window.open_calls]
 
 
-def _both(window: ContextWindow, log: ContextWindow, moves: Iterable[Move]) -> tuple[ContextWindow, ContextWindow]:
+def _append_to_both(window: ContextWindow, log: ContextWindow, moves: Iterable[Move]) -> tuple[ContextWindow, ContextWindow]:
     for turn, resource_class in moves:
         window = window.append(turn, resource_class)
         log = log.append(window.all_turns()[-1], ResourceClass.REQUIRED)

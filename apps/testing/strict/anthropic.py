@@ -19,9 +19,9 @@ from polycontext.window.providers.anthropic import BINDING_BETA, MOST_MEDIA, NEW
 from polycontext.window.tokens import BlockTokens, text_blocks
 
 from .anthropic_editing import Edits, edits_of, iterations
-from .anthropic_prefix import INVALID, MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
+from .anthropic_prefix import MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
 from .memory import Memory, digest
-from .provider import Break, Endpoint, Event, Fault, Faults, Headers, Request, RequestRefusedError, as_faults, interrupt
+from .provider import Break, Endpoint, Event, Fault, Faults, Headers, Request, RequestRefusedError, as_faults, interrupt, invalid_request
 from .signatures import Bound, Signer, canonical
 from .streams import error_event, message_events
 
@@ -161,7 +161,7 @@ non-empty content except for the optional final assistant message (rule empty-me
         Raises:
             RequestRefusedError: what the vendor would refuse.
         """
-        tokens = self._judged(request, _betas(headers, betas), counting=True).tokens
+        tokens = self._judge_request(request, _betas(headers, betas), counting=True).tokens
         if not request.get("context_management"):
             return {"input_tokens": tokens}
         saved = edits_of(request, tokens, self._tokens).saved
@@ -174,15 +174,15 @@ non-empty content except for the optional final assistant message (rule empty-me
         return {"type": "error", "error": error, "request_id": self._signer.name("req_", refusal.message.encode())}
 
     def _answer(self, request: Request, betas: frozenset[str]) -> dict[str, Any]:
-        judged = self._judged(request, betas)
+        judged = self._judge_request(request, betas)
         edits = edits_of(request, judged.tokens, self._tokens)
-        summary: list[dict[str, Any]] = [self._summarised(request)] if edits.compacts else []
+        summary: list[dict[str, Any]] = [self._summary_block(request)] if edits.compacts else []
         if request.get("compaction") is not None:
-            content, stop = self._compacted(request, judged), "compaction"
+            content, stop = self._compact(request, judged), "compaction"
         elif edits.pauses:
             content, stop = summary, "compaction"
         else:
-            content, stop = self._said(self.reply(request), judged, summary)
+            content, stop = self._render_reply(self.reply(request), judged, summary)
         told = BINDING_BETA in betas
         dropped = (
             [{"type": "thinking_dropped", "path": p, "reason": r} for prefix in judged.prefixes for p, r in prefix.dropped] if told else []
@@ -204,7 +204,7 @@ non-empty content except for the optional final assistant message (rule empty-me
             **({"input_transformations": dropped} if told else {}),
         }
 
-    def _judged(self, request: Request, betas: frozenset[str], *, counting: bool = False) -> _Judged:
+    def _judge_request(self, request: Request, betas: frozenset[str], *, counting: bool = False) -> _Judged:
         try:
             head = self._head(request, betas, counting=counting)
             prefixes = self._judge.prefixes(request["messages"], head.frame)
@@ -216,7 +216,7 @@ non-empty content except for the optional final assistant message (rule empty-me
             most = _MEDIA_OF_SMALL if self.window <= _SMALL_WINDOW else MOST_MEDIA
             check_whole(request, progress, prefill=self.prefill, most_media=most)
         except InvalidMessagesError as error:
-            raise RequestRefusedError(400, INVALID, error.wording or str(error), error.rule, error.index, error.legal) from error
+            raise invalid_request(error.wording or str(error), error.rule, error.index, error.legal) from error
         if head.size + prefixes[-1].size > MOST_BYTES:
             raise too_large()
         begins = max((place for place, prefix in enumerate(prefixes) if prefix.restarts is not None), default=0)
@@ -227,7 +227,7 @@ non-empty content except for the optional final assistant message (rule empty-me
         tokens = sum(tokens for _, tokens in (*head.blocks, *blocks))
         if tokens > self.window and not counting:
             message = f"prompt is too long: {tokens} tokens > {self.window} maximum"
-            raise RequestRefusedError(400, INVALID, message, "overflow", None, f"at most {self.window} tokens")
+            raise invalid_request(message, "overflow", None, f"at most {self.window} tokens")
         return _Judged(head, prefixes, tokens)
 
     def _head(self, request: Any, betas: frozenset[str], *, counting: bool) -> _Head:
@@ -238,7 +238,7 @@ non-empty content except for the optional final assistant message (rule empty-me
             raw = orjson.dumps([rest, sorted(betas), counting, "messages" in request])
         except TypeError as error:
             message = f"the request is no JSON data: {error}"
-            raise RequestRefusedError(400, INVALID, message, "not-json", None, "JSON data with text keys") from None
+            raise invalid_request(message, "not-json", None, "JSON data with text keys") from None
         key = digest(raw)
         head = self._heads.get(key)
         if head is None:
@@ -261,20 +261,20 @@ non-empty content except for the optional final assistant message (rule empty-me
         blocks = tuple(zip(chain[1:], self._tokens.head(system, tools), strict=True))
         return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in marks if isinstance(mark, Mapping)), size)
 
-    def _said(self, reply: Reply, judged: _Judged, summary: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    def _render_reply(self, reply: Reply, judged: _Judged, summary: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
         whole = reply if isinstance(reply, Mapping) else {"content": reply}
         content = text_blocks(whole.get("content"))
         bound, frame, blocks = judged.bound, judged.head.frame, [*summary]
         for block in summary:
             bound = Bound().behind("assistant", canonical(block))
         for number, given in enumerate(content):
-            block = self._finished(dict(given), bound, frame, number)
+            block = self._finish_block(dict(given), bound, frame, number)
             bound = bound.behind("assistant", canonical(block))
             blocks.append(block)
         calls = any(block["type"] == "tool_use" for block in blocks)
         return blocks, str(whole.get("stop_reason") or ("tool_use" if calls else "end_turn"))
 
-    def _finished(self, block: dict[str, Any], bound: Bound, frame: Frame, number: int) -> dict[str, Any]:
+    def _finish_block(self, block: dict[str, Any], bound: Bound, frame: Frame, number: int) -> dict[str, Any]:
         match block["type"]:
             case "thinking":
                 block["signature"] = self._signer.thinking(frame.model, frame.head, bound.chain, block["thinking"])
@@ -287,13 +287,13 @@ non-empty content except for the optional final assistant message (rule empty-me
                 pass
         return block
 
-    def _compacted(self, request: Request, judged: _Judged) -> list[dict[str, Any]]:
+    def _compact(self, request: Request, judged: _Judged) -> list[dict[str, Any]]:
         content = self.summary(request)
         role = judged.prefixes[-1].progress.role or "user"
         signature = None if content is None else self._signer.summary(content, judged.bound, role)
         return [{"type": "compaction", "content": content, "encrypted_content": None, "signature": signature}]
 
-    def _summarised(self, request: Request) -> dict[str, Any]:
+    def _summary_block(self, request: Request) -> dict[str, Any]:
         """Return the block of a summary at a threshold: what stands before it is not shown to the model any more."""
         return {"type": "compaction", "content": self.summary(request), "encrypted_content": None}
 
@@ -360,9 +360,7 @@ def _betas(headers: Headers | None, betas: Collection[str]) -> frozenset[str]:
 def _refuse_unfinished(waiting: Sequence[str], role: str | None, count: int) -> None:
     if waiting:
         message = "The compaction request ends on an `assistant` turn that is not finished."
-        raise RequestRefusedError(
-            400, INVALID, message, "compaction-unfinished", count - 1, "the results of its calls too", code="compaction_incomplete_turn"
-        )
+        raise invalid_request(message, "compaction-unfinished", count - 1, "the results of its calls too", "compaction_incomplete_turn")
     if role in {None, "system"}:
         message = "`messages` holds no `user` or `assistant` content to summarize."
-        raise RequestRefusedError(400, INVALID, message, "compaction-empty", None, "a message", code="compaction_nothing_to_summarize")
+        raise invalid_request(message, "compaction-empty", None, "a message", "compaction_nothing_to_summarize")

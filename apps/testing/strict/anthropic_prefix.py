@@ -15,7 +15,7 @@ from polycontext.window.providers.anthropic import COMPACTION_BETA, Progress, ju
 from polycontext.window.tokens import PER_MESSAGE, BlockTokens, text_blocks
 
 from .memory import Memory, digest
-from .provider import RequestRefusedError
+from .provider import RequestRefusedError, invalid_request
 from .signatures import Bound, Signer, Verdict, canonical
 
 PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"
@@ -94,18 +94,18 @@ class PrefixJudge:
             key = digest(key, raw)
             seen = self.memory.get(key)
             if seen is None:
-                seen = self._judged(raw, known, frame, messages, final=index == last)
+                seen = self._judge(raw, known, frame, messages, final=index == last)
                 if seen.blocks or index < last:  # an empty message is legal at the end only
                     self.memory.keep(key, seen)
             known = seen
             found.append(seen)
         return found
 
-    def _judged(self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool) -> Prefix:
+    def _judge(self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool) -> Prefix:
         index = before.progress.count
         if before.size + len(raw) > MOST_BYTES:
             raise too_large()
-        message = _read(raw, messages[index], index)
+        message = _parse(raw, messages[index], index)
         progress = judged_one(message, before.progress, final=final, version=self.version)
         role = message["role"]
         bound, cached, restarts = before.bound, before.cached, None
@@ -114,13 +114,15 @@ class PrefixJudge:
             content = canonical(block)
             match block["type"]:
                 case "thinking" | "redacted_thinking":
-                    reason = self._dropped(block, bound, frame, f"messages.{index}.content.{number}", _is_latest(messages, index))
+                    reason = self._drop_reason(
+                        block, bound, frame, f"messages.{index}.content.{number}", latest=_is_latest(messages, index)
+                    )
                     if reason is not None:
                         dropped.append((f"messages.{index}.content.{number}", reason))
                         blocks.append((digest(frame.cached, cached), 0))
                         continue
                 case "compaction" if block.get("signature"):
-                    bound = self._resumed(block, bound, frame, index)
+                    bound = self._resume(block, bound, frame, index)
                     cached = digest(cached, content)
                     blocks.append((digest(frame.cached, cached), self.tokens.block(block)))
                     continue
@@ -129,11 +131,11 @@ class PrefixJudge:
                 case _:
                     pass
             bound, cached = bound.behind(role, content), digest(cached, role.encode(), content)
-            marks.extend((number, seconds) for seconds in _marked(block))
+            marks.extend((number, seconds) for seconds in _mark_lifetimes(block))
             blocks.append((digest(frame.cached, cached), self.tokens.block(block) + (0 if number else PER_MESSAGE)))
         return Prefix(progress, bound, cached, tuple(blocks), tuple(marks), tuple(dropped), before.size + len(raw), restarts)
 
-    def _dropped(self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, latest: bool) -> str | None:  # noqa: FBT001
+    def _drop_reason(self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, *, latest: bool) -> str | None:
         signature, said = (block["signature"], block["thinking"]) if block["type"] == "thinking" else split_data(block["data"])
         match self.signer.verdict(signature, frame.readable, frame.head, bound.chain, said, binding=frame.binding):
             case Verdict.VALID:
@@ -143,24 +145,24 @@ class PrefixJudge:
             case Verdict.MOVED if frame.drops:
                 return PREFIX
             case Verdict.MOVED:
-                raise _moved(block["type"], path)
+                raise _moved_error(block["type"], path)
             case Verdict.FORGED:
-                raise _forged(block["type"], path, latest=latest)
+                raise _forged_error(block["type"], path, latest=latest)
 
-    def _resumed(self, block: Mapping[str, Any], bound: Bound, frame: Frame, index: int) -> Bound:
+    def _resume(self, block: Mapping[str, Any], bound: Bound, frame: Frame, index: int) -> Bound:
         if COMPACTION_BETA not in frame.betas:
             message = f"messages.{index}.content.0: `compaction` blocks require the `anthropic-beta: {COMPACTION_BETA}` header"
-            raise RequestRefusedError(400, INVALID, message, "compaction-beta", index, f"the header anthropic-beta: {COMPACTION_BETA}")
+            raise invalid_request(message, "compaction-beta", index, f"the header anthropic-beta: {COMPACTION_BETA}")
         content = block.get("content")
         if content is None:
             return bound
-        place = self.signer.resumed(block["signature"], content)
+        place = self.signer.resume(block["signature"], content)
         if place is False:
             message = f"messages.{index}.content.0: the `compaction` block's `signature` does not verify"
-            raise RequestRefusedError(400, INVALID, message, "compaction-signature", index, _UNCHANGED, code="compaction_signature_invalid")
+            raise invalid_request(message, "compaction-signature", index, _UNCHANGED, "compaction_signature_invalid")
         if place is True:
             message = f"messages.{index}.content.0: the `compaction` block's `content` differs from the text its `signature` recorded"
-            raise RequestRefusedError(400, INVALID, message, "compaction-content", index, _UNCHANGED, code="compaction_content_mismatch")
+            raise invalid_request(message, "compaction-content", index, _UNCHANGED, "compaction_content_mismatch")
         return place
 
 
@@ -170,7 +172,6 @@ def too_large() -> RequestRefusedError:
     return RequestRefusedError(413, "request_too_large", "Request exceeds the maximum size", "request-size", None, legal)
 
 
-INVALID = "invalid_request_error"
 _UNCHANGED = "the block as it was returned"
 
 
@@ -180,17 +181,17 @@ def split_data(data: str) -> tuple[str, str]:
     return signature, payload
 
 
-def _moved(kind: str, path: str) -> RequestRefusedError:
+def _moved_error(kind: str, path: str) -> RequestRefusedError:
     name = "signature" if kind == "thinking" else "data"
     message = (
         f"{path}: Invalid `{name}` in `{kind}` block. The block is bound to a different conversation. "
         'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
     )
     legal = "system, tools and everything before the block as they were, or no thinking from here on"
-    return RequestRefusedError(400, INVALID, message, "thinking-moved", int(path.split(".")[1]), legal)
+    return invalid_request(message, "thinking-moved", int(path.split(".")[1]), legal)
 
 
-def _forged(kind: str, path: str, *, latest: bool) -> RequestRefusedError:
+def _forged_error(kind: str, path: str, *, latest: bool) -> RequestRefusedError:
     name = "signature" if kind == "thinking" else "data"
     message, rule = f"{path}: Invalid `{name}` in `{kind}` block", "thinking-signature"
     if latest:
@@ -199,16 +200,16 @@ def _forged(kind: str, path: str, *, latest: bool) -> RequestRefusedError:
             f"{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
             "These blocks must remain as they were in the original response."
         )
-    return RequestRefusedError(400, INVALID, message, rule, int(path.split(".")[1]), _UNCHANGED)
+    return invalid_request(message, rule, int(path.split(".")[1]), _UNCHANGED)
 
 
 def _is_latest(messages: Sequence[Any], index: int) -> bool:
     return all(message.get("role") != "assistant" for message in messages[index + 1 :])
 
 
-def _marked(block: Mapping[str, Any]) -> list[float]:
+def _mark_lifetimes(block: Mapping[str, Any]) -> list[float]:
     inner = block.get("content") if block["type"] == "tool_result" else None
-    found = [seconds for item in (inner if isinstance(inner, list) else ()) for seconds in _marked(item)]
+    found = [seconds for item in (inner if isinstance(inner, list) else ()) for seconds in _mark_lifetimes(item)]
     mark = block.get("cache_control")
     return [*found, mark_seconds(mark)] if isinstance(mark, Mapping) else found
 
@@ -227,22 +228,22 @@ def _raw(message: object, index: int) -> bytes:
     try:
         return orjson.dumps(message, option=_AS_GIVEN)
     except TypeError:
-        return _checked(message, index)
+        return _check(message, index)
 
 
 _AS_GIVEN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
-def _read(raw: bytes, message: object, index: int) -> dict[str, Any]:
+def _parse(raw: bytes, message: object, index: int) -> dict[str, Any]:
     """Return a copy of `message`, which is `raw` as JSON."""
     # Written as JSON, NaN is null; and what is nested too deep for the vendor is not for the writer.
     if not isinstance(message, dict) or b"null" in raw or raw.count(b"{") + raw.count(b"[") > _FLAT:
-        _checked(message, index)
+        _check(message, index)
     copy: dict[str, Any] = orjson.loads(raw)
     return copy
 
 
-def _checked(message: object, index: int) -> bytes:
+def _check(message: object, index: int) -> bytes:
     try:
         (copy,) = copied_messages(Provider.ANTHROPIC, [message])
         return orjson.dumps(copy)

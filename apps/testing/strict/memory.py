@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import orjson
 from attrs import define, field
 
-from .provider import RequestRefusedError
+from .provider import invalid_request
 
 V = TypeVar("V")
 
@@ -73,7 +73,7 @@ def json_bytes(value: Any) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError as error:
         message = f"We could not parse the JSON body of your request: {error}"
-        raise RequestRefusedError(400, "invalid_request_error", message, "not-json") from None
+        raise invalid_request(message, "not-json") from None
 
 
 def chain(start: bytes, texts: Iterable[bytes]) -> list[bytes]:

@@ -48,6 +48,11 @@ class RequestRefusedError(CallerError, ValueError):
         return f"{self.status} {self.kind}: {self.message} (rule {self.rule}{legal})"
 
 
+def invalid_request(message: str, rule: str, index: int | None = None, legal: str = "", code: str | None = None) -> RequestRefusedError:
+    """Return the refusal of a request that is wrong in itself: 400."""
+    return RequestRefusedError(400, "invalid_request_error", message, rule, index, legal, code=code)
+
+
 @frozen
 class Event:
     r"""Hold one server-sent event: its name, if it has one, and its data, JSON or a plain text such as ``[DONE]``.

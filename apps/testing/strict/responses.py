@@ -140,7 +140,7 @@ class StrictResponses(OpenAIOptions):
         read = self._read(request)
         name = self.new_name(read.binding.prefix)
         users = [item for item in read.items if type_of(item) == "message" and item["role"] == "user"]
-        kept = [_kept(item, self._secrets.item_id("msg", name, place, None)) for place, item in enumerate(users)]
+        kept = [_retained_message(item, self._secrets.item_id("msg", name, place, None)) for place, item in enumerate(users)]
         compaction = self._compaction(read.binding, read.tokens, name, len(kept))
         frame = {"id": f"resp_{name}", "object": "response.compaction", "created_at": int(self.clock())}
         usage = _usage(read.tokens, self._use(request, read.shown), read.binding.tokens_of(compaction), 0)
@@ -160,7 +160,7 @@ class StrictResponses(OpenAIOptions):
         use = self._use(request, read.shown)
         asked = request if request.get("previous_response_id") is None else {**request, "input": read.items}
         is_triggered = bool(read.items) and read.items[-1].get("type") == TRIGGER
-        made = self._triggered(read, name) if is_triggered else self._make(request, self.reply(asked), read, name)
+        made = self._make_compaction(read, name) if is_triggered else self._make(request, self.reply(asked), read, name)
         response: dict[str, Any] = self._frame(request, name) | {
             "output": made.items,
             "usage": _usage(read.tokens, use, made.tokens, made.reasoning),
@@ -178,7 +178,7 @@ class StrictResponses(OpenAIOptions):
         check(request_breach(request) or unstored(request))
         self.known_model(request, _UNKNOWN, "model")
         before = self._before(request)
-        items = [*before, *(self._resolved(item, index) for index, item in enumerate(_given(request)))]
+        items = [*before, *(self._resolve(item, index) for index, item in enumerate(_input_items(request)))]
         texts = [json_bytes(item) for item in items]
         learned = self._learn(request, items, texts, len(before))
         check(learned.judge.end())
@@ -246,7 +246,7 @@ class StrictResponses(OpenAIOptions):
             refuse(Breach("unknown-response", message, legal, None, "previous_response_id", "previous_response_not_found"))
         return [orjson.loads(text) for text in texts]
 
-    def _resolved(self, item: Any, index: int) -> Any:
+    def _resolve(self, item: Any, index: int) -> Any:
         """Return `item`, or what is stored where it only names it."""
         if not isinstance(item, dict) or not isinstance(item.get("id"), str):
             return item
@@ -277,7 +277,7 @@ class StrictResponses(OpenAIOptions):
         reasoning = sum(binding.tokens_of(item) for item in items if item["type"] == "reasoning")
         return _Made(items, tokens - read.tokens, reasoning)
 
-    def _triggered(self, read: _Read, name: str) -> _Made:
+    def _make_compaction(self, read: _Read, name: str) -> _Made:
         """Return the compaction that the last item asks for, and nothing else."""
         binding = read.binding.copy()
         item = self._compaction(binding, read.tokens, name, 0)
@@ -348,7 +348,7 @@ _DEFAULTS: Mapping[str, Any] = {
 """What a response says of options that its request did not set."""
 
 
-def _given(request: Request) -> Sequence[Any]:
+def _input_items(request: Request) -> Sequence[Any]:
     given = request.get("input")
     return [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
 
@@ -363,7 +363,7 @@ def _content(given: Any) -> list[dict[str, Any]]:
     return [({"annotations": [], "logprobs": []} if part["type"] == "output_text" else {}) | dict(part) for part in parts]
 
 
-def _kept(item: Item, own: str) -> dict[str, Any]:
+def _retained_message(item: Item, own: str) -> dict[str, Any]:
     content = item["content"]
     parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
     return {"id": own, "type": "message", "status": "completed"} | dict(item) | {"content": parts}

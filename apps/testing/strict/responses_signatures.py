@@ -112,11 +112,11 @@ class Binding:
         """Follow `item`, coming next at `index`; return what is wrong with its encrypted content."""
         kind, text = type_of(dict(item)), item.get("encrypted_content")
         if kind not in ("reasoning", "compaction") or not isinstance(text, str):
-            self._pass(_seen(item, kind))
+            self._pass(_visible_bytes(item, kind))
             return None
         secret = self.secrets.read(text)
         if secret is None or secret.kind != kind:
-            return _unverified(text, index)
+            return _unverified_breach(text, index)
         if kind == "compaction":
             # What stands before the newest compaction is no longer shown to the model.
             self.prefix = self.start
@@ -162,24 +162,24 @@ def start_of(instructions: object, tools: object) -> bytes:
     return blake2b(json_bytes([instructions, tools or []]), digest_size=_SIZE).digest()
 
 
-def _seen(item: Mapping[str, Any], kind: str) -> bytes:
+def _visible_bytes(item: Mapping[str, Any], kind: str) -> bytes:
     """Return what a model is shown of `item`, so that another form of the same is the same."""
-    fields = _shown(item)
+    fields = _visible_fields(item)
     if kind == "message":
         fields["type"] = kind
         if isinstance(item.get("content"), str):
             text = "output_text" if item.get("role") == "assistant" else "input_text"
             fields["content"] = [{"type": text, "text": item["content"]}]
         elif isinstance(item.get("content"), list):
-            fields["content"] = [_shown(part) for part in item["content"]]
+            fields["content"] = [_visible_fields(part) for part in item["content"]]
     return json_bytes(fields)
 
 
-def _shown(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _visible_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None and key not in _UNBOUND}
 
 
-def _unverified(text: str, index: int) -> Breach:
+def _unverified_breach(text: str, index: int) -> Breach:
     # The vendor shows both ends only.
     shown = f"{text[:4]}...{text[-4:]}"
     message = f"The encrypted content {shown} could not be verified. Reason: Encrypted content could not be decrypted or parsed."

@@ -16,7 +16,7 @@ from attrs import define, field
 
 from polycontext.linearity import InvalidOptionError
 
-from .provider import Endpoint, Event, RequestRefusedError, StrictProvider
+from .provider import Endpoint, Event, RequestRefusedError, StrictProvider, invalid_request
 
 MOST_BYTES = 64 * 2**20
 """Bytes of a body that are read at all; each provider has its own limit below."""
@@ -106,7 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Refuse: there is nothing to get."""
         self._send(405, {"error": {"type": "invalid_request_error", "message": "only POST requests are answered here"}})
 
-    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002  the parent's name
+    def log_message(self, *_: Any, **__: Any) -> None:
         """Keep quiet: what was asked is remembered by the provider."""
 
     def _body(self) -> dict[str, Any]:
@@ -118,9 +118,9 @@ class _Handler(BaseHTTPRequestHandler):
             body = orjson.loads(self.rfile.read(int(length)))
         except ValueError as error:
             message = f"The request body is not valid JSON: {error}"
-            raise RequestRefusedError(400, "invalid_request_error", message, "not-json") from None
+            raise invalid_request(message, "not-json") from None
         if not isinstance(body, dict):
-            raise RequestRefusedError(400, "invalid_request_error", "The request body must be a JSON object", "not-an-object")
+            raise invalid_request("The request body must be a JSON object", "not-an-object")
         return body
 
     def _answer(self, provider: StrictProvider, endpoint: Endpoint | None, body: dict[str, Any]) -> None:

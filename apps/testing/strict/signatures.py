@@ -84,7 +84,7 @@ class Signer:
 
     def verdict(self, signature: str, readable: frozenset[str], head: bytes, chain: bytes, said: str, *, binding: bool) -> Verdict:
         """Return what a model that reads what the models `readable` made has of a signature."""
-        raw = _decoded(signature)
+        raw = _decode(signature)
         if raw is None or len(raw) != 1 + _TAG + 2 * _MAC or raw[:1] != _THINKING:
             return Verdict.FORGED
         tag, auth, bound = raw[1 : 1 + _TAG], raw[1 + _TAG : 1 + _TAG + _MAC], raw[1 + _TAG + _MAC :]
@@ -101,9 +101,9 @@ class Signer:
         state = bound.chain + _ROLES[last_role]
         return b64encode(_SUMMARY + state + self._mac(b"state", state) + self._mac(b"content", state, content.encode())).decode()
 
-    def resumed(self, signature: object, content: str) -> Bound | bool:
+    def resume(self, signature: object, content: str) -> Bound | bool:
         """Return the place that a summary stands for; False for no signature, True for one of another content."""
-        raw = _decoded(signature) if isinstance(signature, str) else None
+        raw = _decode(signature) if isinstance(signature, str) else None
         if raw is None or len(raw) != 1 + _CHAIN + 1 + 2 * _MAC or raw[:1] != _SUMMARY:
             return False
         state, told, auth = raw[1 : _CHAIN + 2], raw[_CHAIN + 2 : _CHAIN + 2 + _MAC], raw[_CHAIN + 2 + _MAC :]
@@ -128,7 +128,7 @@ class Signer:
         return mac.digest()
 
 
-def _decoded(signature: str) -> bytes | None:
+def _decode(signature: str) -> bytes | None:
     try:
         return b64decode(signature, validate=True)
     except ValueError:
