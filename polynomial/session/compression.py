@@ -73,7 +73,7 @@ def compressed(draft: Draft, command: Compress) -> Deciding:
     return draft.take(ContextInput.compress(fulfilment))
 
 
-def made_room(draft: Draft) -> Deciding:
+def make_room(draft: Draft) -> Deciding:
     """Compress because a turn needs the room now; in the background mode use the summary that is ready, or an extract."""
     ready = draft.ready
     if ready is not None and ready.plan.fits(draft.conversation.window):
@@ -124,7 +124,7 @@ def fitting(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
     return truncating(policy)
 
 
-def let_in(draft: Draft, context_input: ContextInput) -> Draft:
+def add_truncated(draft: Draft, context_input: ContextInput) -> Draft:
     """Add a turn that could not fit, truncated in the view.
 
     Only pinned turns and the task keep their class: another turn that stays verbatim would be a dead end.

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import Classifier, ToolRule
 from polycontext.linearity.classification import classified_by
-from polycontext.pressure import ContextProjector, Threshold, session_threshold
+from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
 
@@ -19,31 +19,24 @@ from .. import session as subjects
 from .. import stores
 from ..errors import ContextOverflowError
 from ..journal.conversation import Conversation
-from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy
 from ..stores.in_memory import InMemoryStore
 from ..stores.session_store import SessionStore
 from .options import (
     Asking,
-    Auto,
-    Clock,
     Model,
     OpenOptions,
     Place,
-    check_arguments,
-    check_prices,
+    Room,
     check_rules,
     check_tools,
     load_ahead,
     require,
     room_of,
-    whole_number,
 )
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from polycontext.pressure.cache import Prices
-
     from .context_session import ContextSession
 
 S = TypeVar("S", bound="ContextSession")
@@ -54,72 +47,62 @@ _BEHIND_ALL = 2**31 - 1
 BUDGET = "polycontext.budget"
 """The companion that holds the budget a session was opened with."""
 
-PATIENCE = 5.0
-"""Seconds that another process is waited for."""
-
 DEFAULT_ROOM = 8000
 """Tokens of a session where neither a model nor a number is said."""
 
+PATIENCE = 5.0
+"""Seconds that another process is waited for."""
 
-def construct(
+
+def room_for(
+    model: Model, max_tokens: int | None, reserve: int | None, counter: TokenCounter | None, provider: Provider | str | None
+) -> Room:
+    """Return the room of a session; where neither a model nor a number is said, the usual one."""
+    return room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
+
+
+def asking_of(room: Room, tools: Sequence[Mapping[str, Any]] | None) -> Asking:
+    """Return who is asked in a room, with these tools; raise `ContextOverflowError` where reserve and tools leave no room."""
+    checked = check_tools(tools)
+    asking = Asking(room.model, checked, room.reserve, count_tools(room.counter, checked))
+    if asking.taken and not 0 <= asking.taken < room.max_tokens:
+        raise ContextOverflowError(asking.taken, room.max_tokens, "what the request needs besides (reserve and tool definitions)")
+    return asking
+
+
+def projector_of(projector: ContextProjector | None, rules: Sequence[ToolRule]) -> ContextProjector:
+    """Return the projector, or the usual one, that goes by more rules."""
+    projector, added = projector or ContextProjector(), check_rules(rules)
+    return evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *added))) if added else projector
+
+
+def window_of(room: Room, asking: Asking, projector: ContextProjector, classifier: Classifier, preserved_share: float) -> ContextWindow:
+    """Return the empty window that has what `asking` leaves of a room, and classifies by the rules of `projector`."""
+    ruled = classified_by(projector.reach.rules, classifier)
+    return ContextWindow(room.max_tokens - asking.taken, counter=room.counter, classifier=ruled, preserved_share=preserved_share)
+
+
+def attach_writer(
     session: "ContextSession",
-    model: Model,
-    max_tokens: int | None,
-    *,
-    auto: Auto,
-    reserve: int | None,
-    tools: Sequence[Mapping[str, Any]] | None,
-    projector: ContextProjector | None,
-    threshold: Threshold | None,
-    cooldown: int,
-    counter: TokenCounter | None,
-    classifier: Classifier,
-    preserved_share: float,
-    rules: Sequence[ToolRule],
-    clock: Clock,
-    listeners: Sequence[object],
+    conversation: Conversation,
+    policy: ContextPolicy,
     store: Place | None,
     session_id: str,
-    provider: Provider | str | None,
-    prices: "Prices | None",
-    machine: type[ContextMachine],
+    *,
+    listeners: Sequence[object],
 ) -> None:
-    """Give a new session what it goes by, and its writer; see `ContextSession`."""
-    room = room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
-    whole_number("cooldown", cooldown, 0, "turns")
-    check_arguments(
-        projector=projector, threshold=threshold, classifier=classifier, clock=clock, store=store, listeners=listeners,
-        session_id=session_id, auto=auto, machine=machine,
-    )  # fmt: skip
-    tools = check_tools(tools)
-    told_tools = count_tools(room.counter, tools)
-    taken = room.reserve + told_tools
-    if taken and not 0 <= taken < room.max_tokens:
-        raise ContextOverflowError(taken, room.max_tokens, "what the request needs besides (reserve and tool definitions)")
-    projector = _ruled(projector or ContextProjector(), rules)
-    classifier = classified_by(projector.reach.rules, classifier)
-    window = ContextWindow(room.max_tokens - taken, counter=room.counter, classifier=classifier, preserved_share=preserved_share)
-    prices, threshold = check_prices(prices), threshold or session_threshold()
-    policy = ContextPolicy(projector, threshold, cooldown, auto=bool(auto), background=auto == "background", prices=prices)
-    session._provider, session._asking = room.provider, Asking(room.model, tools, room.reserve, told_tools)
-    session._clock = clock
+    """Give a new session its writer, over a store that is opened where `store` says where one is, and those who listen."""
     if isinstance(store, str | Path):
         session._opened, session._place = store_at(store, PATIENCE), (store, PATIENCE)
         store = session._opened
     try:
-        session._writer = Writer(Conversation(window, machine=machine), policy, InMemoryStore() if store is None else store, session_id)
+        session._writer = Writer(conversation, policy, InMemoryStore() if store is None else store, session_id)
     except BaseException:
         session.close()
         raise
-    load_ahead(room.counter)
+    load_ahead(conversation.window.counter)
     if listeners:
         subjects.live_machine.machine_of(session, listeners)
-
-
-def _ruled(projector: ContextProjector, rules: Sequence[ToolRule]) -> ContextProjector:
-    """Return the projector that goes by more rules."""
-    ruled = check_rules(rules)
-    return evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *ruled))) if ruled else projector
 
 
 # --- where sessions are kept ----------------------------------------------------------
@@ -151,7 +134,7 @@ def opened(kind: type[S], url: Place, session_id: str, model: Model, *, timeout:
             budget = _stored_budget(store, session_id)
         session = kind(**budget, store=store, session_id=session_id, **options)
     except BaseException:
-        let_go(url, store)
+        close_store(url, store)
         raise
     if store is not url:
         session._opened, session._place = store, (url, timeout)
@@ -185,7 +168,7 @@ def store_with(method: str, url: Place, timeout: float) -> Generator[SessionStor
         require("url", store, callable(getattr(store, method, None)), f"a store with `{method}`")
         yield store
     finally:
-        let_go(url, store)
+        close_store(url, store)
 
 
 def _stored_budget(store: SessionStore, session_id: str) -> dict[str, Any]:
@@ -195,7 +178,7 @@ def _stored_budget(store: SessionStore, session_id: str) -> dict[str, Any]:
     return {name: data.get(name) for name in ("model", "max_tokens")} if isinstance(data, dict) else {}
 
 
-def let_go(url: Place, store: SessionStore) -> None:
+def close_store(url: Place, store: SessionStore) -> None:
     """Close a store that was opened for one call."""
     if store is not url:
         store.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.linearity.effects import Steps, procedure, twin
-from polycontext.pressure import ContextProjector, Threshold, pressure_of
+from polycontext.pressure import ContextProjector, Threshold, pressure_of, session_threshold
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.providers import AUTO, Provider, Rendered
 
@@ -21,7 +21,7 @@ from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy
 from ..state import State
 from ..stores.session_store import SessionStore
-from . import construction, intake
+from . import construction, intake, options
 from .commands import Add, Asked, Command, Oversize, Recall, Take, Together
 from .options import Asking, Auto, Clock, Format, Model, NewOptions, OpenOptions, Place
 from .verbs import Adding, ClassTwin, HistoryPart, When, verb
@@ -113,12 +113,17 @@ class ContextSession:
         prices: "Prices | None" = None,
         machine: type[ContextMachine] = ContextMachine,
     ) -> None:
+        room = construction.room_for(model, max_tokens, reserve, counter, provider)
+        options.whole_number("cooldown", cooldown, 0, "turns")
+        options.check_arguments(projector=projector, threshold=threshold, classifier=classifier, clock=clock, store=store)
+        options.check_arguments(listeners=listeners, session_id=session_id, auto=auto, machine=machine)
         self._reports: Mapping[str, Any] = {}
-        construction.construct(
-            self, model, max_tokens, auto=auto, reserve=reserve, tools=tools, projector=projector, threshold=threshold,
-            cooldown=cooldown, counter=counter, classifier=classifier, preserved_share=preserved_share, rules=rules, clock=clock,
-            listeners=listeners, store=store, session_id=session_id, provider=provider, prices=prices, machine=machine,
-        )  # fmt: skip
+        self._provider, self._clock, self._asking = room.provider, clock, construction.asking_of(room, tools)
+        projector = construction.projector_of(projector, rules)
+        window = construction.window_of(room, self._asking, projector, classifier, preserved_share)
+        prices, threshold = options.check_prices(prices), threshold or session_threshold()
+        policy = ContextPolicy(projector, threshold, cooldown, auto=bool(auto), background=auto == "background", prices=prices)
+        construction.attach_writer(self, Conversation(window, machine=machine), policy, store, session_id, listeners=listeners)
 
     @classmethod
     def open(
@@ -443,7 +448,7 @@ class ContextSession:
             InvalidOptionError: an argument cannot be what it has to be.
             PluginError: no prompt builder is announced, and none was given.
         """
-        maker = subjects.plugins.checked_maker(agent_type, eigenvectors, constraints, task, prompts)
+        maker = subjects.plugins.prompt_maker_of(agent_type, eigenvectors, constraints, task, prompts)
         return maker.build_prompt(self.output, agent_type, eigenvectors, constraints, task=task, system_only=system_only, **values)
 
     def tools(self, provider: Format | None = None) -> list[dict[str, Any]]:
@@ -730,8 +735,7 @@ class ContextSession:
 
     def _asked(self, command: Command, when: When) -> tuple[Asked, int | None]:
         ready = None if self._background is None else self._background.ready
-        sent = None if self._delivery is None else self._delivery.epoch
-        return intake.asked(command, when, self._clock(), sent, ready)
+        return intake.asked(command, when, self._clock(), None if self._delivery is None else self._delivery.epoch, ready)
 
     def _write(self, command: Command, **when: Unpack[When]) -> ContextOutput:
         output = self._writer.write(*self._asked(command, when))

@@ -38,7 +38,7 @@ from .commands import (
     Take,
     Together,
 )
-from .compression import committed, compressed, let_in, made_room, pays, plan_of, wants_room, without_foreign_thoughts
+from .compression import add_truncated, committed, compressed, make_room, pays, plan_of, wants_room, without_foreign_thoughts
 from .drafts import Deciding, Draft, Made, Wanted
 
 _LOG = logging.getLogger("polycontext.session")
@@ -105,7 +105,7 @@ def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy, *, u
     draft = yield from _done(begun, asked.command)
     stands = draft.conversation
     if policy.auto and is_over_budget(stands.window) and stands.takes(InputKind.COMPRESS) and not plan_of(draft).is_empty:
-        draft = yield from made_room(draft)
+        draft = yield from make_room(draft)
     # What comes to nothing stores nothing.
     taken = [] if draft.last is begun.last else draft.taken()
     events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
@@ -153,19 +153,19 @@ def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False)
     if auto and (conversation.state is ContextState.PRESSURED or pays(draft, context_input.turn)):
         # A turn that may not come now is refused before a summariser is asked for anything.
         conversation.window.check_order(context_input.turn)
-        draft = yield from made_room(draft)
+        draft = yield from make_room(draft)
     try:
         draft = draft.take(context_input)
     except ContextOverflowError:
         asks = context_input.turn.role in (Role.USER, Role.SYSTEM)
         if asks and not truncate:
             raise
-        draft = let_in(draft, context_input)
+        draft = add_truncated(draft, context_input)
         auto = auto or asks
     if draft.epoch != draft.conversation.window.epoch.number:
         draft = without_foreign_thoughts(draft)
     if auto and wants_room(draft.conversation) and draft.conversation.takes(InputKind.COMPRESS):
-        return (yield from made_room(draft))
+        return (yield from make_room(draft))
     return draft
 
 
@@ -187,7 +187,7 @@ def attaching(draft: Draft, command: Attach) -> ContextInput | None:
     window, wanted = draft.conversation.window, command.resource_class
     held = held_attachment(window, command.item, command.source)
     if held is None:
-        turn = attaching_turn(draft.conversation.log, command.item, command.source)
+        turn = turn_to_attach(draft.conversation.log, command.item, command.source)
         return ContextInput.of_turn(draft.stamped(turn), ResourceClass.REQUIRED if wanted is None else wanted)
     if wanted is None or wanted <= window.class_of(held):
         return None
@@ -207,7 +207,7 @@ def held_attachment(window: ContextWindow, item: ContextItem, source: str | None
     return None
 
 
-def attaching_turn(log: Log, item: ContextItem, source: str | None) -> Turn:
+def turn_to_attach(log: Log, item: ContextItem, source: str | None) -> Turn:
     """Return the turn that attaches `item`, with a fresh id if its own names another item in `log`."""
     turn = item_turn(item, source)
     first = log.item(item.id)

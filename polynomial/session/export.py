@@ -29,7 +29,7 @@ from ..machine.step import ContextPolicy
 from ..stores.in_memory import InMemoryStore
 from ..stores.session_store import SessionStore, SnapshotStore
 from .commands import Together
-from .construction import PATIENCE, let_go, store_at, store_with
+from .construction import PATIENCE, close_store, store_at, store_with
 from .intake import added
 from .options import Model, NewOptions, OpenOptions, Place
 
@@ -91,7 +91,7 @@ def turns_of_lines(lines: Lines) -> list[Turn]:
     ]  # fmt: skip
 
 
-def as_told_anew(turns: Iterable[Turn]) -> Iterator[Turn]:
+def with_missing_results(turns: Iterable[Turn]) -> Iterator[Turn]:
     """Iterate over a log as one conversation: calls that were open when the view was cleared get a marked result, which says that there is none.
 
     Law: a log that was never cleared over open calls is as it was.
@@ -277,7 +277,7 @@ class Archive(Generic[S]):
             store_whole(store, header, name, journal, empty.policy)
             session = self._kind(store=store, session_id=name, **given) if url is None else self._kind.open(store, name, **given)
         except BaseException:
-            let_go(url or store, store)
+            close_store(url or store, store)
             raise
         if url is not None and store is not url:
             session._opened, session._place = store, (url, timeout)
@@ -296,7 +296,7 @@ class Archive(Generic[S]):
             InvalidDataError: a line is no turn; names it, and the place of its first fault.
             Whatever a session or `add` raises.
         """
-        turns = as_told_anew(turns_of_lines(lines))
+        turns = with_missing_results(turns_of_lines(lines))
         session = self._kind(model, **options)
         session._write(Together(tuple(added(turn) for turn in turns)))
         return session

@@ -263,7 +263,7 @@ class History(SessionPart):
             UnknownNameError: no such provider.
         """
         wire = get_format(self._session._provider if provider is None else provider)
-        return wire.render(subjects.export.as_told_anew(self._session.conversation.log), readable=True).inline()
+        return wire.render(subjects.export.with_missing_results(self._session.conversation.log), readable=True).inline()
 
 
 # --- how long it is kept ---------------------------------------------------------------
@@ -272,7 +272,9 @@ class History(SessionPart):
 def forget(session: "ContextSession", resource_id: str, at: datetime) -> bool:
     """Erase the words of one turn from a store; tell whether there was anything left to erase."""
     writer = session._writer
-    if not session.conversation.log.knows(resource_id) and not any(_brought(event, resource_id) for event in session.history.events()):
+    if not session.conversation.log.knows(resource_id) and not any(
+        _is_arrival_of(event, resource_id) for event in session.history.events()
+    ):
         # Says which ids are like it.
         session.conversation.log.place(resource_id)
         raise UnknownResourceError(resource_id)
@@ -355,5 +357,5 @@ def _bytes_of(turn: Turn) -> int:
     return sum(len(each.encode()) for each in words)
 
 
-def _brought(event: object, resource_id: str) -> bool:
+def _is_arrival_of(event: object, resource_id: str) -> bool:
     return isinstance(event, TurnEvent) and event.turn.resource_id == resource_id

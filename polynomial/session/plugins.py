@@ -72,7 +72,9 @@ def _load(group: str, name: str) -> Any:
     return next(iter(found)).load()
 
 
-def checked_maker(agent_type: object, eigenvectors: object, constraints: object, task: object, prompts: PromptMaker | None) -> PromptMaker:
+def prompt_maker_of(
+    agent_type: object, eigenvectors: object, constraints: object, task: object, prompts: PromptMaker | None
+) -> PromptMaker:
     """Return who makes the prompt of an agent: the caller's own, or the one that is announced.
 
     Raises:

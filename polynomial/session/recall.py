@@ -16,7 +16,7 @@ from polycontext.window.part_removal import unbound
 from ..errors import ContextOverflowError
 from ..inputs import ContextInput, InputKind
 from ..journal.log import Log
-from .compression import made_room
+from .compression import make_room
 from .drafts import Deciding, Draft
 
 
@@ -41,7 +41,7 @@ def recalled(draft: Draft, resource_ids: Iterable[str]) -> Deciding:
     except ContextOverflowError:
         if not draft.policy.auto or not draft.conversation.takes(InputKind.COMPRESS):
             raise
-    draft = yield from made_room(draft)
+    draft = yield from make_room(draft)
     return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, log, asked)))
 
 

@@ -66,12 +66,12 @@ def synced(
     pairs = pairs_of(turns, handles, repair=repair)
     for _ in range(TRIES):
         base, output = session.conversation.revision, session.output
-        command = becoming(session, pairs, rewind=rewind)
+        command = command_to_sync(session, pairs, rewind=rewind)
         try:
             output = output if command is None else (yield write(session, command, expected_revision=base))
         except ConflictError:
             continue
-        session._handles = handled(session.conversation.log, pairs)
+        session._handles = pair_by_id(session.conversation.log, pairs)
         return output
     raise session._writer.outrun()
 
@@ -82,7 +82,7 @@ def viewed(
     """Return what a model is to see, once it fits; see `ContextSession.view`."""
     for _ in range(TRIES):
         needs = needed(session, reserve, tools, system)
-        command = making_room(session, needs)
+        command = compress_to_fit(session, needs)
         if command is None:
             session.usage._delivery.handed_out(session.window, needs.sent)
             return seen(session, session._handles or {})
@@ -128,7 +128,7 @@ def _closed(waiting: Iterable[str]) -> Iterator[Pair]:
         yield Turn(Role.TOOL, NO_RESULT, tool_call_id=call, metadata={"repaired": True}), None
 
 
-def becoming(session: "ContextSession", pairs: Sequence[Pair], *, rewind: bool) -> Command | None:
+def command_to_sync(session: "ContextSession", pairs: Sequence[Pair], *, rewind: bool) -> Command | None:
     """Return the command that makes the conversation that of `pairs`; None where it is that already.
 
     Raises:
@@ -166,7 +166,7 @@ def says_the_same(logged: Turn, turn: Turn) -> bool:
     return said or is_erased(logged)
 
 
-def handled(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
+def pair_by_id(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
     """Return what each turn of the log came as, by its id."""
     return {logged.resource_id: pair for logged, pair in zip(log, pairs, strict=False)}
 
@@ -201,7 +201,7 @@ def needed(session: "ContextSession", reserve: object, tools: Any, system: objec
     return Needed(REQUEST_OVERHEAD + told + said, reply)
 
 
-def making_room(session: "ContextSession", needs: Needed) -> Compress | None:
+def compress_to_fit(session: "ContextSession", needs: Needed) -> Compress | None:
     """Return the command after which the view fits beside what a request needs besides; None where it does already.
 
     Raises:

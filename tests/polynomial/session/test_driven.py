@@ -428,7 +428,7 @@ def test_two_subclasses_do_not_see_each_other() -> None:
     class Second(ContextMachine):
         waiting = State("WAITING", value="ELSEWHERE")
         hold = ContextMachine.accumulating.to(waiting)
-        let_go = waiting.to(ContextMachine.empty)
+        close_store = waiting.to(ContextMachine.empty)
 
     class Third(First):
         further = State("FURTHER", value="FURTHER")

@@ -15,7 +15,7 @@ from hypothesis import given
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
 from polycontext.polynomial import ContextSession, Event
-from polycontext.polynomial.session.export import as_told_anew
+from polycontext.polynomial.session.export import with_missing_results
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
 from polycontext.testing import FAST, sessions
@@ -74,7 +74,7 @@ def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSe
 def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) -> None:
     """Ids, times, calls and parts are what they were; the log of the new one exports as the same lines."""
     anew = ContextSession.history.load_turns(session.history.export_turns(), 1_000_000, counter=FAST)
-    assert [turn.text for turn in anew.log()] == [turn.text for turn in as_told_anew(session.log())]
+    assert [turn.text for turn in anew.log()] == [turn.text for turn in with_missing_results(session.log())]
     assert tuple(turn for turn in anew.log() if session.conversation.log.knows(turn.resource_id)) == session.log()
     assert list(ContextSession.history.load_turns(anew.history.export_turns(), 1_000_000, counter=FAST).history.export_turns()) == list(
         anew.history.export_turns()
@@ -84,7 +84,7 @@ def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) 
 @given(sessions())
 def test_a_providers_list_of_the_log_says_every_word_again(session: ContextSession) -> None:
     """The list holds what the view has dropped; who spoke, and with which words and calls, is read from it again."""
-    told = [(turn.role, turn.text, turn.tool_calls) for turn in as_told_anew(session.log()) if not turn.parts]
+    told = [(turn.role, turn.text, turn.tool_calls) for turn in with_missing_results(session.log()) if not turn.parts]
     messages = session.history.messages("openai")
     again = ContextSession.from_messages(messages, 1_000_000, counter=FAST, provider="openai").log() if messages else ()
     said = [(turn.role, turn.text, turn.tool_calls) for turn in again]
