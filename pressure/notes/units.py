@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from polycontext.linearity import constraint_sentences
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
-from polycontext.window import items as window_items
+from polycontext.window.items import attached_outline, attachment_of
 
 from ..gist import NO_TEXT, SUMMARY_END, unframed
 from . import cues
@@ -262,13 +262,15 @@ def parse_turns(
 
 def attached_label(turn: Turn) -> str:
     """Return what the line of an attachment begins with; empty where `turn` is none."""
-    attachment = window_items.attachment_of(turn)
+    attachment = attachment_of(turn)
     return f"{ATTACHED}{attachment.type} {attachment.name}" if attachment else ""
 
 
 def _attached(turn: Turn) -> str:
-    outline = [entry.text for entry in window_items.attached_outline(turn)]
-    return "\n".join(outline) or window_items.fenced_text(turn.text)[1] or NO_TEXT
+    from polycontext.window.items import fenced_text  # noqa: PLC0415 - for those who attach something
+
+    outline = [entry.text for entry in attached_outline(turn)]
+    return "\n".join(outline) or fenced_text(turn.text)[1] or NO_TEXT
 
 
 def parse_summary(gist: Turn) -> Iterator[SummaryLine]:
