@@ -189,7 +189,7 @@ class Fulfilment:
             if not isinstance(text, str):
                 raise InvalidOptionError(f"texts[{number}]", text, "a text")
         coming = iter(texts)
-        return cls(plan, offers(plan.jobs, lambda job: in_thread(keeping, plan, job, next(coming))).do())
+        return cls(plan, offers(plan.jobs, lambda job: in_thread(complete_offer, plan, job, next(coming))).do())
 
 
 def offers(jobs: Sequence[GistJob], words: Callable[[GistJob], Effect]) -> Effect:
@@ -210,8 +210,8 @@ def ask(summariser: Summariser | PlanSummariser, plan: Plan, job: GistJob, room:
     """Ask for the words of `job` in `room` tokens, with the plan where the summariser takes one; what must be kept is added."""
     counter = plan.window.counter
     if isinstance(summariser, PlanSummariser):
-        return keeping(plan, job, summariser.summarise_plan(plan, job, room, counter=counter))
-    return keeping(plan, job, summariser.summarise(job.reads, room, counter=counter, query=plan.query))
+        return complete_offer(plan, job, summariser.summarise_plan(plan, job, room, counter=counter))
+    return complete_offer(plan, job, summariser.summarise(job.reads, room, counter=counter, query=plan.query))
 
 
 async def aask(summariser: AsyncSummariser | AsyncPlanSummariser, plan: Plan, job: GistJob, room: int) -> str:
@@ -222,11 +222,11 @@ async def aask(summariser: AsyncSummariser | AsyncPlanSummariser, plan: Plan, jo
     else:
         text = await summariser.asummarise(job.reads, room, counter=counter, query=plan.query)
     # Reading what yields takes as long as writing an extract of it.
-    return await asyncio.to_thread(keeping, plan, job, text)
+    return await asyncio.to_thread(complete_offer, plan, job, text)
 
 
-def keeping(plan: Plan, job: GistJob, text: str) -> str:
-    """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance, and its quotes checked; see `completed`, `Quotes`."""
+def complete_offer(plan: Plan, job: GistJob, text: str) -> str:
+    """Return `text` with what the gist of `job` must keep and `text` does not say, within its allowance, and its quotes checked; see `complete_text`, `Quotes`."""
     if not isinstance(text, str) or not text.strip():
         return text  # refused when the plan is committed
     counter = plan.window.counter
@@ -236,7 +236,7 @@ def keeping(plan: Plan, job: GistJob, text: str) -> str:
     def fits(body: str) -> bool:
         return isinstance(_accepted(job, quotes.marked(body), job.sources[0].resource_id, counter), Turn)
 
-    whole = notes.completed(text.strip(), facts, fits)
+    whole = notes.complete_text(text.strip(), facts, fits)
     # Where marks have no room nothing is the user's: what a model marked itself is not.
     return (quotes if fits(whole) else notes.Quotes()).marked(whole)
 
@@ -330,7 +330,7 @@ def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | 
 def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return what the package itself says for `job`."""
     if job.kind is GistKind.DIGEST:
-        return notes.cut(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
+        return notes.truncate(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
     return default_summariser().summarise(job.reads, max_tokens, counter=counter)
 
 

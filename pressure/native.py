@@ -109,8 +109,7 @@ def answered_plan(window: ContextWindow, stop: int) -> Plan:
     prefix = range(first, columns.atoms.bounds.index(stop))
     kept = columns.of_kind(prefix, Kind.FIXED)
     if turns and turns[-1].role is Role.ASSISTANT and not turns[-1].tool_calls:
-        classes = [max(map(window.class_of, turns[columns.atoms.bounds[atom] : columns.atoms.bounds[atom + 1]])) for atom in kept]
-        kept = [atom for atom, held in zip(kept, classes, strict=True) if held is ResourceClass.PRESERVED]
+        kept = [atom for atom in kept if max(map(window.class_of, columns.atoms.turns_of(atom))) is ResourceClass.PRESERVED]
     sizes = _sizes(window, columns)
     yields = sum(sizes[atom] for atom in prefix if atom not in set(kept))
     if yields <= least_summary(window.counter):

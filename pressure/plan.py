@@ -159,6 +159,12 @@ class Plan:
         return self.tokens_promised <= self.tokens_wanted
 
     @property
+    def yielding(self) -> set[int]:
+        """Return the indices of the turns that are dropped, or that a gist stands for."""
+        runs = [*(run for job in self.jobs for run in job.runs), *((drop.start, drop.stop) for drop in self.drops)]
+        return {index for run in runs for index in range(*run)}
+
+    @property
     def introduced_tokens(self) -> int:
         """Return the most tokens that a provider is sent besides once the plan is carried out; O(n)."""
         blocks = [job for job in self.jobs if job.kind in (GistKind.BLOCK, GistKind.NATIVE)]
@@ -342,10 +348,9 @@ def _gists(plan: Plan) -> Iterator[tuple[str, int, int, int]]:
 
 
 def _standing(plan: Plan) -> Iterator[tuple[str, int, int, int]]:
-    runs = [*(run for job in plan.jobs for run in job.runs), *((drop.start, drop.stop) for drop in plan.drops)]
     turns, counter, bared = plan.window.all_turns(), plan.window.counter, frozenset(plan.bared)
     again = {turn.resource_id for job in plan.jobs for turn in job.again}
-    gone = {place for run in runs for place in range(*run) if turns[place].resource_id not in again}
+    gone = {place for place in plan.yielding if turns[place].resource_id not in again}
     bounds = plan.columns.atoms.bounds
     for atom in range(len(plan.columns.kinds)):
         what = _why(plan, atom)

@@ -42,7 +42,7 @@ from .ladder import Ladder, ladder_of
 from .native import native_gist, prefix_edit
 from .plan import GistJob, Plan, plan_at
 from .reach import Kind, Reach
-from .threshold import marked, pressure_of, tokens_at
+from .threshold import mark_above, pressure_of, tokens_at
 from .view import Edit, View, apply_edit, expand_view, first_changed
 
 
@@ -181,9 +181,10 @@ class ContextProjector:
     def plan_between(self, window: ContextWindow, low: float, high: float, query: str | None = None) -> Plan:
         """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, below where `high` calls for it."""
         ladder, most = self.ladder(window), window.max_tokens
-        floor, whole = ladder.floor / most, ladder.tokens[ladder.whole_newest] / most
+        newest_whole = mark_above(ladder.tokens[ladder.whole_newest] / most, low)
+        floor = ladder.floor / most
         # Beside the newest results, or the newest answer, as they stand, where that leaves room for more before the next one.
-        target = marked(whole, low) if marked(whole, low) < marked(floor, high) else marked(floor, low)
+        target = newest_whole if newest_whole < mark_above(floor, high) else mark_above(floor, low)
         return self._sendable(ladder, tokens_at(target, most), query)
 
     def _sendable(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
@@ -320,9 +321,7 @@ def _result(window: ContextWindow, plan: Plan, edit: Edit, gisted: tuple[str, ..
 
 def _standing(plan: Plan, job: GistJob, read: Sequence[Turn]) -> list[tuple[Turn, int]]:
     """Return the turns of the plan's window that stay as they are, each with how many turns of `read` came after it."""
-    yielding = {index for each in plan.jobs for start, stop in each.runs for index in range(start, stop)}
-    yielding |= {index for splice in plan.drops for index in range(splice.start, splice.stop)}
-    turns = plan.window.all_turns()
+    yielding, turns = plan.yielding, plan.window.all_turns()
     places = {turns[index].resource_id: index for start, stop in job.runs for index in range(start, stop)}
     known = sorted(places[turn.resource_id] for turn in read if turn.resource_id in places and not is_summary(turn))
     kept = (index for index in range(job.start, len(turns)) if index not in yielding)

@@ -13,7 +13,7 @@ from polycontext.window.items import Attachment, attachment_of
 from polycontext.window.part_removal import bare, unbound
 
 from .gist import is_summary, least_digest
-from .view import may_be_truncated
+from .view import is_pinned, may_be_truncated
 
 
 def _check_count(_: object, attribute: Any, value: Any) -> None:
@@ -161,7 +161,7 @@ def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> 
             if not turn.parts:
                 continue
             loose = unbound(turn, counter)
-            turns[index] = loose if atom in fixed or index == calling or _is_pinned(window, turn) else bare(turn, counter)
+            turns[index] = loose if atom in fixed or index == calling or is_pinned(window, turn.resource_id) else bare(turn, counter)
             saved, more = _tokens(turn) - _tokens(loose), _tokens(loose) - _tokens(turns[index])
             tokens[atom] -= saved + more
             if saved:
@@ -171,11 +171,6 @@ def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> 
                 bare_turns.add(index)
     without = AtomColumns(turns, atoms.bounds, tokens)
     return evolve(columns, atoms=without, bound=bound, bared=bared, bare_turns=frozenset(bare_turns))
-
-
-def _is_pinned(window: ContextWindow, turn: Turn) -> bool:
-    tag = window.linearity.tag_of(turn.resource_id)
-    return tag.pinned and tag.resource_class is ResourceClass.PRESERVED
 
 
 def _tokens(turn: Turn) -> int:

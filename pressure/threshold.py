@@ -8,7 +8,7 @@ shrink, so that a large system prompt makes no compression more frequent. The ad
 
 from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import field, frozen
 
@@ -20,17 +20,17 @@ _ATOMS_A_REPEAT = 4
 """How many atoms a repeat may take, with what the assistant says in between."""
 
 
-def _share(name: str, value: float | None) -> None:
+def _check_share(_: object, attribute: Any, value: float | None) -> None:
     if value is not None and not 0.0 <= value <= 1.0:
-        raise InvalidOptionError(name, value, "0.0 to 1.0")
+        raise InvalidOptionError(attribute.name, value, "0.0 to 1.0")
 
 
 @frozen
 class Signals:
     """Report how the task goes: progress and error rate as shares, looping as a fact; None is unknown."""
 
-    progress: float | None = field(default=None, validator=lambda _, a, v: _share(a.name, v))
-    error_rate: float | None = field(default=None, validator=lambda _, a, v: _share(a.name, v))
+    progress: float | None = field(default=None, validator=_check_share)
+    error_rate: float | None = field(default=None, validator=_check_share)
     looping: bool = False
 
 
@@ -117,12 +117,12 @@ def session_threshold() -> AdaptiveThreshold:
     return AdaptiveThreshold(0.97, 0.8, maximum=0.99)
 
 
-def marked(floor: float, share: float) -> float:
+def mark_above(floor: float, share: float) -> float:
     """Return the pressure at which `share` of the room beside `floor` is used, what no plan gets below; 1 where nothing is free.
 
     Laws: monotone in both; never below `share`.
 
-    >>> marked(0.0, 0.7), round(marked(0.5, 0.7), 2), marked(1.2, 0.7)
+    >>> mark_above(0.0, 0.7), round(mark_above(0.5, 0.7), 2), mark_above(1.2, 0.7)
     (0.7, 0.85, 1.0)
     """
     return share + floor * (1.0 - share) if floor < 1.0 else 1.0

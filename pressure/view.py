@@ -160,7 +160,7 @@ def splices_of(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
     if first is None:
         return ()
     turns, counter = window.all_turns(), window.counter
-    coming = [*edit.splices, *said_again(window, edit)]
+    coming = [*edit.splices, *reinsert_turns(window, edit)]
     own = [evolve(splice, turns=tuple(unbound(turn, counter) for turn in splice.turns)) for splice in coming]
     replaced = {index for splice in own for index in range(splice.start, splice.stop)}
     bared = _indices(window, edit.bared)
@@ -174,7 +174,7 @@ def splices_of(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
     return tuple(sorted([*own, *falling], key=lambda splice: (splice.start, splice.stop)))
 
 
-def said_again(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
+def reinsert_turns(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
     """Return the run, if there is one, in which turns that `edit` takes out come back as they were."""
     if not edit.again:
         return ()
@@ -247,13 +247,18 @@ def check_floors(window: ContextWindow, edit: Edit) -> None:
         PositionError: the edit reaches outside of `window`.
     """
     for resource_id in edit.bared:
-        tag = window.linearity.tag_of(resource_id)
-        if tag.pinned and tag.resource_class is ResourceClass.PRESERVED:
-            raise FloorError(resource_id, tag.resource_class, Fidelity.GIST, floor_of(tag.resource_class))
+        if is_pinned(window, resource_id):
+            raise FloorError(resource_id, ResourceClass.PRESERVED, Fidelity.GIST, Fidelity.VERBATIM)
     for turns, fidelity in _touched(window, edit):
         resource_class = max(window.linearity.classes_of([turn.resource_id for turn in turns]))
         if fidelity < floor_of(resource_class) and not (may_be_truncated(window, turns[0]) and _is_truncated(turns[0], edit)):
             raise FloorError(turns[0].resource_id, resource_class, fidelity, floor_of(resource_class))
+
+
+def is_pinned(window: ContextWindow, resource_id: str) -> bool:
+    """Tell whether a caller has made a turn PRESERVED."""
+    tag = window.linearity.tag_of(resource_id)
+    return tag.pinned and tag.resource_class is ResourceClass.PRESERVED
 
 
 def may_be_truncated(window: ContextWindow, turn: Turn) -> bool:
@@ -271,7 +276,7 @@ def _is_truncated(turn: Turn, edit: Edit) -> bool:
 def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn], Fidelity]]:
     """Yield the turns of every atom that `edit` touches, and what is left of it."""
     turns = window.all_turns()
-    coming = {turn.resource_id: turn for splice in (*edit.splices, *said_again(window, edit)) for turn in splice.turns}
+    coming = {turn.resource_id: turn for splice in (*edit.splices, *reinsert_turns(window, edit)) for turn in splice.turns}
     named = Traces.of(window.linearity, (turn.sources for turn in coming.values()))
     traced = evolve(named, few=named.few | coming.keys())
     for start, gone in _gone(turns, edit).items():

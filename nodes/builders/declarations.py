@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import is_summary
-from polycontext.pressure.notes import Told, told_in
+from polycontext.pressure.notes import SummaryLine, parse_summary
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
 
@@ -39,7 +39,7 @@ def _pinned(material: Material) -> Iterable[str]:
 def _standing(window: ContextWindow, turn: Turn) -> Iterable[str]:
     """Return what of a turn holds on: all of it where it is PRESERVED, else what the user demands in it, there or behind a gist."""
     if is_summary(turn):
-        return [sentence for told in told_in(turn) if _may_demand(told) for sentence in constraint_sentences(told.text)]
+        return [sentence for told in parse_summary(turn) if _may_demand(told) for sentence in constraint_sentences(told.text)]
     if turn.role not in (Role.USER, Role.ASSISTANT) or attachment_of(turn) is not None:
         return ()
     if window.class_of(turn) is ResourceClass.PRESERVED:
@@ -47,7 +47,7 @@ def _standing(window: ContextWindow, turn: Turn) -> Iterable[str]:
     return constraint_sentences(turn.text) if turn.role is Role.USER else ()
 
 
-def _may_demand(told: Told) -> bool:
+def _may_demand(told: SummaryLine) -> bool:
     """Tell whether a line of a gist may be the user's demand: the user's own, or somebody's summary of it."""
     return told.role is Role.USER or (not told.is_call and bool(told.standing or not told.label))
 
@@ -69,7 +69,7 @@ def _attached(material: Material) -> Iterator[str]:
     turns = material.output.window.all_turns()
     held = [(attachment, fenced_text(turn.text)[1]) for turn in turns if (attachment := attachment_of(turn)) is not None]
     yield from _condense_within(material, [(f"Attached {one_line(attachment.mention)}", text) for attachment, text in held], Role.USER)
-    lines = (told for turn in turns if is_summary(turn) for told in told_in(turn))
+    lines = (told for turn in turns if is_summary(turn) for told in parse_summary(turn))
     yield from (quote(told.text).capitalize() for told in lines if told.text.startswith(_WAS_ATTACHED))
 
 
@@ -89,7 +89,7 @@ def _in_place_of(gist: Turn) -> str:
 
 
 def _quote_lines(gist: Turn, known: Container[str]) -> str:
-    lines = (told for told in told_in(gist) if not told.is_call and not told.text.startswith(_WAS_ATTACHED))
+    lines = (told for told in parse_summary(gist) if not told.is_call and not told.text.startswith(_WAS_ATTACHED))
     printed = (f"{told.label}{told.text}" for told in lines)
     return "\n".join(line for line in printed if line not in known) or "(told above, or not at all)"
 

@@ -13,7 +13,7 @@ from attrs import evolve
 from polycontext.linearity import PolycontextError, ResourceClass
 from polycontext.linearity.law import agree, holds, law
 from polycontext.pressure import ContextProjector, pressure_of
-from polycontext.pressure.threshold import marked
+from polycontext.pressure.threshold import mark_above
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.part_removal import says_all_of
 from polycontext.window.providers import Provider, Rendered
@@ -128,7 +128,7 @@ def _expected(kind: Kind, window: ContextWindow, policy: ContextPolicy) -> Conte
         return ContextState.EMPTY
     high = policy.threshold.high(policy.signals)
     if policy.auto:
-        high = marked(policy.projector.floor(window) / window.max_tokens, high)
+        high = mark_above(policy.projector.floor(window) / window.max_tokens, high)
     if pressure_of(window) > high or is_over_budget(window):
         return ContextState.PRESSURED
     since = window.turns_since_compression

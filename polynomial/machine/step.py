@@ -27,7 +27,7 @@ from polycontext.pressure import (
     is_looping,
     pressure_of,
 )
-from polycontext.pressure.threshold import NO_SIGNALS, marked, tokens_at
+from polycontext.pressure.threshold import NO_SIGNALS, mark_above, tokens_at
 from polycontext.pressure.view import splices_of
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
 from polycontext.window.atoms import spliced
@@ -76,7 +76,7 @@ class ContextPolicy:
         """Return the pressure above which `window` counts as pressured: its high mark, of the free room where room is made by itself."""
         high = self.high(window)
         # Of the whole room, hardly anything that can yield would do so at every turn.
-        return marked(self.projector.floor(window) / window.max_tokens, high) if self.auto else high
+        return mark_above(self.projector.floor(window) / window.max_tokens, high) if self.auto else high
 
     def begins(self, window: ContextWindow, share: float) -> bool:
         """Tell whether a summary is to be begun in the background: `share` of the way from where compressing aims to where `window` is pressured."""
@@ -84,7 +84,7 @@ class ContextPolicy:
         if pressure <= low + share * (high - low):
             return False
         floor = self.projector.floor(window) / window.max_tokens
-        return pressure > marked(floor, low + share * (high - low))
+        return pressure > mark_above(floor, low + share * (high - low))
 
 
 @cache

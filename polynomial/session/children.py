@@ -13,7 +13,7 @@ from attrs import asdict, evolve
 from polycontext.linearity import InvalidOptionError, ResourceClass, constraint_sentences
 from polycontext.linearity.effects import Steps
 from polycontext.pressure import ConflictError
-from polycontext.pressure.notes import cut
+from polycontext.pressure.notes import truncate
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import ContextItem, Role, Turn, count_tools
 from polycontext.window.filler import is_opening
@@ -176,5 +176,5 @@ def _result(parent: "ContextSession", child_id: str, text: str, call: str | None
     if call is not None:
         return Turn(Role.TOOL, text, tool_call_id=call)
     # An attached text stands whole until it yields: one that would fill the window is cut before.
-    fitting = cut(text, parent.window.max_tokens // RESULT_SHARE, parent.window.counter, whole=f"the log of session {child_id}")
+    fitting = truncate(text, parent.window.max_tokens // RESULT_SHARE, parent.window.counter, whole=f"the log of session {child_id}")
     return item_turn(ContextItem(fitting, "text", timestamp=parent._clock()), f"session {child_id}")

@@ -16,7 +16,7 @@ from attrs import frozen
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import json_object
 from polycontext.pressure import pressure_of
-from polycontext.pressure.notes import MOST_CHARS_A_TOKEN, cut
+from polycontext.pressure.notes import MOST_CHARS_A_TOKEN, truncate
 from polycontext.window import PartKind, Role, TokenCounter, Turn
 from polycontext.window.part_removal import unbound
 from polycontext.window.providers import Provider, as_provider
@@ -142,14 +142,14 @@ def answered(
     try:
         asked = _asked(name, arguments)
     except InvalidDataError as refused:
-        return cut(f"{ERROR}{refused}", most, conversation.window.counter)
+        return truncate(f"{ERROR}{refused}", most, conversation.window.counter)
     if name == SEARCH:
         told = _found(conversation, search, asked)
     elif name == RECALL:
         told = _recalled(conversation, asked, most)
     else:
         told = _described(conversation, most)
-    return cut(told, most, conversation.window.counter)
+    return truncate(told, most, conversation.window.counter)
 
 
 def _asked(name: str, arguments: str | bytes | Mapping[str, Any] | None) -> _Asked:
@@ -258,7 +258,7 @@ def quoted(conversation: Conversation, search: Search, tells: str | Sequence[str
     for each in ids:
         if each not in gists:
             log.place(each)
-    return cut(_recalled(conversation, _Asked(query, ids), most), most, conversation.window.counter) if ids else ""
+    return truncate(_recalled(conversation, _Asked(query, ids), most), most, conversation.window.counter) if ids else ""
 
 
 def _recalled(conversation: Conversation, asked: _Asked, most: int) -> str:
@@ -280,7 +280,7 @@ def _recalled(conversation: Conversation, asked: _Asked, most: int) -> str:
         texts.append(text)
         wanted.append(tokens)
     shares = _shares(wanted, max(0, room - _FRAME * len(wanted)))
-    words = [cut(text, share, counter, wanted=asked.query) for text, share in zip(texts, shares, strict=True)]
+    words = [truncate(text, share, counter, wanted=asked.query) for text, share in zip(texts, shares, strict=True)]
     rest = places[len(words) :]
     more = [f"Left out for want of room: {_runs(log, rest)}; ask for them by their ids."] if rest else []
     return "\n".join([*errors, *map(_framed, map(log.__getitem__, places), words), *more])

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass, Tag, default_classifier
-from polycontext.pressure.notes import traced
+from polycontext.pressure.notes import find_sources
 from polycontext.window import Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
@@ -82,7 +82,7 @@ def traced_ids(log: Log, line: str) -> tuple[str, ...]:
         InvalidOptionError: `line` is no text.
     """
     check_arguments(line=line)
-    return tuple(turn.resource_id for turn in traced(line, log))
+    return tuple(turn.resource_id for turn in find_sources(line, log))
 
 
 # --- what became of a turn ------------------------------------------------------------

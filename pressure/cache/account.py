@@ -198,15 +198,14 @@ class Account:
     def _check(self, thread: _Thread, asked: _Asked, limit: Limit) -> None:
         pending = [each.asked for each in self._threads.values() if each is not thread and each.asked is not None]
         whole = evolve(asked, output=limit.answer)
-        tokens, money = self._spent
-        if limit.tokens is not None:
-            spent = tokens + sum(each.laid.tokens + each.output for each in pending)
-            if spent + asked.laid.tokens + limit.answer > limit.tokens:
-                raise SpendingError("tokens", spent, asked.laid.tokens + limit.answer, limit.tokens)
-        if limit.money is not None:
-            paid = money + sum(each.money(limit.prices) for each in pending)
-            if paid + whole.money(limit.prices) > limit.money:
-                raise SpendingError("money", paid, whole.money(limit.prices), limit.money)
+        costs: dict[str, Callable[[_Asked], float]] = {
+            "tokens": lambda each: each.laid.tokens + each.output,
+            "money": lambda each: each.money(limit.prices),
+        }
+        for (what, cost), spent, most in zip(costs.items(), self._spent, (limit.tokens, limit.money), strict=True):
+            before = spent + sum(map(cost, pending))
+            if most is not None and before + cost(whole) > most:
+                raise SpendingError(what, before, cost(whole), most)
 
 
 def _use(thread: _Thread, laid: Laid, marks: Sequence[Breakpoint]) -> CacheUse:

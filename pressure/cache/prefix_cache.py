@@ -111,8 +111,21 @@ class PrefixCache:
         below `floor` tokens is ignored. What lies between what was read and the last breakpoint is written, each stretch for the time of
         the breakpoint that ends it. Marked prefixes of what was read are used by it, and live on. One that is not `sent` changes nothing: `keep` says later that it was.
         """
+        heard = [mark for mark in sorted(marks, key=lambda mark: mark.block) if tokens[mark.block] >= floor]
         with self._lock:
-            use = self._by_marks(digests, tokens, marks, floor, look_back)
+            hit = self._longest(digests, heard, look_back)
+            read = start = tokens[hit] if hit is not None else 0
+            written: dict[float, int] = {}
+            entries = [] if hit is None else [(digests[hit], self._entries[digests[hit]][1])]
+            for mark in heard:
+                digest = digests[mark.block]
+                if hit is None or mark.block > hit:
+                    written[mark.seconds] = written.get(mark.seconds, 0) + tokens[mark.block] - start
+                    start = tokens[mark.block]
+                    entries.append((digest, mark.seconds))
+                elif self.held(digest) is Held.LIVING:
+                    entries.append((digest, self._entries[digest][1]))
+            use = CacheUse(read, written, hit, tuple(entries))
             return self._kept(use) if sent else use
 
     def automatic(
@@ -126,8 +139,13 @@ class PrefixCache:
         sent: bool = True,
     ) -> CacheUse:
         """Account for a request that is cached by itself from `floor` tokens on, in steps of `step` tokens; `sent` is as in `marked`."""
+        size = len(digests)
         with self._lock:
-            use = self._by_itself(digests, tokens, floor, step, seconds)
+            hit = next((block for block in range(size - 1, -1, -1) if self.held(digests[block]) is Held.LIVING), None)
+            found, whole = (tokens[hit] if hit is not None else 0), (tokens[size - 1] if size else 0)
+            read, kept = (count // step * step if count >= floor else 0 for count in (found, whole))
+            entries = tuple((digests[block], seconds) for block in range(size))
+            use = CacheUse(read, {seconds: kept - read} if kept > read else {}, hit, entries)
             return self._kept(use) if sent else use
 
     def keep(self, use: CacheUse, at: float | None = None) -> None:
@@ -141,30 +159,6 @@ class PrefixCache:
         if entry is None:
             return Held.UNKNOWN
         return Held.LIVING if entry[0] >= self.clock() else Held.EXPIRED
-
-    def _by_marks(self, digests: Values[bytes], tokens: Values[int], marks: Iterable[Breakpoint], floor: int, look_back: int) -> CacheUse:
-        heard = [mark for mark in sorted(marks, key=lambda mark: mark.block) if tokens[mark.block] >= floor]
-        hit = self._longest(digests, heard, look_back)
-        read = start = tokens[hit] if hit is not None else 0
-        written: dict[float, int] = {}
-        entries = [] if hit is None else [(digests[hit], self._entries[digests[hit]][1])]
-        for mark in heard:
-            digest = digests[mark.block]
-            if hit is None or mark.block > hit:
-                written[mark.seconds] = written.get(mark.seconds, 0) + tokens[mark.block] - start
-                start = tokens[mark.block]
-                entries.append((digest, mark.seconds))
-            elif self.held(digest) is Held.LIVING:
-                entries.append((digest, self._entries[digest][1]))
-        return CacheUse(read, written, hit, tuple(entries))
-
-    def _by_itself(self, digests: Values[bytes], tokens: Values[int], floor: int, step: int, seconds: float) -> CacheUse:
-        size = len(digests)
-        hit = next((block for block in range(size - 1, -1, -1) if self.held(digests[block]) is Held.LIVING), None)
-        found, whole = (tokens[hit] if hit is not None else 0), (tokens[size - 1] if size else 0)
-        read, kept = (count // step * step if count >= floor else 0 for count in (found, whole))
-        entries = tuple((digests[block], seconds) for block in range(size))
-        return CacheUse(read, {seconds: kept - read} if kept > read else {}, hit, entries)
 
     def _longest(self, digests: Values[bytes], marks: Sequence[Breakpoint], look_back: int) -> int | None:
         for mark in reversed(marks):

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from polycontext.linearity import InvalidOptionError
 from polycontext.window import ContextWindow
 
-from ..threshold import marked, tokens_at
+from ..threshold import mark_above, tokens_at
 from .prices import BY_ITSELF, Prices
 
 REQUESTS_A_TURN = 0.5
@@ -57,5 +57,5 @@ def _last_compression(window: ContextWindow, low: float) -> tuple[int, int, int]
         start = max(0, len(window) - since)
         return start, window.seek(start).tokens, window.seek(min(start, window.epoch.first_changed or 0)).tokens
     fixed = window.facts.fixed_tokens
-    left = tokens_at(marked(fixed / window.max_tokens, low), window.max_tokens)
+    left = tokens_at(mark_above(fixed / window.max_tokens, low), window.max_tokens)
     return bisect_right(range(len(window)), left, key=lambda place: window.seek(place + 1).tokens), left, fixed

@@ -1,10 +1,10 @@
 from .cues import asks_about_the_past
-from .facts import Fact, Quotes, completed, facts_of
+from .facts import Fact, Quotes, complete_text, facts_of
 from .pieces import clip, excerpt
-from .provenance import traced
-from .summariser import MOST_CHARS_A_TOKEN, Candidates, ExtractiveSummariser, cut
+from .provenance import find_sources
+from .summariser import MOST_CHARS_A_TOKEN, Candidates, ExtractiveSummariser, truncate
 from .terms import UNSPACED, by_relevance
-from .units import Head, Told, told_in
+from .units import Head, SummaryLine, parse_summary
 
 __all__ = [
     "MOST_CHARS_A_TOKEN",
@@ -14,14 +14,14 @@ __all__ = [
     "Fact",
     "Head",
     "Quotes",
-    "Told",
+    "SummaryLine",
     "asks_about_the_past",
     "by_relevance",
     "clip",
-    "completed",
-    "cut",
+    "complete_text",
     "excerpt",
     "facts_of",
-    "told_in",
-    "traced",
+    "find_sources",
+    "parse_summary",
+    "truncate",
 ]

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from polycontext.window import Role, TokenCounter
 
-from .lines import GAP, HEADED_FROM, printed
+from .lines import GAP, HEADED_FROM, render_notes
 from .pieces import clip, most
 from .terms import terms_of
 from .units import Entry, Unit
@@ -154,7 +154,7 @@ class Fitter:
     max_tokens: int
     counter: TokenCounter
 
-    def fitted(self, order: Sequence[Bundle]) -> str:
+    def fit(self, order: Sequence[Bundle]) -> str:
         """Return what comes first in `order` and fits; where not even one unit does, a marked start of the first."""
         count = most(len(order), lambda number: self._tokens(order[:number]) <= self.max_tokens)
         kept = [*order[:count]]
@@ -163,9 +163,9 @@ class Fitter:
         for bundle in small[:_TRIES]:
             if self._tokens([*kept, bundle]) <= self.max_tokens:
                 kept.append(bundle)
-        return (self._lengthened(kept, order[count:]) or self._text(kept)) if kept else self._begun(order[:_TRIES])
+        return (self._extend(kept, order[count:]) or self._text(kept)) if kept else self._truncate_first(order[:_TRIES])
 
-    def _lengthened(self, kept: Sequence[Bundle], rest: Sequence[Bundle]) -> str:
+    def _extend(self, kept: Sequence[Bundle], rest: Sequence[Bundle]) -> str:
         """Return what is kept with the marked start of the next sentence or line; empty where there is no room for one."""
         taken = {*chain.from_iterable(kept)}
         left = self.max_tokens - self._tokens(kept)
@@ -177,7 +177,7 @@ class Fitter:
         if not start or start == unit.text:
             return ""
         units = sorted([*(self.units[index] for index in taken), unit._replace(text=start, ends=False, was="")], key=_place)
-        longer = printed(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
+        longer = render_notes(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
         return longer if self.counter.count(longer) <= self.max_tokens else ""
 
     def _tokens(self, bundles: Sequence[Bundle]) -> int:
@@ -185,15 +185,15 @@ class Fitter:
 
     def _text(self, bundles: Sequence[Bundle]) -> str:
         units = [self.units[index] for index in sorted({*chain.from_iterable(bundles)})]
-        return printed(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
+        return render_notes(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
 
-    def _begun(self, order: Sequence[Bundle]) -> str:
+    def _truncate_first(self, order: Sequence[Bundle]) -> str:
         """Return the start of the first that has one that fits: with who says it, or of the words alone; in a token or two without a mark."""
         for unit in (self.units[bundle[-1]] for bundle in order):
             opening = self.entries[unit.entry].opening
             words = unit.text if unit.opens else f"{GAP} {unit.text}"
             bare = () if unit.subject else ((words, f" {GAP}"), (words, GAP), (words, ""))
-            for text, mark in () if unit.hidden else ((printed(self.entries, [unit]), f" {GAP}"), *bare):
+            for text, mark in () if unit.hidden else ((render_notes(self.entries, [unit]), f" {GAP}"), *bare):
                 start = clip(text, self.max_tokens, self.counter, mark)
                 if len(start.strip(f"{GAP} ")) > (len(opening) + _LEAST_LETTERS if text is not words else 0):
                     return start

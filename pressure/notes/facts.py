@@ -20,7 +20,7 @@ from .lines import pair_text
 from .pieces import one_line
 from .summariser import Candidates, ExtractiveSummariser
 from .terms import STRONG, kind_of, terms_of
-from .units import LAWGIVERS, TITLES, Head, Unit, told_in
+from .units import LAWGIVERS, TITLES, Head, Unit, parse_summary
 
 MOST_IDS, MOST_NEWEST = 20, 20
 """How many identifiers are told, those that matter most first, and how many newer values, the latest."""
@@ -60,7 +60,7 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
 
 def _demands(turn: Turn) -> Iterator[str]:
     if turn.is_gist:
-        yield from (text for told in told_in(turn) for text in told.standing)
+        yield from (text for told in parse_summary(turn) for text in told.standing)
     elif turn.role in LAWGIVERS:
         yield from constraint_sentences(turn.text)
 
@@ -86,7 +86,7 @@ def _naming(candidates: Candidates) -> Iterator[Unit]:
             yield unit
 
 
-def completed(text: str, facts: Iterable[Fact], fits: Callable[[str], bool]) -> str:
+def complete_text(text: str, facts: Iterable[Fact], fits: Callable[[str], bool]) -> str:
     r"""Return `text` with those of `facts` behind it that it does not tell, in the order of the heads, each while the whole `fits`.
 
     Pure. A text that is blank, or that does not fit as it is, comes back unchanged: it is for others to refuse.
@@ -94,7 +94,7 @@ def completed(text: str, facts: Iterable[Fact], fits: Callable[[str], bool]) -> 
     Laws: the result begins with `text`; it fits where `text` does; completing it again changes nothing.
 
     >>> facts = [Fact(Head.CONSTRAINTS, "Never delete a file.", "t1"), Fact(Head.FILES, "I count shelf-42.", "t2")]
-    >>> completed("Shelf-42? No: shelf-42 is counted.", facts, lambda text: len(text) < 100)
+    >>> complete_text("Shelf-42? No: shelf-42 is counted.", facts, lambda text: len(text) < 100)
     'Shelf-42? No: shelf-42 is counted.\nConstraints:\nNever delete a file.'
     """
     if not text.strip() or not fits(text):

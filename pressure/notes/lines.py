@@ -29,7 +29,7 @@ def left_out(number: int, what: str) -> str:
     return f"{GAP} {number:,} {what}{'' if number == 1 else 's'}"
 
 
-def printed(entries: Mapping[int, "Entry"], units: Sequence["Unit"], *, headed: bool = False) -> str:
+def render_notes(entries: Mapping[int, "Entry"], units: Sequence["Unit"], *, headed: bool = False) -> str:
     """Return `units`, which are in order, on the lines of their entries; standing instructions and what comes next apart where it is `headed`."""
     standing = [unit for unit in units if unit.standing] if headed else []
     coming = [unit for unit in units if unit.step and not unit.standing] if headed else []

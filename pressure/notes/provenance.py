@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from polycontext.window import Role, Turn
 
-from .lines import GAP, NOTICE, printed
+from .lines import GAP, NOTICE, render_notes
 from .pieces import one_line
 from .summariser import Estimate
-from .units import ATTACHED, CALL_LINE, EARLIER, SPOKEN_LINE, TITLES, attached_label, read
+from .units import ATTACHED, CALL_LINE, EARLIER, SPOKEN_LINE, TITLES, attached_label, parse_turns
 
 _PARTS = re.compile(rf"{GAP}(?: [\d,]+ (?:line|record|letter|argument)s?\b)?|, | -> |\n|(?<=\S): |[()\[\]{{}}\"]")
 _WAS = re.compile(r" \(was ([^)]*)\)")
@@ -16,13 +16,13 @@ _NOTICE = re.compile(re.escape(NOTICE).replace(r"\{\}", r"(\S+)"))
 _WORD = re.compile(r"\w+")
 
 
-def traced(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
+def find_sources(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """Return the turns, in their order, that together say all pieces of `line`; as few as will do, later ones first. None: nobody said it.
 
     >>> turns = [Turn("user", "Book it."), Turn("assistant", "I booked seat 12A for you. Anything else?")]
-    >>> [turn.text for turn in traced("assistant: I booked seat 12A for you.", turns)]
+    >>> [turn.text for turn in find_sources("assistant: I booked seat 12A for you.", turns)]
     ['I booked seat 12A for you. Anything else?']
-    >>> traced("assistant: I cancelled it.", turns)
+    >>> find_sources("assistant: I cancelled it.", turns)
     ()
     """
     turns = list(turns)
@@ -65,4 +65,4 @@ def _atoms(turns: Sequence[Turn], pieces: Iterable[str]) -> Iterator[tuple[range
         atom = turns[places.start : places.stop]
         raw = "\n".join(text for turn in atom for text in (turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)))
         if any(word in raw for word in words):
-            yield places, one_line(f"{printed(*read(atom, 0, 0, Estimate()))} {raw}".replace('"', " "))
+            yield places, one_line(f"{render_notes(*parse_turns(atom, 0, 0, Estimate()))} {raw}".replace('"', " "))

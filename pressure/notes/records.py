@@ -63,7 +63,7 @@ def read_json(text: str) -> Any:
         return None
 
 
-def parsed(text: str) -> tuple[str, Any]:
+def parse_records(text: str) -> tuple[str, Any]:
     """Return what a text says before its records, and the object or array that the rest is; None where there are none."""
     text = text.strip()
     opening = _JSON_LINE.search(text)

@@ -18,11 +18,11 @@ from ..gist import unframed
 from .choice import Bundle, Chooser, Fitter
 from .cues import is_intention
 from .injections import ASKS_OF_INSTRUCTIONS
-from .lines import HEADED_FROM, printed
+from .lines import HEADED_FROM, render_notes
 from .pieces import clip, excerpt
 from .terms import relevance, weights_of
-from .units import Entry, Unit, read
-from .updates import newest
+from .units import Entry, Unit, parse_turns
+from .updates import drop_outdated
 
 SLACK = 1.5
 """How much more than wanted is held before what is worth least goes: pruning then costs little a turn."""
@@ -99,11 +99,11 @@ class Candidates:
 
     def beside(self, standing: Sequence[tuple[Turn, int]], counter: TokenCounter) -> "Candidates":
         """Return those that `standing` turns do not make out of date: they stay as they are, each before so many of the turns read."""
-        entries, units = read([turn for turn, _ in standing], self.read, 0, Estimate())
+        entries, units = parse_turns([turn for turn, _ in standing], self.read, 0, Estimate())
         # A turn that stands comes before the first of those read behind it.
         placed = [(self.turns - standing[unit.turn][1], unit) for unit in units]
         together = sorted([*placed, *((unit.turn + 0.5, unit) for unit in self.units)], key=lambda each: each[0])
-        kept = newest({**self.entries, **entries}, [unit for _, unit in together])
+        kept = drop_outdated({**self.entries, **entries}, [unit for _, unit in together])
         return self.of(unit for unit in kept if unit.entry < self.read)
 
     def behind(self, kept: str) -> "Candidates":
@@ -178,9 +178,9 @@ class ExtractiveSummariser:
     def read(self, turns: Sequence[Turn], known: Candidates | None = None, *, counter: TokenCounter, most: int | None = None) -> Candidates:
         """Return what could be kept of `turns` and of what was `known` before; of more than `most` tokens what is worth most."""
         known = known or Candidates()
-        entries, units = read(turns, known.read, known.turns, counter, self.failure_bonus, ids=self.ids)
+        entries, units = parse_turns(turns, known.read, known.turns, counter, self.failure_bonus, ids=self.ids)
         found = Candidates({**known.entries, **entries}, (*known.units, *units), known.turns + len(turns), known.read + len(entries))
-        found = found.of(newest(found.entries, found.units))
+        found = found.of(drop_outdated(found.entries, found.units))
         return found if most is None or found.cost <= SLACK * most else found.within(most)
 
     def write(
@@ -199,11 +199,11 @@ class ExtractiveSummariser:
         if query and ASKS_OF_INSTRUCTIONS.search(query):
             candidates = candidates.of(tuple(unit._replace(hidden=False) for unit in candidates.units))
         if candidates.cost <= 3 * max_tokens:
-            text = printed(candidates.entries, candidates.units, headed=max_tokens >= HEADED_FROM and not self.frozen)
+            text = render_notes(candidates.entries, candidates.units, headed=max_tokens >= HEADED_FROM and not self.frozen)
             if counter.count(text) <= max_tokens:
                 return text
         order = candidates.ranked(max(_MORE * max_tokens, max_tokens + _MORE_TOKENS), query, self.query_bonus)
-        return Fitter(candidates.entries, candidates.units, max_tokens, counter).fitted(order)
+        return Fitter(candidates.entries, candidates.units, max_tokens, counter).fit(order)
 
 
 def _first_half(body: str) -> str:
@@ -219,17 +219,17 @@ SAMPLE = 4_000
 """How many characters tell how far the estimate of tokens is from their count."""
 
 
-def cut(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", whole: str = "") -> str:
+def truncate(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", whole: str = "") -> str:
     r"""Return the most useful part of `text` within `max_tokens`: `text` itself where it fits, empty where nothing does.
 
     `wanted` is what the reader asked for: what holds its words comes first, wherever it stands. `whole` says in a last line how to
     get the whole text; there is no such line where it would take half of the tokens. Time is linear in the text.
 
-    Laws: ``counter.count(cut(text, n, counter)) <= n``; cutting to the same number again changes nothing.
+    Laws: ``counter.count(truncate(text, n, counter)) <= n``; cutting to the same number again changes nothing.
 
     >>> from polycontext.window import TiktokenCounter
     >>> log = "".join(f"step {n} is done\n" for n in range(1_000))
-    >>> print(cut(log, 40, TiktokenCounter("o200k_base"), whole="result 7", wanted="What of step 512?"))
+    >>> print(truncate(log, 40, TiktokenCounter("o200k_base"), whole="result 7", wanted="What of step 512?"))
     step 0 is done
     step 1 is done
     … step 512 is done
@@ -245,7 +245,7 @@ def cut(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", 
         last = ""
     room = max_tokens - (counter.count(last) + 1 if last else 0)
     shown = excerpt(text, wanted)
-    entries, units = read([Turn(Role.TOOL, shown, tool_call_id="cut")], 0, 0, Estimate())
+    entries, units = parse_turns([Turn(Role.TOOL, shown, tool_call_id="cut")], 0, 0, Estimate())
     candidates = Candidates(entries, tuple(units), 1, 1)
     asked = candidates.asked(wanted) if wanted else [0.0] * len(candidates.units)
     if candidates.units and not candidates.entries[0].records:
@@ -253,9 +253,7 @@ def cut(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", 
         asked[0] = asked[-1] = max(1.0, *asked)
     wide = max(1.4 * room, room + 64) * _overestimate(shown[:SAMPLE], counter)
     order = Chooser(candidates.entries, candidates.units, candidates.weights(), asked).choose(wide)
-    body = Fitter(candidates.entries, candidates.units, room, counter).fitted(order) or clip(
-        text[: MOST_CHARS_A_TOKEN * room], room, counter
-    )
+    body = Fitter(candidates.entries, candidates.units, room, counter).fit(order) or clip(text[: MOST_CHARS_A_TOKEN * room], room, counter)
     return body + last if body and counter.count(body + last) <= max_tokens else body
 
 

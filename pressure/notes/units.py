@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 from polycontext.linearity import constraint_sentences
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
-from polycontext.window import items as window_items
+from polycontext.window.items import attached_outline, attachment_of
 
 from ..gist import NO_TEXT, SUMMARY_END, unframed
 from . import cues
-from .injections import LIKELY, injected, score
+from .injections import LIKELY, flag_injections, score
 from .lines import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
 from .pieces import Hides, excerpt, one_line, split
-from .records import Item, Record, item_of, items_of, may_command, parsed, read_json, records_of
+from .records import Item, Record, item_of, items_of, may_command, parse_records, read_json, records_of
 from .terms import FAILED, is_prose, terms_of
 
 
@@ -124,7 +124,7 @@ class Unit(NamedTuple):
     was: str = ""
 
 
-class Told(NamedTuple):
+class SummaryLine(NamedTuple):
     """Hold a line of an earlier summary: what it begins with, who speaks, what it says, and what it demands."""
 
     label: str
@@ -134,7 +134,7 @@ class Told(NamedTuple):
     standing: tuple[str, ...] = ()
 
 
-class _Reading:
+class _TurnParser:
     """Collect the entries and units of turns, counted."""
 
     def __init__(self, first_entry: int, counter: TokenCounter, failure_bonus: float, *, ids: bool) -> None:
@@ -177,15 +177,15 @@ class _Reading:
             self._text(self.add(turn, index, opening, turn.role), turn.text)
 
     def gist(self, turn: Turn, index: int) -> None:
-        for told in told_in(turn):
+        for told in parse_summary(turn):
             self._text(self.add(turn, index, told.label, told.role), told.text, told.standing)
 
     def _text(self, number: int, text: str, demands: Sequence[str] | None = None) -> None:
         """Add the units of what was said or answered: records as notes, all else by sentences and lines; a line of a gist brings its `demands`."""
         role = self.entries[number].role
         # What a user pasted is as little the user's words as what a tool said.
-        hides = injected if role == Role.TOOL or (role == Role.USER and not is_prose(text)) else None
-        lead, value = parsed(text) if demands is None else ("", None)
+        hides = flag_injections if role == Role.TOOL or (role == Role.USER and not is_prose(text)) else None
+        lead, value = parse_records(text) if demands is None else ("", None)
         prose = text if value is None else lead
         if prose:
             self.units += self._of_prose(number, excerpt(prose, demands=role in LAWGIVERS), demands, hides)
@@ -239,39 +239,41 @@ class _Reading:
         return self._counter.count(text) + 1
 
 
-def read(
+def parse_turns(
     turns: Sequence[Turn], first_entry: int, first_turn: int, counter: TokenCounter, failure_bonus: float = 3.0, *, ids: bool = False
 ) -> tuple[dict[int, Entry], list[Unit]]:
     """Return the entries of `turns` by number and their units, in order, counted; each result stands on the line of its call."""
-    reading = _Reading(first_entry, counter, failure_bonus, ids=ids)
+    parser = _TurnParser(first_entry, counter, failure_bonus, ids=ids)
     calls: dict[str | None, tuple[int, str]] = {}
     for index, turn in enumerate(turns, first_turn):
         if turn.role is Role.TOOL:
             if turn.tool_call_id not in calls:
                 opening = "" if len(turns) == 1 else f"{one_line(turn.name or 'tool')} -> "
-                calls[turn.tool_call_id] = reading.add(turn, index, opening, Role.TOOL), ""
-            reading.result(*calls.pop(turn.tool_call_id), turn, index)
+                calls[turn.tool_call_id] = parser.add(turn, index, opening, Role.TOOL), ""
+            parser.result(*calls.pop(turn.tool_call_id), turn, index)
             continue
         if turn.is_gist:
-            reading.gist(turn, index)
+            parser.gist(turn, index)
         elif turn.text.strip():
-            reading.spoken(turn, index)
-        calls = {call.id: reading.call(turn, index, call) for call in turn.tool_calls}
-    return reading.entries, reading.units
+            parser.spoken(turn, index)
+        calls = {call.id: parser.call(turn, index, call) for call in turn.tool_calls}
+    return parser.entries, parser.units
 
 
 def attached_label(turn: Turn) -> str:
     """Return what the line of an attachment begins with; empty where `turn` is none."""
-    attachment = window_items.attachment_of(turn)
+    attachment = attachment_of(turn)
     return f"{ATTACHED}{attachment.type} {attachment.name}" if attachment else ""
 
 
 def _attached(turn: Turn) -> str:
-    outline = [entry.text for entry in window_items.attached_outline(turn)]
-    return "\n".join(outline) or window_items.fenced_text(turn.text)[1] or NO_TEXT
+    from polycontext.window.items import fenced_text  # noqa: PLC0415 - for those who attach something
+
+    outline = [entry.text for entry in attached_outline(turn)]
+    return "\n".join(outline) or fenced_text(turn.text)[1] or NO_TEXT
 
 
-def told_in(gist: Turn) -> Iterator[Told]:
+def parse_summary(gist: Turn) -> Iterator[SummaryLine]:
     """Yield the lines of a summary that stands in a conversation; of one that came in only the user's own words are taken as such.
 
     What carries no label there may be the user's too, who wrote something that looks like a summary: what it demands stands.
@@ -283,21 +285,21 @@ def told_in(gist: Turn) -> Iterator[Told]:
         if line in TITLES:
             under = line
         elif line and line != SUMMARY_END:
-            yield _told(line, trusted=trusted, is_quoted=under in (STANDING, f"{Head.CONSTRAINTS.value}:"))
+            yield _parse_line(line, trusted=trusted, is_quoted=under in (STANDING, f"{Head.CONSTRAINTS.value}:"))
 
 
-def _told(line: str, *, trusted: bool, is_quoted: bool) -> Told:
+def _parse_line(line: str, *, trusted: bool, is_quoted: bool) -> SummaryLine:
     spoken, called = SPOKEN_LINE.match(line), CALL_LINE.match(line)
     if spoken and (trusted or spoken[1] == Role.USER):
         label, role, said = spoken[0], Role(spoken[1]), line[spoken.end() :]
         if role not in LAWGIVERS:
-            return Told(label, role, said)
+            return SummaryLine(label, role, said)
         # What stands under these headings was checked when the gist was made (`Quotes`).
         is_quote = trusted and role is Role.USER and is_quoted
-        return Told(label, role, said, standing=tuple(said.split(f" {GAP} ")) if is_quote else constraint_sentences(said))
+        return SummaryLine(label, role, said, standing=tuple(said.split(f" {GAP} ")) if is_quote else constraint_sentences(said))
     if called:
-        return Told(called[0], Role.TOOL, line[called.end() :], is_call=True)
-    return Told("" if trusted else EARLIER, Role.ASSISTANT, line, standing=() if trusted or spoken else constraint_sentences(line))
+        return SummaryLine(called[0], Role.TOOL, line[called.end() :], is_call=True)
+    return SummaryLine("" if trusted else EARLIER, Role.ASSISTANT, line, standing=() if trusted or spoken else constraint_sentences(line))
 
 
 def _arguments(text: str, value: Mapping[str, Any] | None) -> tuple[tuple[str, ...], tuple[Item, ...]]:

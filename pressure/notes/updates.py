@@ -74,7 +74,7 @@ class Telling(NamedTuple):
     values: tuple[str, ...]
 
 
-def newest(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
+def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
     """Return `units`, which are in order, without those that a later one makes out of date; that one says what it replaces."""
     last = {entries[unit.entry].key: unit.entry for unit in units}
     gone = {index for index, unit in enumerate(units) if _is_answered_anew(unit, entries[unit.entry], last)}

@@ -11,7 +11,7 @@ from typing import Final
 from polycontext.linearity import PolycontextError, constraint_sentences
 from polycontext.polynomial import ContextSession, project
 from polycontext.pressure import ExtractiveSummariser
-from polycontext.pressure.notes import cut
+from polycontext.pressure.notes import truncate
 from polycontext.testing import FAST
 from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.image_sizes import image_size
@@ -99,7 +99,7 @@ _ALL: dict[str, Reader] = {
     "bare arguments": _arguments,
     "count": _EXACT.count,
     "classifier": constraint_sentences,
-    "cut": lambda text: cut(text, 2_000, FAST, wanted=text[:1_000]),
+    "cut": lambda text: truncate(text, 2_000, FAST, wanted=text[:1_000]),
     "search query": _search,
     "ignore rules": _ignored,
     "picture": _image,

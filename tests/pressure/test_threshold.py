@@ -15,7 +15,7 @@ from polycontext.pressure import (
     is_looping,
     pressure_of,
 )
-from polycontext.pressure.threshold import marked
+from polycontext.pressure.threshold import mark_above
 from polycontext.testing import FAST, windows
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import extended, opened, user
@@ -128,17 +128,17 @@ def test_marks_may_stand_at_the_ends_of_their_ranges() -> None:
 def test_a_mark_is_a_share_of_the_free_room(low: float, high: float, floor: float, larger: float) -> None:
     """It is between the floor and the end, not below the share of the whole, and moves up with both; where nothing is free it is the end."""
     (low, high), (floor, larger) = sorted((low, high)), sorted((floor, larger))
-    assert min(floor, 1.0) - 1e-9 <= marked(floor, low) <= marked(floor, high) + 1e-9 <= 1.0 + 2e-9
-    assert marked(floor, low) >= low
-    assert marked(larger, low) >= marked(floor, low) - 1e-9
-    assert marked(1.0 + floor, low) == 1.0
-    assert marked(0.0, high) == high
+    assert min(floor, 1.0) - 1e-9 <= mark_above(floor, low) <= mark_above(floor, high) + 1e-9 <= 1.0 + 2e-9
+    assert mark_above(floor, low) >= low
+    assert mark_above(larger, low) >= mark_above(floor, low) - 1e-9
+    assert mark_above(1.0 + floor, low) == 1.0
+    assert mark_above(0.0, high) == high
 
 
 @pytest.mark.parametrize(("floor", "mark"), [(0.0, 0.8), (0.2, 0.84), (0.5, 0.9), (0.8, 0.96), (0.95, 0.99)])
 def test_what_cannot_yield_takes_its_room_from_both_sides_of_a_mark(floor: float, mark: float) -> None:
     """Four fifths of what is free are used at the mark 0.8, whatever is not free."""
-    assert marked(floor, 0.8) == pytest.approx(mark)
+    assert mark_above(floor, 0.8) == pytest.approx(mark)
 
 
 # --- loops and pressure ----------------------------------------------------

@@ -18,7 +18,7 @@ from polycontext.cli.recordings.report import Compressed, PrefixMeter, ReplayRep
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.pressure.threshold import marked
+from polycontext.pressure.threshold import mark_above
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn, count_turn
 from polycontext.window.providers import Provider, get_format
 from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, assistant, chat, result, user
@@ -126,9 +126,9 @@ def test_the_marks_are_obeyed() -> None:
             session.add(step.turn)
             answer = count_turn(session.window.counter, step.turn) / 3000
             floor = ContextProjector(reach=Reach(keep_recent=0)).floor(session.window) / 3000
-            assert (step.state is ContextState.PRESSURED) == (step.pressure > marked(floor, 0.6))
+            assert (step.state is ContextState.PRESSURED) == (step.pressure > mark_above(floor, 0.6))
         elif step is report.compressions[0]:
-            assert 0.3 <= step.pressure <= marked(floor + answer, 0.3) < 0.4
+            assert 0.3 <= step.pressure <= mark_above(floor + answer, 0.3) < 0.4
     assert len(report.compressions) > 1
 
 

@@ -31,7 +31,7 @@ from polycontext.polynomial.session import options
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
 from polycontext.polynomial.session.verbs import When
 from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
-from polycontext.pressure.threshold import marked
+from polycontext.pressure.threshold import mark_above
 from polycontext.testing import sessions
 from polycontext.window import ContextWindow, PositionError, Store, Turn
 from tests.house import ROOT, script
@@ -301,14 +301,14 @@ def test_the_threshold_follows_what_it_is_told() -> None:
     """Progress raises the mark, a threshold of one's own is asked, and a floor above it is allowed for where room is made by itself."""
     session = add_all(session_of(), chat(4))
     floor = session.policy.projector.floor(session.window) / 1000
-    assert session.invoke("self.context.pressure.threshold") == marked(floor, 0.7) > 0.7
+    assert session.invoke("self.context.pressure.threshold") == mark_above(floor, 0.7) > 0.7
     session.background.signal(Signals(progress=1.0))
-    assert session.invoke("self.context.pressure.threshold") == pytest.approx(marked(floor, 0.9))
+    assert session.invoke("self.context.pressure.threshold") == pytest.approx(mark_above(floor, 0.9))
     assert conversation(threshold=FixedThreshold(0.6, 0.2)).invoke("self.context.pressure.threshold") == 0.6
     full = session_of(100, preserved_share=1.0)
     full.add_user_turn(words(80))
     floor = full.policy.projector.floor(full.window) / 100
-    assert full.invoke("self.context.pressure.threshold") == marked(floor, 0.7)
+    assert full.invoke("self.context.pressure.threshold") == mark_above(floor, 0.7)
     still = session_of(100, preserved_share=1.0, auto=False)
     still.add_user_turn(words(80))
     assert still.invoke("self.context.pressure.threshold") == 0.7

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from polycontext.pressure.notes.provenance import traced
+from polycontext.pressure.notes.provenance import find_sources
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
 from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn
@@ -37,7 +37,7 @@ def test_what_is_left_of_a_long_value_is_traced_to_its_call(separators: tuple[st
     turns = [Turn("user", "Sort them."), Turn("assistant", None, tool_calls=[call]), Turn("tool", "done", tool_call_id="c1")]
     gist = ExtractiveSummariser().summarise(turns, room, counter=FAST)
     lines = [line for line in gist.splitlines() if line.startswith("run")]
-    assert all(turns[1] in traced(line, turns) for line in lines if "(" in line)
+    assert all(turns[1] in find_sources(line, turns) for line in lines if "(" in line)
     assert lines or room < 40
 
 

@@ -12,7 +12,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.gist import summary_text
 from polycontext.pressure.notes.facts import facts_of
-from polycontext.pressure.notes.provenance import traced
+from polycontext.pressure.notes.provenance import find_sources
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
 from polycontext.pressure.notes.units import Head
 from polycontext.testing import FAST
@@ -106,7 +106,7 @@ def test_what_an_earlier_summary_said_in_another_name_is_traced_to_it() -> None:
     gist = ExtractiveSummariser().summarise([Turn("user", "Sort."), came], 100, counter=FAST)
     line = next(line for line in gist.splitlines() if "painted" in line)
     assert line.startswith("earlier: ")
-    assert traced(line, [came]) == (came,)
+    assert find_sources(line, [came]) == (came,)
 
 
 def test_a_line_of_several_turns_names_as_few_as_say_it() -> None:
@@ -114,8 +114,8 @@ def test_a_line_of_several_turns_names_as_few_as_say_it() -> None:
     call = Turn("assistant", None, tool_calls=[ToolCall("c", "look", '{"at": "shelf 7"}')], resource_id="a")
     result = Turn("tool", "three boxes", tool_call_id="c", resource_id="b")
     again = Turn("user", "three boxes", resource_id="c")
-    assert traced('look({"at": "shelf 7"}) -> three boxes', [call, result]) == (call, result)
-    assert traced("user: three boxes", [result, again]) == (again,)
+    assert find_sources('look({"at": "shelf 7"}) -> three boxes', [call, result]) == (call, result)
+    assert find_sources("user: three boxes", [result, again]) == (again,)
 
 
 @given(
@@ -124,5 +124,5 @@ def test_a_line_of_several_turns_names_as_few_as_say_it() -> None:
 def test_tracing_ends_whatever_is_asked(texts: list[str], line: str) -> None:
     """It names turns in their order, each once."""
     turns = [Turn("user", text, resource_id=f"t{number}") for number, text in enumerate(texts) if text.strip()]
-    found = [turns.index(turn) for turn in traced(line, turns)]
+    found = [turns.index(turn) for turn in find_sources(line, turns)]
     assert found == sorted(set(found))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes.lines import GAP
 from polycontext.pressure.notes.pieces import MOST_CHARS, excerpt
-from polycontext.pressure.notes.summariser import cut
+from polycontext.pressure.notes.summariser import truncate
 from polycontext.testing import FAST, TEXTS
 from polycontext.window import TokenCounter, ToolCall, Turn
 from tests.growth import BOUND, FACTOR, growth
@@ -82,7 +82,7 @@ READINGS: dict[str, Reading] = {
     "user": lambda text: summary(user(text)),
     "assistant": lambda text: summary(assistant(text), assistant(text[:-1])),
     "gist": lambda text: summary(Turn("user", f"[Summary of earlier messages]\n{text}", metadata={"gist": True})),
-    "cut": lambda text: cut(text, 200, FAST, wanted=text[:300], whole="result 7"),
+    "cut": lambda text: truncate(text, 200, FAST, wanted=text[:300], whole="result 7"),
 }
 
 
@@ -108,10 +108,10 @@ def test_a_cut_fits_is_the_same_each_time_and_is_not_cut_again(
     text: str, room: int, counter: TokenCounter, wanted: str, whole: str
 ) -> None:
     """Whatever the text, room, counter and wishes; text that fits comes back as it is."""
-    short = cut(text, room, counter, wanted=wanted, whole=whole)
+    short = truncate(text, room, counter, wanted=wanted, whole=whole)
     assert not short or counter.count(short) <= room
-    assert short == cut(text, room, counter, wanted=wanted, whole=whole)
-    assert cut(short, room, counter, wanted=wanted, whole=whole) == short
+    assert short == truncate(text, room, counter, wanted=wanted, whole=whole)
+    assert truncate(short, room, counter, wanted=wanted, whole=whole) == short
     if room > 0 and counter.count(text) <= room:
         assert short == text
 
@@ -119,7 +119,7 @@ def test_a_cut_fits_is_the_same_each_time_and_is_not_cut_again(
 @pytest.mark.parametrize("room", [60, 200, 900])
 def test_no_emoji_is_parted(room: int) -> None:
     """What is left of a run of families is whole families."""
-    kept = cut(FAMILY * 3_000, room, EXACT).replace("…", "")
+    kept = truncate(FAMILY * 3_000, room, EXACT).replace("…", "")
     assert "👩" in kept
     assert not kept.replace(FAMILY, "").strip()
 
@@ -129,7 +129,7 @@ def test_a_log_keeps_head_tail_what_failed_and_what_is_wanted() -> None:
     trace = 'Traceback (most recent call last):\n  File "app/pay.py", line 31, in charge\n    total / parts\nZeroDivisionError: by zero\n'
     lines = LOG.splitlines(keepends=True)
     text = "".join([*lines[:900], trace, *lines[900:1_500], "see ticket KX-4411-B\n", *lines[1_500:]])
-    short = cut(text, 400, EXACT, wanted="what about KX-4411-B?")
+    short = truncate(text, 400, EXACT, wanted="what about KX-4411-B?")
     assert short.startswith(lines[0])
     assert short.endswith(lines[-1].strip())
     assert "ZeroDivisionError: by zero" in short
@@ -138,14 +138,14 @@ def test_a_log_keeps_head_tail_what_failed_and_what_is_wanted() -> None:
 
 def test_nothing_fits_into_no_room() -> None:
     """No tokens, no text; the line on the whole goes before the text does."""
-    assert cut(LOG, 0, EXACT) == cut(LOG, -1, EXACT) == cut("", 5, EXACT) == ""
-    assert "whole" not in cut(LOG, 12, EXACT, whole="the result with the number 7 in the log")
+    assert truncate(LOG, 0, EXACT) == truncate(LOG, -1, EXACT) == truncate("", 5, EXACT) == ""
+    assert "whole" not in truncate(LOG, 12, EXACT, whole="the result with the number 7 in the log")
 
 
 def test_no_more_is_counted_than_a_few_times_what_is_kept() -> None:
     """A text fifty times too long is not counted as a whole."""
     counter = Noting()
-    short = cut(LOG * 20, 2_000, counter)
+    short = truncate(LOG * 20, 2_000, counter)
     assert counter.characters < 30 * len(short)
 
 

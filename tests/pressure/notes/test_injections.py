@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from benchmarks.retention import teaching
-from polycontext.pressure.notes.injections import CERTAIN, FILE, LIKELY, injected, score
+from polycontext.pressure.notes.injections import CERTAIN, FILE, LIKELY, flag_injections, score
 from tests.growth import BOUND, growth
 
 STEERING = (
@@ -133,9 +133,9 @@ def test_a_likely_sentence_is_hidden_only_beside_an_injection() -> None:
     """What is likely one is hidden before and behind a certain one, and nowhere else."""
     likely = next(sentence for sentence in STEERING if LIKELY < score(sentence) <= CERTAIN)
     certain, plain = STEERING[16], PLAIN[0]
-    assert [*injected([likely, plain, likely])] == [False, False, False]
-    assert [*injected([likely, certain, likely, plain, likely])] == [True, True, True, False, False]
-    assert [*injected([])] == []
+    assert [*flag_injections([likely, plain, likely])] == [False, False, False]
+    assert [*flag_injections([likely, certain, likely, plain, likely])] == [True, True, True, False, False]
+    assert [*flag_injections([])] == []
 
 
 def test_an_injection_is_found_anywhere_in_a_long_sentence() -> None:

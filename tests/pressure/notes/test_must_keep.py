@@ -12,7 +12,7 @@ from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.pressure import ContextProjector, Fulfilment, GistKind, Plan
 from polycontext.pressure.fulfilment import AsyncPlanSummariser, PlanSummariser
 from polycontext.pressure.gist import is_summary
-from polycontext.pressure.notes.facts import Fact, completed, is_told
+from polycontext.pressure.notes.facts import Fact, complete_text, is_told
 from polycontext.pressure.notes.units import Head
 from polycontext.pressure.plan import GistJob
 from polycontext.testing import ANY_TEXT
@@ -43,12 +43,12 @@ def fits(most: int) -> Any:
 @given(ANY_TEXT, FACTS, st.integers(0, 200))
 def test_what_is_missing_comes_behind_and_only_once(text: str, facts: list[Fact], most: int) -> None:
     """The text stands as it stood, the whole fits where the text did, and completing it again changes nothing."""
-    whole = completed(text, facts, fits(most))
+    whole = complete_text(text, facts, fits(most))
     assert whole.startswith(text)
     assert len(whole) <= most or whole == text
-    assert completed(whole, facts, fits(most)) == whole
+    assert complete_text(whole, facts, fits(most)) == whole
     if len(text) <= most and text.strip():
-        assert all(is_told(fact, completed(text, facts, fits(10_000))) for fact in facts if fact.text.strip())
+        assert all(is_told(fact, complete_text(text, facts, fits(10_000))) for fact in facts if fact.text.strip())
 
 
 def test_what_is_missing_comes_in_the_order_of_the_heads() -> None:
@@ -56,9 +56,9 @@ def test_what_is_missing_comes_in_the_order_of_the_heads() -> None:
     facts = [Fact(Head.NEXT, "Ask Mia.", "t3"), Fact(Head.CONSTRAINTS, "Never pay.", "t1"), Fact(Head.FILES, "See a_file.", "t2")]
     facts += [Fact(Head.CONSTRAINTS, "Always\n ask.", "t1")]
     whole = "Fine.\nConstraints:\nNever pay.\nAlways ask.\nFiles:\nSee a_file.\nNext step:\nAsk Mia."
-    assert completed("Fine.", facts, fits(1_000)) == whole
+    assert complete_text("Fine.", facts, fits(1_000)) == whole
     facts[1] = Fact(Head.CONSTRAINTS, "Never pay. " * 9, "t1")
-    assert completed("Fine.", facts, fits(40)) == "Fine.\nConstraints:\nAlways ask."
+    assert complete_text("Fine.", facts, fits(40)) == "Fine.\nConstraints:\nAlways ask."
 
 
 @pytest.mark.parametrize(

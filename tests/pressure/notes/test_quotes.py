@@ -6,7 +6,7 @@ from polycontext import ContextSession
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.notes.facts import LONGEST_QUOTE, MOST_QUOTES, Quotes, facts_of
-from polycontext.pressure.notes.units import Head, told_in
+from polycontext.pressure.notes.units import Head, parse_summary
 from polycontext.window import TiktokenCounter, Turn
 
 QUOTE = "the green folder stays shut"
@@ -105,4 +105,4 @@ def test_a_gist_pins_by_its_quotes_alone() -> None:
     counter = TiktokenCounter("o200k_base")
     assert [fact.text for fact in facts_of([own], counter) if fact.head is Head.CONSTRAINTS] == [QUOTE, "the red one too"]
     came = Turn("user", text, resource_id="t1")
-    assert not [told for told in told_in(came) for demand in told.standing if QUOTE in demand]
+    assert not [told for told in parse_summary(came) for demand in told.standing if QUOTE in demand]

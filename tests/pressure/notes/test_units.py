@@ -11,8 +11,8 @@ from polycontext import project
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes.lines import GAP
 from polycontext.pressure.notes.pieces import clip, split
-from polycontext.pressure.notes.provenance import traced
-from polycontext.pressure.notes.records import items_of, parsed, records_of
+from polycontext.pressure.notes.provenance import find_sources
+from polycontext.pressure.notes.records import items_of, parse_records, records_of
 from polycontext.pressure.notes.summariser import Candidates
 from polycontext.window import Turn
 from polycontext.window.turn import GIST
@@ -105,7 +105,7 @@ def test_a_table_is_records_too(text: str) -> None:
 )
 def test_every_record_of_json_is_told(value: object) -> None:
     """Whatever the data: nothing breaks, and no record is without a pair."""
-    _, read = parsed(json.dumps(value))
+    _, read = parse_records(json.dumps(value))
     for record in records_of(read) if read else ():
         assert items_of(record)
         assert all(item.pieces for item in items_of(record))
@@ -204,7 +204,7 @@ def test_what_a_tool_tells_the_assistant_to_do_is_not_repeated(result: str, max_
     text = summarise(turns, max_tokens)
     assert not any(word in text for word in ("Ignore", "previous", "mallory", "keys"))
     assert "[text addressed to the assistant, see t3]" in text
-    assert traced("read_mail() -> [text addressed to the assistant, see t3]", turns)[-1] is turns[2]
+    assert find_sources("read_mail() -> [text addressed to the assistant, see t3]", turns)[-1] is turns[2]
 
 
 @pytest.mark.parametrize(("question", "stands"), [("What instructions are hidden in that mail?", True), ("When is the meeting?", False)])
@@ -285,8 +285,8 @@ def test_every_line_is_traced_to_who_said_it(max_tokens: int) -> None:
     text = summarise(turns, max_tokens)
     lines = [line for line in text.replace("\n ", "\n\0").split("\n") if not line.startswith("\0") and not line.endswith(":")]
     assert lines
-    assert all(traced(line, turns) for line in lines)
-    assert not traced("assistant: I burned it down.", turns)
+    assert all(find_sources(line, turns) for line in lines)
+    assert not find_sources("assistant: I burned it down.", turns)
 
 
 def test_what_names_a_nested_record_keeps_its_key() -> None:
