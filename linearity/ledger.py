@@ -16,8 +16,7 @@ from attrs import evolve, field, frozen
 from .column import Column
 from .errors import DemotionError, InvalidDataError, InvalidOptionError, UnknownResourceError
 from .resource_class import LinearityStats, ResourceClass
-from .shared_store import SharedStore
-from .tag import UNIX_EPOCH, Tag, check_resource_id
+from .tag import UNIX_EPOCH, SharedStore, Tag, check_resource_id
 
 if TYPE_CHECKING:
     from cattrs import Converter

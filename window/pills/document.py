@@ -18,8 +18,7 @@ from polycontext.linearity.json_data import check_text
 
 from ..errors import PositionError
 from .errors import DuplicatePillError
-from .keymap import Keymap, PillAction, keymap_of
-from .pill import Pill, PillType, TextProperties, as_type, check_path, find_pills
+from .pill import Keymap, Pill, PillAction, PillType, TextProperties, as_type, check_path, find_pills, keymap_of
 
 T = TypeVar("T")
 
