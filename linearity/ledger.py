@@ -175,7 +175,7 @@ class LinearityMap:
 
     def changed_since(self, older: "LinearityMap") -> list[int]:
         """Return the places among the ids of `older`, which this ledger goes on from, whose tag is another one here."""
-        return self._store.changed_since(older._store)  # noqa: SLF001 - of the same class
+        return self._store.changed_since(older._store)
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""

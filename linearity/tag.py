@@ -175,8 +175,8 @@ class SharedStore:
 
     def changed_since(self, older: "SharedStore") -> list[int]:
         """Return the places of `older` at which the tag is another one here; what both share is not looked into."""
-        kinds = self._kinds.changed_since(older._kinds)  # noqa: SLF001 - of the same class
-        whens = self._whens.changed_since(older._whens)  # noqa: SLF001
+        kinds = self._kinds.changed_since(older._kinds)
+        whens = self._whens.changed_since(older._whens)
         return sorted({*kinds, *whens})
 
     def append(self, resource_id: str, tag: Tag) -> "SharedStore":

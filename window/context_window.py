@@ -182,11 +182,11 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def has_contents_of(self, other: "ContextWindow") -> bool:
         """Tell whether both windows are one and the same but for the focus; O(1)."""
-        return self._contents is other._contents  # noqa: SLF001 - of the same class
+        return self._contents is other._contents
 
     def has_rules_of(self, other: "ContextWindow", *, any_size: bool = False) -> bool:
         """Tell whether both windows have one size (unless `any_size` will do), counter, classifier and preserved share."""
-        mine, theirs = self._settings, other._settings  # noqa: SLF001 - of the same class
+        mine, theirs = self._settings, other._settings
         return (evolve(mine, max_tokens=theirs.max_tokens) if any_size else mine) == theirs
 
     def all_turns(self) -> tuple[Turn, ...]:
@@ -236,7 +236,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def extends(self, other: "ContextWindow") -> bool:
         """Tell whether this window's turns are those of `other`, or begin with them; O(1) for a window and what it grew from."""
-        return self._contents.turns.starts_with(other._contents.turns)  # noqa: SLF001 - of the same class
+        return self._contents.turns.starts_with(other._contents.turns)
 
     def turns_from(self, index: int) -> list[Turn]:
         """Return the turns from index `index` on (0 is the first); O(what is returned)."""
@@ -265,7 +265,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         if max_tokens == self.max_tokens:
             return self
         window = self._with(self._contents)
-        window._settings = evolve(self._settings, max_tokens=max_tokens)  # noqa: SLF001 - of the same class
+        window._settings = evolve(self._settings, max_tokens=max_tokens)
         return window
 
     def splice(

@@ -173,7 +173,7 @@ async def completions(
 
 
 @router.get("/{session_id}/source", responses=gives("Source"))
-async def source(chat: One, name: str, type: str = "file") -> dict[str, Any]:  # noqa: A002 - the query says it so
+async def source(chat: One, name: str, type: str = "file") -> dict[str, Any]:
     """Show what a pill names, as it is now."""
     return await chat.sources.shown(Pill(name, type))
 

@@ -52,7 +52,7 @@ def singular(word: str) -> str:
     return word
 
 
-def ref_name(type: str, ref_names: Mapping[str, str]) -> str:  # noqa: A002  callers say it so
+def ref_name(type: str, ref_names: Mapping[str, str]) -> str:
     """Return what stands before the number in refs of `type`: the caller's name for it, or its singular.
 
     >>> ref_name("public.meal-plans", {}), ref_name("octopi", {"octopi": "octopus"})

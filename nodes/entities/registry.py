@@ -71,7 +71,7 @@ class SessionIdRegistry:
         known = self._records.find((check_type(type), check_id(id)))
         return self._seen(type, id, Report(turn, None if known else EntityStatus.LINKED, label, data))
 
-    def generate(self, type: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:  # noqa: A002  callers say it so
+    def generate(self, type: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
         """Report that the model made an entity that is in no database; return its ref, ``gen_...``.
 
         Raise `InvalidDataError` as `read`.
@@ -229,7 +229,7 @@ class SessionIdRegistry:
         """
         return translation.to_refs(self._records, payload, fields)
 
-    def hide_ids(self, payload: Any, type: str = "") -> Any:  # noqa: A002  callers say it so
+    def hide_ids(self, payload: Any, type: str = "") -> Any:
         """Return a copy of JSON data, or a text, that shows refs wherever it holds known ids, as an `EntityContext` does.
 
         Ids of eight characters or more are found anywhere, inside of texts too; shorter ones in fields named for ids, and in

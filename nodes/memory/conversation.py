@@ -248,7 +248,7 @@ class ConversationContext(Stored):
         """
         return evolve(self, content_archive=self.content_archive.put(key, content))
 
-    def retrieve(self, key: str, type: str = "") -> Any:  # noqa: A002 - as in `SessionIdRegistry.hide_ids`
+    def retrieve(self, key: str, type: str = "") -> Any:
         """Return what is archived under `key` as a node may read it: refs stand for the ids that the registry knows.
 
         Content of entities of one `type` (see `SessionIdRegistry.hide_ids`) hides their short ids as well.

@@ -116,7 +116,7 @@ class CurrentTurn(Stored):
 
     def step(
         self,
-        type: StepKind | str,  # noqa: A002 - callers say it so
+        type: StepKind | str,
         subdomain: str,
         description: str,
         result: Any = None,

@@ -69,7 +69,7 @@ class PillDocument:
         >>> PillDocument.parse("compare [@a.py] with [@b.py]").context
         ('a.py', 'b.py')
         """
-        return cls(text)._with_found(type_of)  # noqa: SLF001 - of the same class
+        return cls(text)._with_found(type_of)
 
     @classmethod
     def recover(cls, text: str, pills: Iterable[Pill]) -> "PillDocument":
@@ -164,7 +164,7 @@ class PillDocument:
         self,
         name: str,
         at: int | None = None,
-        type: PillType | str = PillType.FILE,  # noqa: A002 - callers say it so
+        type: PillType | str = PillType.FILE,
         *,
         duplicate: Duplicate = "error",
     ) -> "PillDocument":
@@ -203,7 +203,7 @@ class PillDocument:
         found = self.pill(pill.name if isinstance(pill, Pill) else pill)
         return self._replaced(found.start, found.end, "")
 
-    def update_pill(self, name: str, *, new_name: str | None = None, type: PillType | str | None = None) -> "PillDocument":  # noqa: A002 - callers say it so
+    def update_pill(self, name: str, *, new_name: str | None = None, type: PillType | str | None = None) -> "PillDocument":
         """Return the document whose pill `name` names something else, in the same place.
 
         Raises:
@@ -240,7 +240,7 @@ class PillDocument:
         Law: ``d.repair().repair() == d.repair()``, and every pill of it is sound.
         """
         sound = evolve(self, pills=[pill.repaired() for pill in self.pills])
-        return sound._with_found(lambda _: PillType.FILE)  # noqa: SLF001 - of the same class
+        return sound._with_found(lambda _: PillType.FILE)
 
     # --- acting ----------------------------------------------------------
 

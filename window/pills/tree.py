@@ -136,16 +136,15 @@ def _spec(lines: list[str]) -> "GitIgnoreSpec":
     """Return the rules of `lines`; one that is no pattern is passed over, as git does."""
     require_extra("pathspec", extra="cli", purpose="ignore files")
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - a quarter of the room's import time, for those who complete
-    from pathspec.patterns.gitignore import GitIgnorePatternError  # noqa: PLC0415 - as above
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415 - as above
+    from pathspec.patterns.gitignore import GitIgnorePatternError, spec  # noqa: PLC0415 - as above
 
-    patterns: list[GitIgnoreSpecPattern] = []
+    patterns: list[spec.GitIgnoreSpecPattern] = []
     for line in map(_with_single_stars, lines):
         with suppress(GitIgnorePatternError):
-            pattern = GitIgnoreSpecPattern(line)
+            pattern = spec.GitIgnoreSpecPattern(line)
             if pattern.regex is None:
                 continue
-            patterns.append(GitIgnoreSpecPattern(re.compile(_linear(pattern.regex.pattern)), pattern.include))
+            patterns.append(spec.GitIgnoreSpecPattern(re.compile(_linear(pattern.regex.pattern)), pattern.include))
     return GitIgnoreSpec(patterns)
 
 
