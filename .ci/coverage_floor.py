@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from polycontext.linearity.extras import is_installed
+from polycontext.linearity.errors import is_installed
 
 ASKS = re.compile(r'^require_extra\("([\w.]+)"', re.MULTILINE)
 

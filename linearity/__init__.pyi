@@ -1,7 +1,15 @@
 from . import codec, effects, json_data, law
-from .classification.classifier import Classifier, default_classifier, is_acknowledgement, is_empty_result
+from .classification.classifier import (
+    Classifier,
+    ToolRule,
+    default_classifier,
+    is_acknowledgement,
+    is_empty_result,
+    keep_last,
+    never_yield,
+    yield_first,
+)
 from .classification.constraints import constraint_sentences, states_constraint
-from .classification.tool_rules import ToolRule, keep_last, never_yield, yield_first
 from .column import Column
 from .errors import (
     CallerError,
@@ -9,11 +17,12 @@ from .errors import (
     DemotionError,
     InvalidDataError,
     InvalidOptionError,
+    MissingExtraError,
     PolycontextError,
     UnknownNameError,
     UnknownResourceError,
+    require_extra,
 )
-from .extras import MissingExtraError, require_extra
 from .law import Law, LawViolation, laws_of
 from .ledger import LinearityMap
 from .resource_class import LinearityStats, ResourceClass

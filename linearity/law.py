@@ -81,7 +81,7 @@ def agree(left: object, right: object, **further: object) -> None:
         raise _violation(left, right, further)
 
 
-def holds(condition: bool, claim: str, found: object, **further: object) -> None:  # noqa: FBT001 - reads as a sentence
+def holds(condition: object, claim: str, found: object, **further: object) -> None:
     """Raise `LawViolation` as `agree` does, unless `condition`; `claim` says what should be, `found` what is."""
     if not condition:
         raise _violation(found, claim, further)

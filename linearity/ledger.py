@@ -16,8 +16,7 @@ from attrs import evolve, field, frozen
 from .column import Column
 from .errors import DemotionError, InvalidDataError, InvalidOptionError, UnknownResourceError
 from .resource_class import LinearityStats, ResourceClass
-from .shared_store import SharedStore
-from .tag import UNIX_EPOCH, Tag, check_resource_id
+from .tag import UNIX_EPOCH, SharedStore, Tag, check_resource_id
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -176,7 +175,7 @@ class LinearityMap:
 
     def changed_since(self, older: "LinearityMap") -> list[int]:
         """Return the places among the ids of `older`, which this ledger goes on from, whose tag is another one here."""
-        return self._store.changed_since(older._store)  # noqa: SLF001 - of the same class
+        return self._store.changed_since(older._store)
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""

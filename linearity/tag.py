@@ -1,10 +1,19 @@
-"""What the ledger remembers of one resource: its class, and who said so, why and when."""
+"""What a ledger remembers of a resource (its class, and who said so, why and when), and the store that its versions share.
 
+Ids and tags are persistent columns, which no version can disturb; tags that differ in their time alone are kept once, the times beside
+them. An id that ends in its own place, counted from 1, as those that a window gives do, is found by that. For all others the index from
+id to place is one table for all versions of a ledger. It is only ever added to, and only a hint: an id stands at a place where the
+version's own column says so. A version that is thrown away leaves a hint behind and nothing else, and going on from an older one copies nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from threading import Lock
+from typing import Any, cast
 
 from attrs import Attribute, field, frozen
 
+from .column import Column
 from .errors import InvalidDataError
 from .json_data import Fault, check_text
 from .resource_class import ResourceClass
@@ -80,3 +89,136 @@ class Tag:
         for name, value in zip(Tag.__slots__, values, strict=True):  # type: ignore[attr-defined]
             object.__setattr__(tag, name, value)
         return tag
+
+
+Kind = tuple[ResourceClass, str, str, bool]
+"""What a tag says, but when."""
+
+_MANY = 8
+"""From one id in so many on, all are looked up in one go."""
+
+_noting = Lock()
+
+_MOST_DIGITS = 12
+
+
+def number_of(resource_id: object) -> int | None:
+    """Return the number that follows the first letter of `resource_id`, as in those that are given here; None where none does.
+
+    >>> number_of("t12"), number_of("t012"), number_of("turn-12")
+    (12, None, None)
+    """
+    if not isinstance(resource_id, str):
+        return None
+    digits = resource_id[1:]
+    if not digits.isdigit() or not digits.isascii() or digits[0] == "0" or len(digits) > _MOST_DIGITS:
+        return None
+    return int(digits)
+
+
+class SharedStore:
+    """Keep ids in order (`ids`) and the tag of each; every change returns another store."""
+
+    __slots__ = ("_further", "_kinds", "_known", "_places", "_whens", "ids")
+
+    def __init__(self, ids: Iterable[str] = (), tags: Iterable[Tag] = ()) -> None:
+        given = list(tags)
+        self._known: dict[Kind, Tag] = {}
+        self.ids = Column.of(ids)
+        self._kinds = Column.of(map(self._kind, given))
+        self._whens = Column.of(tag.when for tag in given)
+        self._places = {resource_id: place for place, resource_id in enumerate(self.ids) if number_of(resource_id) != place + 1}
+        # Where else versions have an id whose place in one of them is known already; nearly always empty.
+        self._further: dict[str, tuple[int, ...]] = {}
+
+    @classmethod
+    def of_columns(cls, ids: Sequence[str], kinds: Sequence[Tag], whens: Iterable[datetime]) -> "SharedStore":
+        """Return the store of `ids` with what each tag says, and when; tags that say the same are one."""
+        store = cls(ids)
+        for kind in {id(kind): kind for kind in kinds}.values():
+            store._kind(kind)
+        store._kinds, store._whens = Column.of(kinds), Column.of(whens)
+        return store
+
+    def find(self, resource_id: str) -> Tag | None:
+        """Return the tag of `resource_id`, None for an unknown id."""
+        place = self.place(resource_id)
+        return None if place is None else self._kinds[place].at(self._whens[place])
+
+    def find_class(self, resource_id: str) -> ResourceClass | None:
+        """Return the class of `resource_id`, None for an unknown id."""
+        place = self.place(resource_id)
+        return None if place is None else self._kinds[place].resource_class
+
+    def classes(self, resource_ids: Sequence[str]) -> list[ResourceClass] | None:
+        """Return the classes of many ids at once; None where one is unknown."""
+        if len(resource_ids) * _MANY < len(self.ids):
+            found = [self.find_class(resource_id) for resource_id in resource_ids]
+            return None if None in found else [each for each in found if each is not None]
+        kinds = dict(zip(self.ids, self._kinds, strict=True))
+        try:
+            return [kind.resource_class for kind in map(kinds.__getitem__, resource_ids)]
+        except KeyError:
+            return None
+
+    def newest_ids(self, count: int) -> list[str]:
+        """Return the last `count` ids."""
+        return self.ids.since(max(0, len(self.ids) - count))
+
+    def items(self) -> Iterator[tuple[str, Tag]]:
+        """Iterate over ids and their tags, in order."""
+        return zip(self.ids, map(Tag.at, self._kinds, self._whens), strict=True)
+
+    def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:
+        """Return ids, what their tags say, and when, from `place` on."""
+        return self.ids.since(place), self._kinds.since(place), self._whens.since(place)
+
+    def changed_since(self, older: "SharedStore") -> list[int]:
+        """Return the places of `older` at which the tag is another one here; what both share is not looked into."""
+        kinds = self._kinds.changed_since(older._kinds)
+        whens = self._whens.changed_since(older._whens)
+        return sorted({*kinds, *whens})
+
+    def append(self, resource_id: str, tag: Tag) -> "SharedStore":
+        """Return the store in which a new id follows these."""
+        place = self.ids.length
+        # One atomic step, so that of two versions that give an id different places neither is lost.
+        if number_of(resource_id) != place + 1 and self._places.setdefault(resource_id, place) != place:
+            with _noting:
+                self._further[resource_id] = tuple({*self._further.get(resource_id, ()), place})
+        return self._with(self.ids.appended(resource_id), self._kinds.appended(self._kind(tag)), self._whens.appended(tag.when))
+
+    def replace(self, resource_id: str, tag: Tag) -> "SharedStore":
+        """Return the store in which a known id has another tag."""
+        place = cast("int", self.place(resource_id))
+        return self._with(self.ids, self._kinds.replaced(place, self._kind(tag)), self._whens.replaced(place, tag.when))
+
+    def place(self, resource_id: str) -> int | None:
+        """Return where `resource_id` stands among the ids, None for an unknown id."""
+        number = number_of(resource_id)
+        if number is not None and self._holds(number - 1, resource_id):
+            return number - 1
+        place = self._places.get(resource_id)
+        if place is None or self._holds(place, resource_id):
+            return place
+        return next((place for place in self._further.get(resource_id, ()) if self._holds(place, resource_id)), None)
+
+    def _holds(self, place: int, resource_id: str) -> bool:
+        return 0 <= place < self.ids.length and self.ids[place] == resource_id
+
+    def _kind(self, tag: Tag) -> Tag:
+        """Return what is kept of `tag`: one for all that say the same of other resources at other times."""
+        key = (tag.resource_class, tag.provenance, tag.rationale, tag.pinned)
+        return self._known.get(key) or self._known.setdefault(key, tag)
+
+    def _with(self, ids: Column[str], kinds: Column[Tag], whens: Column[datetime]) -> "SharedStore":
+        store = object.__new__(SharedStore)
+        store.ids, store._kinds, store._whens = ids, kinds, whens
+        store._places, store._further, store._known = self._places, self._further, self._known
+        return store
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)

@@ -14,7 +14,7 @@ import pytest
 import polycontext
 from polycontext import testing
 from polycontext.__main__ import main as program
-from polycontext.linearity.extras import MissingExtraError
+from polycontext.linearity.errors import MissingExtraError
 from polycontext.polynomial import CONTEXT_POLYNOMIAL
 from polycontext.window import TiktokenCounter
 from tests.house import APPLICATIONS, ROOMS, ROOT, installed_path
@@ -99,7 +99,7 @@ def test_the_program_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsy
     """Without its extra it ends as for wrong usage."""
     for name in ("polycontext.cli", "polycontext.cli.app"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr("polycontext.linearity.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda name: None)
     assert program("demo") == 2
     assert capsys.readouterr().err.startswith("demo: no typer for the command line; legal: pip install")
 
@@ -113,6 +113,6 @@ def test_strategies_without_their_library_name_the_extra(monkeypatch: pytest.Mon
     monkeypatch.setattr("polycontext.testing._load", missing)
     with pytest.raises(ModuleNotFoundError):
         vars(testing)["__getattr__"]("another")
-    monkeypatch.setattr("polycontext.linearity.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install .\.\[laws\]."):
         vars(testing)["__getattr__"]("hypothesis")

@@ -3,14 +3,22 @@ from .atoms import Atom, AtomColumns, Splice, open_calls
 from .context_window import ContextWindow
 from .epoch import Epoch
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
-from .image_sizes import image_size
 from .items import ContextItem, ContextManager, ItemType, context_to_string
+from .media_sizes import image_size
 from .model_profiles import ModelProfile, find_model
 from .part import Part, PartKind
 from .pills import FileResolver, PillDocument
 from .store import Store, StoreComonad
-from .tokens.calibration import CalibratedCounter, calibrate
-from .tokens.counter import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_tools, count_turn, is_exact
+from .tokens.counter import (
+    REQUEST_OVERHEAD,
+    CalibratedCounter,
+    EstimatingCounter,
+    TokenCounter,
+    calibrate,
+    count_tools,
+    count_turn,
+    is_exact,
+)
 from .tokens.tiktoken_counter import TiktokenCounter, default_counter
 from .tokens.vocabulary import InexactCountWarning
 from .turn import Role, ToolCall, Turn

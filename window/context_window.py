@@ -8,75 +8,28 @@ position O(1), so the pressure trajectory of a conversation is
 
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import accumulate, count, pairwise
-from typing import Any, NamedTuple, Self
+from itertools import pairwise
+from typing import Self
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from polycontext.linearity import (
     UNIX_EPOCH,
     Classifier,
-    Column,
     InvalidOptionError,
     LinearityMap,
     ResourceClass,
     default_classifier,
-    states_constraint,
 )
-from polycontext.linearity.shared_store import number_of
 
-from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, open_calls, spliced
-from .epoch import FIRST_EPOCH, Epoch
-from .errors import InvalidTurnError
-from .filler import Introduced, is_opening
-from .items.attachment import attachment_of
-from .part import PartKind, bound_providers
-from .sources import Sources
+from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, spliced
+from .epoch import Epoch
+from .part import bound_providers
 from .store import StoreComonad
-from .tokens.counter import TokenCounter, count_turn, counted_parts
-from .turn import Role, Turn
-
-_QUESTION_MARKS = frozenset("?？؟\u037e")
-_END = 200
-
-
-@frozen
-class _Rules:
-    """What a window keeps for its whole life: its size and who counts and classifies."""
-
-    max_tokens: int
-    counter: TokenCounter
-    classifier: Classifier
-    preserved_share: float
-
-
-class _Contents(NamedTuple):
-    """What changes with every turn; windows that differ in focus alone share it. A tuple, since one is made for every turn."""
-
-    turns: Column[Turn] = Column()
-    sums: Column[int] = Column.of([0])
-    """Tokens of the first 0, 1, 2 ... turns."""
-    linearity: LinearityMap = LinearityMap()
-    open_calls: tuple[str, ...] = ()
-    serial: int = 0
-    has_task: bool = False
-    fixed_tokens: int = 0
-    """Tokens of the system turns and of the task: what standing constraints share is the rest."""
-    constraint_tokens: int = 0
-    turns_since_compression: int | None = None
-    epoch: Epoch = FIRST_EPOCH
-    introduced: Introduced = Introduced()
-
-
-class WindowFacts(NamedTuple):
-    """Hold what a window knows that does not follow from its turns and its ledger."""
-
-    serial: int
-    has_task: bool
-    fixed_tokens: int
-    constraint_tokens: int
-    turns_since_compression: int | None
-    epoch: Epoch
+from .tokens.counter import TokenCounter
+from .tokens.tiktoken_counter import default_counter
+from .turn import Turn
+from .window_contents import WindowContents, WindowFacts, WindowSettings
 
 
 class ContextWindow(StoreComonad[Turn | None]):
@@ -95,10 +48,10 @@ class ContextWindow(StoreComonad[Turn | None]):
     True
     """
 
-    __slots__ = ("_contents", "_position", "_rules")
+    __slots__ = ("_contents", "_position", "_settings")
 
-    _rules: _Rules
-    _contents: _Contents
+    _settings: WindowSettings
+    _contents: WindowContents
     _position: int
 
     def __init__(
@@ -114,11 +67,9 @@ class ContextWindow(StoreComonad[Turn | None]):
         if not 0.0 <= preserved_share <= 1.0:
             raise InvalidOptionError("preserved_share", preserved_share, "0.0 to 1.0")
         if counter is None:
-            from .tokens.tiktoken_counter import default_counter  # noqa: PLC0415 - the tokenizer is for those who bring none
-
             counter = default_counter()
-        self._rules = _Rules(max_tokens, counter, classifier, preserved_share)
-        self._contents = _Contents()
+        self._settings = WindowSettings(max_tokens, counter, classifier, preserved_share)
+        self._contents = WindowContents()
         self._position = 0
 
     # --- the store -------------------------------------------------------
@@ -157,17 +108,17 @@ class ContextWindow(StoreComonad[Turn | None]):
     @property
     def max_tokens(self) -> int:
         """Return the budget in tokens."""
-        return self._rules.max_tokens
+        return self._settings.max_tokens
 
     @property
     def counter(self) -> TokenCounter:
         """Return the counter that counts the turns."""
-        return self._rules.counter
+        return self._settings.counter
 
     @property
     def preserved_share(self) -> float:
         """Return what share of the budget beside system turns and the task standing constraints may pin."""
-        return self._rules.preserved_share
+        return self._settings.preserved_share
 
     @property
     def tokens(self) -> int:
@@ -187,7 +138,7 @@ class ContextWindow(StoreComonad[Turn | None]):
     @property
     def pressure(self) -> float:
         """Return tokens up to the focus / max tokens, in O(1)."""
-        return self._contents.sums[self._position] / self._rules.max_tokens
+        return self._contents.sums[self._position] / self._settings.max_tokens
 
     @property
     def linearity(self) -> LinearityMap:
@@ -197,12 +148,12 @@ class ContextWindow(StoreComonad[Turn | None]):
     @property
     def classifier(self) -> Classifier:
         """Return the rule that gives turns their classes."""
-        return self._rules.classifier
+        return self._settings.classifier
 
     @property
     def has_task(self) -> bool:
         """Tell whether the user has spoken: what comes first is the task."""
-        return self._contents.has_task
+        return self._contents.facts.has_task
 
     @property
     def open_calls(self) -> tuple[str, ...]:
@@ -212,31 +163,30 @@ class ContextWindow(StoreComonad[Turn | None]):
     @property
     def turns_since_compression(self) -> int | None:
         """Return how many turns came since the last compression, None before the first."""
-        return self._contents.turns_since_compression
+        return self._contents.facts.turns_since_compression
 
     @property
     def epoch(self) -> Epoch:
         """Return since when the view has only grown, and what its last change took."""
-        return self._contents.epoch
+        return self._contents.facts.epoch
 
     @property
     def serial(self) -> int:
         """Return how many resource ids this window and its ancestors have given."""
-        return self._contents.serial
+        return self._contents.facts.serial
 
     @property
     def facts(self) -> WindowFacts:
         """Return what `restored` needs besides the turns and the ledger."""
-        old = self._contents
-        return WindowFacts(old.serial, old.has_task, old.fixed_tokens, old.constraint_tokens, old.turns_since_compression, old.epoch)
+        return self._contents.facts
 
     def has_contents_of(self, other: "ContextWindow") -> bool:
         """Tell whether both windows are one and the same but for the focus; O(1)."""
-        return self._contents is other._contents  # noqa: SLF001 - of the same class
+        return self._contents is other._contents
 
     def has_rules_of(self, other: "ContextWindow", *, any_size: bool = False) -> bool:
         """Tell whether both windows have one size (unless `any_size` will do), counter, classifier and preserved share."""
-        mine, theirs = self._rules, other._rules  # noqa: SLF001 - of the same class
+        mine, theirs = self._settings, other._settings
         return (evolve(mine, max_tokens=theirs.max_tokens) if any_size else mine) == theirs
 
     def all_turns(self) -> tuple[Turn, ...]:
@@ -273,48 +223,12 @@ class ContextWindow(StoreComonad[Turn | None]):
             OrderError: a result for no open call or a second one, any other turn while calls are open.
             InvalidTurnError: the resource id is taken.
         """
-        old = self._contents
-        # First what may refuse: nothing has been made then.
-        still_open = open_after(turn, old.open_calls)
-        turn = self._admitted(turn)
-        tokens = turn.tokens or 0
-        if resource_class is None:
-            resource_class = self.classify(turn)
-        speaks = _speaks_for_the_user(turn)
-        pins = resource_class is ResourceClass.PRESERVED and old.has_task and speaks and states_constraint(turn.text)
-        since = old.turns_since_compression
-        contents = _Contents(
-            old.turns.appended(turn),
-            old.sums.appended(self.total_tokens + tokens),
-            old.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp, pinned=pinned),
-            still_open,
-            # An id that a caller gave may be ahead: those given here go on behind it.
-            max(old.serial + 1, (turn.resource_id[0] == "t" and number_of(turn.resource_id)) or 0),
-            old.has_task or speaks or _tells_the_task(turn),
-            old.fixed_tokens + tokens if turn.role is Role.SYSTEM or (speaks and not old.has_task) else old.fixed_tokens,
-            old.constraint_tokens + tokens if pins else old.constraint_tokens,
-            None if since is None else since + 1,
-            old.epoch,
-            old.introduced.after((turn,), self.counter),
-        )
+        contents = self._contents.append(turn, self._settings, resource_class, pinned=pinned)
         return self._with(contents, contents.turns.length)
 
     def classify(self, turn: Turn) -> ResourceClass:
         """Return the class the classifier would give `turn` if it were appended now."""
-        old, rules = self._contents, self._rules
-        facts: dict[str, Any] = {
-            **turn.metadata,
-            "first_user": not old.has_task and _speaks_for_the_user(turn),
-            "gist": turn.is_gist,
-            "has_calls": bool(turn.tool_calls),
-            "has_parts": any(part.kind is PartKind.BLOCK for part in turn.parts),
-            "answers_question": self._asked(turn.role),
-            "tools": self._tools(turn),
-            "tokens": turn.tokens if turn.tokens is not None else count_turn(rules.counter, turn),
-            "constraint_tokens": old.constraint_tokens,
-            "preserved_share_tokens": int(rules.preserved_share * max(0, rules.max_tokens - old.fixed_tokens)),
-        }
-        return ResourceClass(rules.classifier(turn.role, turn.content or "", facts))
+        return self._contents.classify(turn, self._settings)
 
     def check_order(self, turn: Turn) -> None:
         """Raise `OrderError` if `turn` may not come now: a result for no open call, any other turn while calls are open."""
@@ -322,7 +236,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def extends(self, other: "ContextWindow") -> bool:
         """Tell whether this window's turns are those of `other`, or begin with them; O(1) for a window and what it grew from."""
-        return self._contents.turns.starts_with(other._contents.turns)  # noqa: SLF001 - of the same class
+        return self._contents.turns.starts_with(other._contents.turns)
 
     def turns_from(self, index: int) -> list[Turn]:
         """Return the turns from index `index` on (0 is the first); O(what is returned)."""
@@ -339,7 +253,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def resized(self, max_tokens: int) -> Self:
         """Return the window under another budget, as if its turns had come into one of that size; what was PRESERVED is so still. O(n)."""
-        window = type(self)(max_tokens, counter=self.counter, classifier=self._rules.classifier, preserved_share=self.preserved_share)
+        window = type(self)(max_tokens, counter=self.counter, classifier=self._settings.classifier, preserved_share=self.preserved_share)
         for turn in self.all_turns():
             tag = self.linearity.tag_of(turn.resource_id)
             kept = tag.resource_class if tag.resource_class is ResourceClass.PRESERVED or turn.sources else None
@@ -351,7 +265,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         if max_tokens == self.max_tokens:
             return self
         window = self._with(self._contents)
-        window._rules = evolve(self._rules, max_tokens=max_tokens)  # noqa: SLF001 - of the same class
+        window._settings = evolve(self._settings, max_tokens=max_tokens)
         return window
 
     def splice(
@@ -372,36 +286,22 @@ class ContextWindow(StoreComonad[Turn | None]):
             InvalidOptionError: runs that overlap or lie outside, new turns without id, count or class.
             OrderError: a call would be parted from its result.
         """
-        old = self._contents
-        ledger = old.linearity if linearity is None else linearity
+        old = self._contents.facts
+        ledger = self.linearity if linearity is None else linearity
         check_splices(splices, len(self), ledger)
-        turns = spliced(self.all_turns(), splices)
-        contents = old._replace(
-            turns=Column.of(turns),
-            sums=Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0)),
-            linearity=ledger,
-            open_calls=open_calls(turns),
-            serial=old.serial + sum(len(s.turns) for s in splices),
+        facts = old._replace(
+            serial=old.serial + sum(len(splice.turns) for splice in splices),
             turns_since_compression=0 if compressed else old.turns_since_compression,
             epoch=old.epoch if epoch is None else epoch,
-            introduced=Introduced().after(turns, self.counter),
         )
-        return self._with(contents, contents.turns.length)
+        return self.restored(spliced(self.all_turns(), splices), ledger, facts)
 
     def restored(self, turns: Sequence[Turn], linearity: LinearityMap, facts: WindowFacts) -> Self:
         """Return the window of these rules in which `turns` stand, focus at the end; nothing is checked that was checked when they came in.
 
         Law: ``w.restored(v.all_turns(), v.linearity, v.facts) == v`` for windows of the same rules.
         """
-        contents = _Contents(
-            Column.of(turns),
-            Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0)),
-            linearity,
-            open_calls(turns),
-            *facts,  # in the order in which they stand there
-            Introduced().after(turns, self.counter),
-        )
-        return self._with(contents, contents.turns.length)
+        return self._with(WindowContents.of(turns, linearity, facts, self.counter), len(turns))
 
     def cleared(self) -> Self:
         """Return the empty window, in a new epoch; the ledger and the count of ids stay."""
@@ -410,11 +310,11 @@ class ContextWindow(StoreComonad[Turn | None]):
             if len(self)
             else self.epoch
         )
-        return self._with(_Contents(linearity=self.linearity, serial=self.serial, epoch=epoch), 0)
+        return self._with(WindowContents(linearity=self.linearity, facts=WindowFacts(self.serial, epoch=epoch)), 0)
 
     def in_epoch(self, epoch: Epoch) -> Self:
         """Return the same window in another epoch."""
-        return self._with(self._contents._replace(epoch=epoch))
+        return self._with(self._contents._replace(facts=self.facts._replace(epoch=epoch)))
 
     def standing_again(self, later: Self) -> Self:
         """Return this window as it stands once more after `later`, focus at the end: in a new epoch, and no id of either is given again.
@@ -427,43 +327,13 @@ class ContextWindow(StoreComonad[Turn | None]):
         )
         fallen = bound_providers(part for turn in gone[common:] for part in turn.parts)
         epoch = later.epoch.next(common, "rewind", unbound={*fallen, *self.epoch.unbound})
+        facts = self.facts._replace(serial=max(self.serial, later.serial), epoch=epoch)
         # Of the room that the later one has.
-        return later._with(self._contents._replace(serial=max(self.serial, later.serial)), len(self)).in_epoch(epoch)
+        return later._with(self._contents._replace(facts=facts), len(self))
 
-    def _asked(self, role: Role) -> bool:
-        """Tell whether the last turn, by someone else, ends on a question."""
-        before = self._contents.turns.last
-        return before is not None and before.role is not role and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
-
-    def _tools(self, turn: Turn) -> tuple[str, ...]:
-        """Return the names of the tools that `turn` calls, or of the one that it answers."""
-        if turn.role is not Role.TOOL:
-            return tuple(call.name for call in turn.tool_calls)
-        places = range(len(self) - 1, -1, -1)
-        calls = next((calls for place in places if (calls := self._contents.turns[place].tool_calls)), ())
-        return tuple(call.name for call in calls if call.id == turn.tool_call_id)
-
-    def _admitted(self, turn: Turn) -> Turn:
-        resource_id, ledger = turn.resource_id, self.linearity
-        if not resource_id:
-            # The serial counts on through splices and clearing, so that the ledger never sees an id twice.
-            resource_id = next(made for number in count(self.serial + 1) if (made := f"t{number}") not in ledger)
-        elif resource_id in ledger:
-            raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")
-        if type(turn.sources) is Sources:
-            # The places by which they are told are those of the conversation that the gist was made in.
-            turn = evolve(turn, sources=tuple(turn.sources))
-        if turn.tokens is not None and turn.resource_id:
-            return turn
-        if turn.tokens is not None:
-            return turn.admitted(resource_id, turn.tokens)
-        if turn.parts:
-            turn = counted_parts(self._rules.counter, turn)
-        return turn.admitted(resource_id, count_turn(self._rules.counter, turn))
-
-    def _with(self, contents: _Contents, position: int | None = None) -> Self:
+    def _with(self, contents: WindowContents, position: int | None = None) -> Self:
         window = object.__new__(type(self))
-        window._rules = self._rules
+        window._settings = self._settings
         window._contents = contents
         window._position = self._position if position is None else position
         return window
@@ -476,21 +346,7 @@ class ContextWindow(StoreComonad[Turn | None]):
     __hash__ = None  # type: ignore[assignment]
 
     def _key(self) -> tuple[object, ...]:
-        c = self._contents
-        facts = (c.serial, c.has_task, c.fixed_tokens, c.constraint_tokens, c.turns_since_compression, c.epoch)
-        return (self._position, self.max_tokens, facts, self.all_turns(), c.linearity)
+        return (self._position, self.max_tokens, self.facts, self.all_turns(), self.linearity)
 
     def __repr__(self) -> str:
         return f"ContextWindow(turns={len(self)}, position={self.position}, tokens={self.tokens}/{self.max_tokens})"
-
-
-def _tells_the_task(turn: Turn) -> bool:
-    """Tell whether `turn` is a summary that a list brought back: what the user says behind it is no beginning."""
-    return turn.role in (Role.USER, Role.ASSISTANT) and turn.is_gist and not turn.sources
-
-
-def _speaks_for_the_user(turn: Turn) -> bool:
-    """Tell whether `turn` is the user's own word: no gist, and nothing that was attached."""
-    if is_opening(turn):
-        return False
-    return turn.role is Role.USER and not turn.is_gist and (not turn.metadata or attachment_of(turn) is None)

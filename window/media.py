@@ -16,9 +16,8 @@ from urllib.parse import unquote_to_bytes
 import orjson
 from attrs import evolve, frozen
 
-from .image_sizes import image_size
+from .media_sizes import PDF_LIMIT, count_pages, image_size
 from .part import Part
-from .pdf_pages import PDF_LIMIT, count_pages
 
 HEADS = (4_096, 131_072, 2_097_152)
 """Characters of base64 that are decoded to find a picture's size: more only where less did not do."""

@@ -16,8 +16,7 @@ from polycontext.linearity import InvalidOptionError, UnknownNameError
 
 from .model_table import Listed, find_listed, listed_models
 from .providers.wire import Provider, as_provider
-from .tokens.calibration import CalibratedCounter, calibrate
-from .tokens.counter import TokenCounter, is_exact
+from .tokens.counter import CalibratedCounter, TokenCounter, calibrate, is_exact
 from .tokens.media_rules import ImageRule, Patches, Tiles
 from .tokens.vocabulary import SHA256, Vocabulary
 
@@ -228,8 +227,8 @@ def _claude(name: str, window: int, output: int, *, late: bool, source: str = ""
     return ModelProfile(name, Provider.ANTHROPIC, window, output, factor=factor, image=image, source=page)
 
 
-def _gpt(  # noqa: PLR0917 - a row of a table
-    name: str, window: int, output: int, source: str, image: ImageRule | None = None, encoding: str = "o200k_base", *, exact: bool = True
+def _gpt(
+    name: str, window: int, output: int, source: str, image: ImageRule | None = None, *, encoding: str = "o200k_base", exact: bool = True
 ) -> ModelProfile:
     return ModelProfile(name, Provider.OPENAI, window, output, encoding, exact=exact, image=image, source=source.format(name))
 
@@ -254,7 +253,7 @@ _ROWS = (
     _claude("claude-fable-5-1", 1_000_000, 128_000, late=True, source=_CLAUDE_PAGE.format("opus-5")),
     _gpt("gpt-3.5-turbo", 16_385, 4_096, _listed("gpt-3.5-turbo"), encoding="cl100k_base"),
     _gpt("gpt-4", 8_192, 8_192, _OPENAI_PAGE, encoding="cl100k_base"),
-    _gpt("gpt-4-turbo", 128_000, 4_096, _listed("gpt-4-turbo"), Tiles(85, 170), "cl100k_base"),
+    _gpt("gpt-4-turbo", 128_000, 4_096, _listed("gpt-4-turbo"), Tiles(85, 170), encoding="cl100k_base"),
     _gpt("gpt-4o", 128_000, 16_384, _listed("gpt-4o"), Tiles(85, 170)),
     _gpt("gpt-4o-mini", 128_000, 16_384, "learn.microsoft.com, ai-foundry, fine-tune-models", Tiles(2_833, 5_667)),
     _gpt("gpt-4.1", 1_047_576, 32_768, _RESOLD.format("gpt-4.1-fast"), Tiles(85, 170)),

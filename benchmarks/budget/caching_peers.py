@@ -15,7 +15,7 @@ from attrs import define, field
 
 from benchmarks.conversation import RememberingCounter
 from polycontext.window.tokens.counter import REQUEST_OVERHEAD, TURN_OVERHEAD
-from polycontext.window.tokens.item_tokens import SeenTokens
+from polycontext.window.tokens.request_tokens import SeenTokens
 
 Message = dict[str, Any]
 

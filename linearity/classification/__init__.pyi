@@ -1,5 +1,5 @@
+from .classifier import Yielding, classified_by
 from .prose import sentences, unquoted
-from .tool_rules import Yielding, classified_by
 
 __all__ = [
     "Yielding",

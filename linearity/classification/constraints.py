@@ -1,20 +1,193 @@
-"""Find the rules in a turn that stand for the rest of the conversation, by the words with which people state them.
+r"""Find the rules in a turn that stand for the rest of the conversation, by the words with which people state them.
 
-The words are data, a table for each language (`linearity/classification/tables`): what is looked for are phrases and how they stand in a
-sentence, nothing is understood. The share of the window that such turns may preserve (see `default_classifier`) is what bounds a misreading.
+The words are data, a table for each language (`linearity/classification/tables`): phrases and their order in a sentence are matched,
+nothing is understood. The share of the window that such turns may preserve (see `default_classifier`) bounds a misreading.
+
+A line of a table is ``name: phrase; phrase``. A line that begins with white space continues the one before it, and a line that begins
+with ``#`` is a comment. These names have a meaning; every other name is a list that phrases refer to:
+
+- ``rule`` states a standing instruction;
+- ``order`` states one too, unless something of ``once`` stands in the same sentence ("now", "this time");
+- ``note`` states a preference or a fact about the user;
+- ``told`` shows that a sentence tells a story or repeats somebody's words: it states nothing;
+- ``opener`` may stand before a clause ("please", "make sure to"), and ``joining`` between two ("and");
+- ``asking`` is an opener that makes an order of a question ("could you").
+
+A phrase is a run of whole words. In it ``^`` is the beginning of a clause, ``<`` that of the sentence, ``$`` the end of a clause,
+``…`` any words of the sentence, ``~`` up to four words of the clause, ``#`` a number, ``*ing`` a word that ends so,
+``{list}`` a phrase of that list and ``{!list}`` one word that does not begin a phrase of it (``{!word}``: another word).
+The first line ``spaces: no`` is for a language that writes none: there phrases are substrings.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from importlib.resources import files
 
 from attrs import frozen
 
+from ..errors import InvalidOptionError
 from .prose import is_bullet, sentences, unbulleted, unquoted
 
-if TYPE_CHECKING:
-    from .phrase_table import Table
+OWN = ("en", "de", "fr", "es", "zh", "ja")
+"""The languages of which this library brings a table."""
+KINDS = ("rule", "order", "note", "once", "told")
+STATING = frozenset(KINDS[:3])
+
+_BREAK = r"[,;:—–()¿¡…，；：、\-]"
+_TOKEN = re.compile(r"(?<![-\w'`./])\w[-\w'`./]*|[,;:—–()¿¡…]|(?<=\s)-(?=\s)")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_ELIDED = re.compile(r"\b((?:[cdjlmnst]|qu)')(?=\w)")
+_ELEMENT = re.compile(r"\{!?\w+\}|[<^$~#…]|[^\s{}<^$~#…]+")
+_SIGNS = {
+    True: {"$": f"(?={_BREAK}|$)", "~": rf"(?:(?!{_BREAK})\S+ ){{0,4}}?", "#": r"\d\S* ", "…": r"(?:\S+ ){0,60}?"},
+    False: {"$": rf"(?={_BREAK}|[。！!.\s]*$)", "~": rf"(?:(?!{_BREAK}).){{0,8}}?", "#": r"\d+", "…": ".{0,60}?"},
+}
+"""What the signs stand for in a language with spaces and in one without."""
+
+Phrases = Mapping[str, Sequence[tuple[str, str]]]
+
+
+@frozen(eq=False)
+class Table:
+    """Tell, for one language, what a sentence states; `phrases` are regular expressions by kind, under the word that each of them needs."""
+
+    spaced: bool
+    phrases: Phrases
+    asking: str
+
+    def may_state(self, content: str, words: Iterable[str]) -> bool:
+        """Tell whether `content`, which has these `words`, may hold a sentence that states something: quick, and never wrongly false."""
+        if not self.spaced:
+            return _UNSPACED.search(content) is not None
+        return any(kind in STATING for word in words for kind, _ in self.phrases.get(word, ()))
+
+    def kind_of(self, sentence: str, *, asks: bool = False, weighs: bool = True) -> str:
+        """Return ``rule`` for a standing instruction, ``note`` for a preference, or nothing; `asks` tells that the sentence is a question.
+
+        Without `weighs` an ``order`` counts for nothing.
+        """
+        said = " ".join([*words_of(sentence), ""]) if self.spaced else sentence
+        near = [phrase for word in ("", *dict.fromkeys(said.split())) for phrase in self.phrases.get(word, ())]
+        if not any(kind in STATING for kind, _ in near):
+            return ""
+        found = {kind for kind, phrase in near if _compiled(phrase).search(said)}
+        if "told" in found:
+            return ""
+        orders = not asks or bool(self.asking and _compiled(self.asking).search(said))
+        if orders and ("rule" in found or (weighs and "order" in found and "once" not in found)):
+            return "rule"
+        return "note" if "note" in found else ""
+
+
+_compiled = cache(re.compile)
+
+
+def words_of(sentence: str) -> list[str]:
+    """Return the words of a sentence in lower case and the marks that break it into clauses; in French an apostrophe ends a word.
+
+    >>> words_of("One rule: don't push, ever!")
+    ['one', 'rule', ':', "don't", 'push', ',', 'ever']
+    """
+    plain = _ELIDED.sub(r"\1 ", sentence.lower().replace("’", "'"))
+    return [token.rstrip("./-`").strip("_") or token for token in _TOKEN.findall(plain)]
+
+
+def read_table(text: str) -> Table:
+    r"""Return the table that `text` holds, in the form that this module describes.
+
+    Raises:
+        InvalidOptionError: a line that is none, a list that is not there, a phrase without words.
+
+    >>> table = read_table("rule: toujours; {verb} ~ en {tongue}\nverb: réponds\ntongue: français")
+    >>> [table.kind_of(said) for said in ("Réponds-moi en français", "Réponds en français")]
+    ['', 'rule']
+    """
+    lists = _lists(text)
+    reader = _Reader(lists.pop("spaces", ["yes"]) != ["no"], lists)
+    phrases: dict[str, list[tuple[str, str]]] = {}
+    for kind in KINDS:
+        for phrase in lists.get(kind, ()):
+            pattern = reader.pattern(phrase)
+            for key in reader.keys(phrase):
+                phrases.setdefault(key, []).append((kind, pattern))
+    return Table(reader.spaced, phrases, reader.pattern("^ {asking}") if "asking" in lists else "")
+
+
+def own_tables() -> Iterator[Table]:
+    """Iterate over the tables of this library, read from its files."""
+    folder = files("polycontext.linearity.classification").joinpath("tables")
+    for language in OWN:
+        yield read_table(folder.joinpath(f"{language}.txt").read_text(encoding="utf-8"))
+
+
+def _lists(text: str) -> dict[str, list[str]]:
+    lists: dict[str, list[str]] = {}
+    name = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        told = line
+        if not line[0].isspace() or not name:
+            name, colon, told = line.partition(":")
+            if not name.isidentifier() or not colon:
+                raise InvalidOptionError(f"line {number} of the table", line, "name: phrase; phrase")
+        lists.setdefault(name, []).extend(phrase.strip() for phrase in told.split(";") if phrase.strip())
+    return lists
+
+
+@frozen
+class _Reader:
+    """Make regular expressions of phrases."""
+
+    spaced: bool
+    lists: Mapping[str, Sequence[str]]
+
+    def pattern(self, phrase: str) -> str:
+        """Return the regular expression of a phrase."""
+        return (r"(?<!\S)" if self.spaced else "") + "".join(map(self._part, _ELEMENT.findall(phrase)))
+
+    def keys(self, phrase: str) -> Iterable[str]:
+        """Return the words of which a sentence must have one: of each choice the longest word, of the choice whose words are met most seldom."""
+        choices = [
+            {max(_spelled(each), key=len) for each in self._named(element)}
+            for element in _ELEMENT.findall(phrase)
+            if not element.startswith("{!") and element not in _LONE and "*" not in "".join(self._named(element))
+        ]
+        if not choices:
+            raise InvalidOptionError("a phrase of the table", phrase, "at least one word, or list of words, without a *")
+        return min(choices, key=lambda words: sum(8 ** max(0, 4 - len(word)) for word in words)) if self.spaced else ("",)
+
+    def _part(self, element: str) -> str:
+        if element in "^<":
+            behind = "".join(f"|(?<= {word} )" for word in self.lists.get("joining", ()))
+            opened = self._any([*self.lists.get("opener", ()), *self.lists.get("asking", ())])
+            start = "^" if element == "<" else f"(?:^|(?<={_BREAK})|(?<={_BREAK} ){behind})"
+            return start + (f"(?:{opened}(?:, )?){{0,6}}" if self.spaced else rf"\s*{opened}*")
+        if element.startswith("{!"):
+            name = element[2:-1]
+            return rf"(?!{self._any(self.lists.get(name, [name]))}|{_BREAK})\S+ "
+        return _SIGNS[self.spaced].get(element) or self._any(self._named(element))
+
+    def _any(self, phrases: Iterable[str]) -> str:
+        units = ["".join(f"{word} " for word in _spelled(phrase)) if self.spaced else phrase for phrase in phrases]
+        spelled = (re.escape(unit).replace(r"\*", r"\S*") for unit in sorted(units, key=len, reverse=True))
+        return f"(?:{'|'.join(spelled) or '(?!)'})"
+
+    def _named(self, element: str) -> Sequence[str]:
+        if not element.startswith("{"):
+            return (element,)
+        if element[1:-1] not in self.lists:
+            raise InvalidOptionError("a list of the table", element, f"one of {', '.join(sorted(self.lists))}")
+        return self.lists[element[1:-1]]
+
+
+_LONE = frozenset("^<$~#…")
+
+
+def _spelled(phrase: str) -> list[str]:
+    return _ELIDED.sub(r"\1 ", phrase).split()
+
 
 LONGEST = 400
 """How many characters a sentence may have: nobody states a rule in more."""
@@ -33,7 +206,7 @@ _SPEAKER = re.compile(r"\A(?:[A-Z][\w.]* ){1,2}[A-Z]\w*: ")
 class ConstraintRule:
     """Find the sentences that state a standing instruction, by `tables` of phrases, one for each language."""
 
-    tables: "tuple[Table, ...]"
+    tables: tuple[Table, ...]
 
     def sentences(self, content: str) -> tuple[str, ...]:
         """Return the sentences that state one, in order and once each; items of a list they announce follow them."""
@@ -62,17 +235,13 @@ class ConstraintRule:
         >>> rule.states("Vanaf nu alles in het Nederlands.")
         True
         """
-        from .phrase_table import read_table  # noqa: PLC0415 - for those who bring tables
-
         return ConstraintRule((*self.tables, *map(read_table, texts)))
 
     def _stated(self, content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (_remembered if len(content) <= REMEMBERED_CHARS else _stated)(self.tables, content)
 
 
-def _stated(tables: "tuple[Table, ...]", content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    from .phrase_table import words_of  # noqa: PLC0415 - it is there, as its tables are
-
+def _stated(tables: tuple[Table, ...], content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     words = set(words_of(content))
     may_state = [table for table in tables if table.may_state(content, words)]
     found: dict[str, dict[str, str]] = {"rule": {}, "note": {}}
@@ -85,7 +254,7 @@ def _stated(tables: "tuple[Table, ...]", content: str) -> tuple[tuple[str, ...],
 _remembered = lru_cache(REMEMBERED)(_stated)
 
 
-def _kinds(tables: "list[Table]", content: str) -> Iterator[tuple[str, str]]:
+def _kinds(tables: list[Table], content: str) -> Iterator[tuple[str, str]]:
     announced = False
     known: dict[str, str] = {}
     # Minutes tell what people said to each other: there a mere order is none to the assistant.
@@ -104,7 +273,7 @@ def _kinds(tables: "list[Table]", content: str) -> Iterator[tuple[str, str]]:
                 break
 
 
-def _kind(tables: "list[Table]", sentence: str, *, weighs: bool) -> str:
+def _kind(tables: list[Table], sentence: str, *, weighs: bool) -> str:
     if len(sentence) > LONGEST:
         return ""
     asks = sentence.rstrip("\"'”’»)]*_").endswith(("?", "？"))
@@ -117,8 +286,6 @@ def _kind(tables: "list[Table]", sentence: str, *, weighs: bool) -> str:
 @cache
 def default_rule() -> ConstraintRule:
     """Return the rule for English, German, French, Spanish, Chinese and Japanese; its tables are read when it is first asked for."""
-    from .phrase_table import own_tables  # noqa: PLC0415 - the first user turn states the task: no rule is asked
-
     return ConstraintRule(tuple(own_tables()))
 
 

@@ -19,13 +19,13 @@ from attrs import asdict, evolve
 
 from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass, Tag
 from polycontext.linearity.codec import structured
-from polycontext.linearity.shared_store import number_of
+from polycontext.linearity.tag import number_of
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import Candidates
 from polycontext.window import Epoch, Turn
-from polycontext.window.context_window import WindowFacts
 from polycontext.window.items import attachment_of
 from polycontext.window.sources import Sources
+from polycontext.window.window_contents import WindowFacts
 
 from ..errors import StoreError
 from ..state import state_of

@@ -1,4 +1,4 @@
-"""Compression: when a session compresses automatically, to which target, and how it commits the summaries."""
+"""Compression: when a session compresses automatically and how far, what is truncated on overflow, and when bound thinking is dropped."""
 
 from attrs import evolve
 

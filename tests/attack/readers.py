@@ -14,8 +14,8 @@ from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import truncate
 from polycontext.testing import FAST
 from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
-from polycontext.window.image_sizes import image_size
 from polycontext.window.items.markdown import fenced_text
+from polycontext.window.media_sizes import image_size
 from polycontext.window.pills import PillDocument
 from polycontext.window.pills.tree import is_ignored
 

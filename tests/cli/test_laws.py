@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polycontext.linearity import extras
+from polycontext.linearity import errors, require_extra
 from polycontext.testing.law_runner import all_laws
 from tests.cli.command import Command, Ran, spawn
 
@@ -271,7 +271,7 @@ def test_bad_use_is_refused_with_what_is_legal(polycontext: Command, arguments: 
 
 def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Hypothesis the command says what to install."""
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     ran = polycontext("laws")
     assert ran.code == 2
     assert (
@@ -283,5 +283,5 @@ def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.Monk
 def test_strategies_without_hypothesis_name_the_extra() -> None:
     """Importing them, as importing any module that is not there, raises `ModuleNotFoundError`; this one helps."""
     with pytest.raises(ModuleNotFoundError, match=r"pip install .\.\[laws\].") as caught:
-        extras.require_extra("no_such_module_anywhere", extra="laws", purpose="generated conversations")
+        require_extra("no_such_module_anywhere", extra="laws", purpose="generated conversations")
     assert caught.value.name == "no_such_module_anywhere"

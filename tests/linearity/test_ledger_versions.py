@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from polycontext.linearity import LinearityMap, ResourceClass, UnknownResourceError
-from polycontext.linearity.shared_store import SharedStore
-from polycontext.linearity.tag import Tag
+from polycontext.linearity.tag import SharedStore, Tag
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
 Change = Callable[[LinearityMap], LinearityMap]

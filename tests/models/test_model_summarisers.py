@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
-from polycontext.linearity.extras import MissingExtraError
+from polycontext.linearity.errors import MissingExtraError
 from polycontext.models import AnthropicSummariser, NoSummaryError, OpenAISummariser
 from polycontext.models.anthropic_summariser import marked
 from polycontext.polynomial import ContextSession
@@ -516,7 +516,7 @@ def test_an_option_that_cannot_be_is_refused() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_who_lacks_the_sdk_is_told_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, unless a client is given."""
-    monkeypatch.setattr("polycontext.linearity.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda _: None)
     monkeypatch.setitem(sys.modules, name, None)
     kind = OpenAISummariser if name == "openai" else AnthropicSummariser
     with pytest.raises(MissingExtraError, match=rf"no {name} for summaries by gpt-5; legal: pip install .\.\[{name}\]."):

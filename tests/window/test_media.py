@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.window.image_sizes import image_size
 from polycontext.window.media import KINDS, MediumKind, decoded_size, describe_medium, read_medium
+from polycontext.window.media_sizes import count_pages, image_size
 from polycontext.window.part import Part
-from polycontext.window.pdf_pages import count_pages
 from tests.window.media_files import b64, gif, jpeg, pdf, png, wave, webp
 
 sides = st.integers(1, 16_383)

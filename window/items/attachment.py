@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from ..turn import Role, Turn
-from .item import ContextItem, ItemType
+from .item import ContextItem, ItemType, label_of
 
 if TYPE_CHECKING:
     from .outline import OutlineEntry
@@ -53,8 +53,6 @@ def source_of(item: ContextItem) -> str | None:
     >>> source_of(ContextItem("x", metadata={"filename": "a.py", "start_line": 3}))
     'a.py:3'
     """
-    from .markdown import label_of  # noqa: PLC0415 - here and below: for those who attach something
-
     return _source(item.type, label_of(item))
 
 
@@ -64,7 +62,7 @@ def _source(kind: ItemType, label: str) -> str | None:
 
 def item_turn(item: ContextItem, source: str | None = None) -> Turn:
     """Return the user turn that attaches `item`, its text being ``context_to_string([item])``."""
-    from .markdown import context_to_string, label_of  # noqa: PLC0415
+    from .markdown import context_to_string  # noqa: PLC0415 - for those who attach something
 
     entry = {"id": item.id, "type": str(item.type), "source": source or source_of(item), "label": label_of(item)}
     return Turn(Role.USER, context_to_string([item]), metadata={_KEY: entry})
@@ -95,8 +93,8 @@ def attached_metadata(text: str) -> Mapping[str, Any] | None:
 
 def attached_outline(turn: Turn) -> tuple["OutlineEntry", ...]:
     """Return the outline of the code or file that `turn` holds; empty where it holds nothing that defines names."""
-    from .markdown import fenced_text  # noqa: PLC0415
-    from .outline import outline_of  # noqa: PLC0415
+    from .markdown import fenced_text  # noqa: PLC0415 - as above
+    from .outline import outline_of  # noqa: PLC0415 - as above
 
     attachment = attachment_of(turn)
     if attachment is None or attachment.type not in _FROM_FILE:

@@ -13,8 +13,7 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import json_object, strict_converter, structured
 from polycontext.linearity.json_data import thawed
 
-from .item import ContextItem, ItemType
-from .metadata import END_LINE, START_LINE, read_metadata
+from .item import END_LINE, START_LINE, ContextItem, ItemType, read_metadata
 
 
 @frozen

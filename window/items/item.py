@@ -1,12 +1,14 @@
-"""The context item: a piece of code or text that can be put into a prompt (docs/items.md).
+"""The context item: a piece of code or text that can be put into a prompt, and its metadata (docs/items.md).
 
 Its id is ``ctx-N``, unique and increasing in a process (INV-003); its time is Universal
 Time on the wire: whole seconds since 1900-01-01 UTC.
 """
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import partial
 from threading import Lock
@@ -15,7 +17,80 @@ from typing import Any
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import INTEGERS, check_text
+from polycontext.linearity.json_data import INTEGERS, check_text, freeze_object
+
+FILENAME, START_LINE, END_LINE, PACKAGE = "filename", "start_line", "end_line", "package"
+
+_PATH = "item.metadata"
+_SEPARATORS = re.compile(r"[\W_]+")
+_LIKENESS = 0.85
+_READER, _MAKER = 3, 5
+"""Whoever reads or makes an item stands so many frames above the warning."""
+
+
+class MetadataWarning(UserWarning):
+    """Point at metadata that are legal but look like a mistake, such as a near miss of a known key."""
+
+
+@frozen(eq=False, repr=False)
+class ItemMetadata(Mapping[str, Any]):
+    """Hold metadata that were checked and cannot change; equal to any mapping that says the same."""
+
+    _values: Mapping[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(dict(self._values))
+
+
+def checked_metadata(values: Mapping[str, Any]) -> ItemMetadata:
+    """Return metadata as a caller may give them; what was checked before is returned as it is.
+
+    Known keys: ``filename`` and ``package`` are text, ``start_line`` and ``end_line`` whole
+    numbers from 1, the latter not before the former. All other keys pass, with a
+    `MetadataWarning` where one looks like a known one.
+
+    Raises:
+        InvalidDataError: no mapping, no JSON data, a known key with a wrong value.
+    """
+    if isinstance(values, ItemMetadata):
+        return values
+    metadata = read_metadata(values, stacklevel=_MAKER)
+    start, end = metadata.get(START_LINE), metadata.get(END_LINE)
+    if start is not None and end is not None and end < start:
+        raise InvalidDataError(f"{_PATH}.{END_LINE}", f"{end} is before start_line {start}", "a line from start_line on")
+    return metadata
+
+
+def read_metadata(values: Mapping[str, Any], *, stacklevel: int = _READER) -> ItemMetadata:
+    """Return metadata as a document may hold them: as `checked_metadata`, but lines may run backwards.
+
+    The JSON Schema cannot forbid that, and an editor's point may stand before its mark.
+    """
+    metadata = ItemMetadata(freeze_object(values, _PATH))
+    for key, (kind, legal) in _KNOWN.items():
+        # What is frozen is of no subclass; so true and false are no lines.
+        if key in metadata and (type(metadata[key]) is not kind or (kind is int and metadata[key] < 1)):
+            raise InvalidDataError(f"{_PATH}.{key}", f"{metadata[key]!r:.60} is no {key}", legal)
+    for key in metadata.keys() - _KNOWN.keys():
+        if near := get_close_matches(_SEPARATORS.sub("", key.casefold()), _PLAIN, n=1, cutoff=_LIKENESS):
+            meant = f"metadata key {key!r:.60} is not known; did you mean {_PLAIN[near[0]]!r}?"
+            warnings.warn(meant, MetadataWarning, stacklevel=stacklevel)
+    return metadata
+
+
+_LINE: tuple[type, str] = (int, "a whole number, at least 1")
+_KNOWN = {FILENAME: (str, "text"), START_LINE: _LINE, END_LINE: _LINE, PACKAGE: (str, "text")}
+_PLAIN = {_SEPARATORS.sub("", key): key for key in _KNOWN}
+
 
 _ID = re.compile(r"ctx-([0-9]+)")
 _MOST_DIGITS = 4000
@@ -109,8 +184,6 @@ def _content(value: object) -> str:
 def _metadata(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if values is None:
         return None
-    from .metadata import checked_metadata  # noqa: PLC0415 - for those who attach something
-
     return checked_metadata(values)
 
 
@@ -172,3 +245,16 @@ class ContextItem:
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, which knows of the id then.
         return partial(ContextItem, timestamp=self.universal_time, id=self.id), (self.content, self.type, self.metadata)
+
+
+def label_of(item: ContextItem) -> str:
+    """Return file name and lines, such as ``math.lisp:5-7``, on one line; empty without a file name."""
+    metadata = item.metadata or {}
+    name = metadata.get(FILENAME)
+    if not name:
+        return ""
+    printable = name if name.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    start, end = metadata.get(START_LINE), metadata.get(END_LINE)
+    if end is None or end == start:
+        return printable if start is None else f"{printable}:{start}"
+    return f"{printable}:{'' if start is None else start}-{end}"

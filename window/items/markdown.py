@@ -11,8 +11,7 @@ from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import STORABLE, check_text
 
 from ..errors import PluginError
-from .item import ContextItem, ItemType
-from .metadata import END_LINE, FILENAME, START_LINE
+from .item import FILENAME, ContextItem, ItemType, label_of
 
 Formatter = Callable[[ContextItem], str]
 
@@ -141,19 +140,6 @@ def language_of_file(filename: str) -> str | None:
     """
     name = re.split(r"[/\\]", filename)[-1].lower()
     return _NAMED.get(name) or _LANGUAGE_OF.get(name.rpartition(".")[2] if "." in name else "")
-
-
-def label_of(item: ContextItem) -> str:
-    """Return file name and lines, such as ``math.lisp:5-7``, on one line; empty without a file name."""
-    metadata = item.metadata or {}
-    name = metadata.get(FILENAME)
-    if not name:
-        return ""
-    printable = name if name.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
-    start, end = metadata.get(START_LINE), metadata.get(END_LINE)
-    if end is None or end == start:
-        return printable if start is None else f"{printable}:{start}"
-    return f"{printable}:{'' if start is None else start}-{end}"
 
 
 def fenced_text(text: str) -> tuple[str, str]:

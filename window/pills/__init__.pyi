@@ -3,8 +3,20 @@ from .completion import Completer
 from .document import PillDocument
 from .errors import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError, Reason
 from .file_resolver import FileResolver, decoded_text
-from .keymap import DEFAULT_KEYMAP, Keymap, PillAction, keymap_of
-from .pill import PILL_FACE, PILL_KEYMAP, Pill, PillType, TextProperties, check_name, check_path, find_pills
+from .pill import (
+    DEFAULT_KEYMAP,
+    PILL_FACE,
+    PILL_KEYMAP,
+    Keymap,
+    Pill,
+    PillAction,
+    PillType,
+    TextProperties,
+    check_name,
+    check_path,
+    find_pills,
+    keymap_of,
+)
 from .resolution import BufferResolver, FunctionResolver, PillProblem, ResolvedMessage, Resolvers, resolve_document, update_moved
 from .resolver import Candidate, Resolved, Resolver, Source
 from .symbol_resolver import SymbolResolver

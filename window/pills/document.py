@@ -18,8 +18,7 @@ from polycontext.linearity.json_data import check_text
 
 from ..errors import PositionError
 from .errors import DuplicatePillError
-from .keymap import Keymap, PillAction, keymap_of
-from .pill import Pill, PillType, TextProperties, as_type, check_path, find_pills
+from .pill import Keymap, Pill, PillAction, PillType, TextProperties, as_type, check_path, find_pills, keymap_of
 
 T = TypeVar("T")
 
@@ -70,7 +69,7 @@ class PillDocument:
         >>> PillDocument.parse("compare [@a.py] with [@b.py]").context
         ('a.py', 'b.py')
         """
-        return cls(text)._with_found(type_of)  # noqa: SLF001 - of the same class
+        return cls(text)._with_found(type_of)
 
     @classmethod
     def recover(cls, text: str, pills: Iterable[Pill]) -> "PillDocument":
@@ -241,7 +240,7 @@ class PillDocument:
         Law: ``d.repair().repair() == d.repair()``, and every pill of it is sound.
         """
         sound = evolve(self, pills=[pill.repaired() for pill in self.pills])
-        return sound._with_found(lambda _: PillType.FILE)  # noqa: SLF001 - of the same class
+        return sound._with_found(lambda _: PillType.FILE)
 
     # --- acting ----------------------------------------------------------
 

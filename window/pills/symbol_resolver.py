@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
-from ..items.python_source import Definition, definitions
+from ..items.outline import Definition, definitions
 from .errors import CannotAttachError, InvalidPillNameError, PillError, Reason
 from .file_resolver import FileResolver, as_paths
 from .pill import PillType, check_name

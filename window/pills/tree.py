@@ -1,4 +1,4 @@
-"""Walk a folder as version control sees it: ignore files are honoured, links and its own folders passed over.
+"""Walk a folder as version control sees it: ignore files are honoured, links, its own folders and files that hold secrets passed over.
 
 pathspec does the matching. Its patterns become regular expressions that backtrack: each is made one that goes back neither to a
 star nor to a ``**`` that has found its place. A walk ends where it has matched as much as `MOST_MATCHED`, or after `MOST_SECONDS`.
@@ -19,6 +19,7 @@ from .pill import LONGEST_NAME
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+from fnmatch import fnmatchcase
 
 IGNORE_FILES = (".gitignore", ".ignore")
 """In each folder; the later one has the last word, and a deeper folder's over a higher one's."""
@@ -135,16 +136,15 @@ def _spec(lines: list[str]) -> "GitIgnoreSpec":
     """Return the rules of `lines`; one that is no pattern is passed over, as git does."""
     require_extra("pathspec", extra="cli", purpose="ignore files")
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - a quarter of the room's import time, for those who complete
-    from pathspec.patterns.gitignore import GitIgnorePatternError  # noqa: PLC0415 - as above
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415 - as above
+    from pathspec.patterns.gitignore import GitIgnorePatternError, spec  # noqa: PLC0415 - as above
 
-    patterns: list[GitIgnoreSpecPattern] = []
+    patterns: list[spec.GitIgnoreSpecPattern] = []
     for line in map(_with_single_stars, lines):
         with suppress(GitIgnorePatternError):
-            pattern = GitIgnoreSpecPattern(line)
+            pattern = spec.GitIgnoreSpecPattern(line)
             if pattern.regex is None:
                 continue
-            patterns.append(GitIgnoreSpecPattern(re.compile(_linear(pattern.regex.pattern)), pattern.include))
+            patterns.append(spec.GitIgnoreSpecPattern(re.compile(_linear(pattern.regex.pattern)), pattern.include))
     return GitIgnoreSpec(patterns)
 
 
@@ -180,3 +180,38 @@ def _is_ignored(path: str, rules: _Rules) -> bool:
         if ignored is not None:
             return ignored
     return False
+
+
+SECRETS = (
+    *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
+    *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd", ".git-credentials"),
+)
+"""Names of files that programs keep keys and passwords in, by their own documentation."""
+
+_SHOWN = (".env.example", ".env.sample", ".env.template")
+_FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".docker"})
+
+
+def holds_secrets(path: str) -> bool:
+    """Tell whether a path's name says that keys or passwords are in it.
+
+    >>> [holds_secrets(path) for path in (".env", "deploy/server.PEM", ".ssh/config", ".env.example", "environment.py")]
+    [True, True, True, False, False]
+    """
+    *folders, name = path.lower().split("/")
+    if not _FOLDERS.isdisjoint(folders):
+        return True
+    return name not in _SHOWN and any(fnmatchcase(name, pattern) for pattern in SECRETS)
+
+
+def kept_back(root: Path, path: str) -> str | None:
+    """Return why the file at `path` from `root` is kept back, None where it is not."""
+    steps = path.split("/")
+    if not VERSION_CONTROL.isdisjoint(steps[:-1]):
+        return "is version control's own"
+    if holds_secrets(path):
+        return "may hold keys or passwords, by its name"
+    ignored = is_ignored(root, path)
+    if ignored is None:
+        return "has more ignore rules above it than can be matched"
+    return "is ignored by version control" if ignored else None

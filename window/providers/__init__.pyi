@@ -1,9 +1,7 @@
-from . import anthropic, chat, openai_findings, responses
-from .answers import opened
+from . import anthropic, chat, responses
 from .blocks import compact, copied_messages, dumped, loaded_object
 from .breach import Breach, Spot
-from .detection import AUTO, format_of
-from .formats import check, check_request, findings, get_format
+from .formats import AUTO, check, check_request, findings, format_of, get_format, opened
 from .layout import fresh, left_behind
 from .tool_pairs import NO_RESULT
 from .wire import Judge, Message, Parsed, Provider, Rendered, WireFormat, Writer, as_provider
@@ -34,7 +32,6 @@ __all__ = [
     "get_format",
     "left_behind",
     "loaded_object",
-    "openai_findings",
     "opened",
     "responses",
 ]

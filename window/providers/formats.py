@@ -1,7 +1,11 @@
-"""The one place that knows all message formats, each loaded when it is first asked for."""
+"""The one place that knows all message formats: which one a list is in, its functions, and SDK answers opened into their messages.
 
-from collections.abc import Collection, Mapping, Sequence
+Each format is loaded when it is first asked for.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from attrs import evolve
@@ -10,6 +14,7 @@ from polycontext.linearity import UnknownNameError
 
 from .. import providers as formats
 from ..errors import InvalidMessagesError
+from .blocks import Place, copied_messages
 from .wire import Provider, WireFormat, as_provider
 
 _FOLDERS = {"anthropic": "anthropic", "openai": "chat", "openai-responses": "responses"}
@@ -81,9 +86,175 @@ def findings(
     >>> [(found.index, found.rule) for found in findings([blank, blank], "anthropic")]
     [(0, 'empty-message'), (1, 'empty-message')]
     """
-    vendor = _vendor(provider)
-    if provider == Provider.ANTHROPIC:
-        found: list[InvalidMessagesError] = vendor.findings.findings(request, betas=betas)
-        return found
-    judge = formats.openai_findings.chat_findings if provider == Provider.OPENAI else formats.openai_findings.responses_findings
-    return judge(request)
+    options = {"betas": betas} if provider == Provider.ANTHROPIC else {}
+    found: list[InvalidMessagesError] = _vendor(provider).findings(request, **options)
+    return found
+
+
+AUTO = "auto"
+"""What stands for a provider that is to be recognised."""
+
+_CERTAIN = frozenset({"tool_use", "tool_result"})
+"""Blocks that stand in nobody else's messages, whatever a gateway carries along."""
+
+_BLOCKS: Mapping[str, Provider] = {
+    **dict.fromkeys(
+        (
+            *_CERTAIN,
+            *("thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "mcp_tool_result", "document", "search_result"),
+            *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "container_upload", "compaction"),
+        ),
+        Provider.ANTHROPIC,
+    ),
+    **dict.fromkeys(("image_url", "input_audio", "file", "refusal"), Provider.OPENAI),
+    **dict.fromkeys(("input_text", "output_text", "input_image", "input_file", "summary_text"), Provider.RESPONSES),
+}
+_ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning", "item_reference", "custom_tool_call"})
+_CHAT_ROLES = frozenset({"tool", "function"})
+
+
+def format_of(messages: object, provider: Provider | str, otherwise: Provider = Provider.OPENAI) -> WireFormat:
+    """Return the format of `provider`; with ``"auto"`` that of the first message that only one provider writes, where none is, `otherwise`.
+
+    Raises:
+        UnknownNameError: no such provider.
+        InvalidMessagesError: `messages` are clearly in another one's format; the error names it.
+
+    >>> format_of([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}], "auto").provider
+    <Provider.ANTHROPIC: 'anthropic'>
+    """
+    found = _marks(messages)
+    if provider == AUTO:
+        return get_format(next((whose for _, whose, _ in found), otherwise))
+    wire = get_format(provider)
+    for index, whose, mark in found:
+        if mark in _CERTAIN and whose is not wire.provider:
+            problem, legal = f"a {mark} block is {whose.value}'s", f"provider={whose.value!r}, or provider='auto'"
+            raise InvalidMessagesError(str(wire.provider), index, "another-format", problem, legal)
+    return wire
+
+
+def _marks(messages: object) -> Iterable[tuple[int, Provider, str]]:
+    """Yield where `messages` have something that only one provider writes, whose it is and what."""
+    for index, message in enumerate(messages if isinstance(messages, list | tuple) else ()):
+        if (whose := _maker(message)) is not None:
+            yield index, whose, "object"
+        elif isinstance(message, Mapping):
+            yield from ((index, *mark) for mark in _marks_in(message))
+
+
+def _maker(message: object) -> Provider | None:
+    """Return whose SDK made an object."""
+    package, _, inner = type(message).__module__.partition(".")
+    if package == "anthropic":
+        return Provider.ANTHROPIC
+    if package == "openai":
+        return Provider.RESPONSES if ".responses" in f".{inner}" else Provider.OPENAI
+    return None
+
+
+def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
+    kind, role, content = message.get("type"), message.get("role"), message.get("content")
+    if "stop_reason" in message:
+        yield Provider.ANTHROPIC, "answer"
+    if isinstance(kind, str) and (kind in _ITEMS or (role is None and kind.endswith(("_call", "_output")))):
+        yield Provider.RESPONSES, kind
+    if (isinstance(role, str) and role in _CHAT_ROLES) or "tool_calls" in message:
+        yield Provider.OPENAI, "tool"
+    for block in content if isinstance(content, list | tuple) else ():
+        name = block.get("type") if isinstance(block, Mapping) else getattr(block, "type", None)
+        whose = _BLOCKS.get(name) if isinstance(name, str) else None
+        if isinstance(block, Mapping) and ((name == "image" and "source" in block) or (name == "text" and block.get("citations"))):
+            whose = Provider.ANTHROPIC
+        if whose is not None:
+            yield whose, str(name)
+
+
+_ONCE = frozenset({"role", "type", "id", "name"})
+"""Texts that a chunk holds whole."""
+_PLACE = Place(Provider.OPENAI, None)
+_LEGAL = "an answer with one choice, or the message itself"
+
+
+def opened(messages: object) -> object:
+    """Replace each answer in a list by its messages: a chat completion, a response, the chunks of a chat stream.
+
+    Raises:
+        InvalidMessagesError: rule bad-answer: an answer without a message or with several choices, or another stream's event.
+
+    >>> opened([{"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}])
+    [{'role': 'assistant', 'content': 'Hello!'}]
+    """
+    if not isinstance(messages, list | tuple):
+        return messages
+    runs = ([[*run]] if is_chunk else run for is_chunk, run in groupby(messages, _is_chunk))
+    return [message for run in runs for answer in run for message in _messages(answer)]
+
+
+def _messages(answer: Any) -> Iterable[Any]:
+    if isinstance(answer, list | tuple) and answer and all(map(_is_chunk, answer)):
+        return [{"role": "assistant", "content": None, **_only(_gathered(answer), "delta")}]
+    choices, output, kind = (_field(answer, name) for name in ("choices", "output", "type"))
+    if isinstance(choices, list):
+        return [_only(choices, "message")]
+    if isinstance(output, list) and _field(answer, "object") == "response":
+        return output
+    if isinstance(kind, str) and kind.startswith(("message_", "content_block_", "response.")):
+        legal = "the whole answer: stream.get_final_message() or stream.get_final_response()"
+        raise _PLACE.refuse("bad-answer", f"{kind} is an event of a stream", legal)
+    return [answer]
+
+
+def _only(choices: Any, name: str) -> Any:
+    message = _field(choices[0], name) if isinstance(choices, list) and len(choices) == 1 else None
+    if message is None or isinstance(message, str):
+        raise _PLACE.refuse("bad-answer", "an answer without a message, or with several choices", _LEGAL)
+    return message
+
+
+def _field(value: object, name: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(name)
+    return getattr(value, name, None) if hasattr(value, "model_dump") else None
+
+
+# --- the chunks of a chat stream --------------------------------------------------
+
+
+def _is_chunk(value: object) -> bool:
+    return bool(_field(value, "object") == "chat.completion.chunk")
+
+
+def _gathered(chunks: Sequence[Any]) -> Any:
+    """Return the choices that were streamed. O(characters)."""
+    whole: dict[Any, Any] = {}
+    try:
+        for chunk in copied_messages(Provider.OPENAI, chunks):
+            _gather(whole, {"choices": chunk.get("choices")})
+        return _settled(whole).get("choices")
+    except (AttributeError, TypeError):
+        raise _PLACE.refuse("bad-answer", "chunks that make no message", "the chunks of one answer, in order") from None
+
+
+def _gather(whole: dict[Any, Any], delta: Mapping[str, Any]) -> None:
+    for name, value in delta.items():
+        if isinstance(value, str) and name not in _ONCE:
+            whole.setdefault(name, []).append(value)
+        elif isinstance(value, Mapping):
+            _gather(whole.setdefault(name, {}), value)
+        elif isinstance(value, list):
+            entries = whole.setdefault(name, {}) if value else {}
+            for each in value:
+                _gather(entries.setdefault(each.get("index", len(entries)), {}), each)
+        elif value:
+            whole[name] = value
+
+
+def _settled(value: Any) -> Any:
+    if isinstance(value, list):
+        return "".join(value)
+    if not isinstance(value, dict):
+        return value
+    if value and all(isinstance(name, int) for name in value):
+        return [_settled(value[name]) for name in sorted(value)]
+    return {name: _settled(inner) for name, inner in value.items() if name != "index"}

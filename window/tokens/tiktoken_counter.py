@@ -1,16 +1,13 @@
 """The counter that is used unless another is given: a published vocabulary, by its name or that of a model that has it."""
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from polycontext.linearity import UnknownNameError
 
+from .counter import CalibratedCounter, calibrate
 from .vocabulary import SHA256, Vocabulary
-
-if TYPE_CHECKING:
-    from .calibration import CalibratedCounter
 
 
 def _encoding(name: str) -> str:
@@ -47,14 +44,12 @@ class TiktokenCounter(Vocabulary):
 
     encoding: str = field(default="o200k_base", converter=_encoding)
 
-    def calibrate(self, provider_reported_tokens: float, counted: float) -> "CalibratedCounter":
+    def calibrate(self, provider_reported_tokens: float, counted: float) -> CalibratedCounter:
         """Return this counter corrected by one request: what the provider reported, and what this counter had counted.
 
         Raises:
             InvalidOptionError: a number that is not finite and above 0.
         """
-        from .calibration import calibrate  # noqa: PLC0415 - for those who calibrate
-
         return calibrate(self, counted, provider_reported_tokens)
 
 

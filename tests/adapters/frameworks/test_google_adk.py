@@ -9,7 +9,7 @@ import pytest
 
 from polycontext.adapters import Bridge
 from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.extras import is_installed
+from polycontext.linearity.errors import is_installed
 from polycontext.window import Role
 from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge

@@ -538,7 +538,7 @@ def test_at_a_terminal_all_of_it_in_one_process(polycontext: Command, tmp_path: 
 
 def test_a_terminal_without_the_extra_is_told_what_to_install(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is opened."""
-    monkeypatch.setattr("polycontext.linearity.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda name: None)
     monkeypatch.setattr(chatting, "is_at_terminal", lambda: True)
     ran = polycontext("chat")
     assert ran.code == 1

@@ -10,7 +10,7 @@ from attrs import evolve
 from polycontext.linearity import Classifier, LinearityMap, LinearityStats, ResourceClass, Tag
 from polycontext.linearity.column import Column
 from polycontext.linearity.laws import ledgers
-from polycontext.linearity.shared_store import SharedStore
+from polycontext.linearity.tag import SharedStore
 from tests.laws.breaking import breaks
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, constraint_sentences
 from polycontext.linearity.classification.classifier import ClassifierByConstraints
-from polycontext.linearity.classification.constraints import ConstraintRule, default_rule
-from polycontext.linearity.classification.phrase_table import OWN, own_tables, read_table, words_of
+from polycontext.linearity.classification.constraints import OWN, ConstraintRule, default_rule, own_tables, read_table, words_of
 
 DUTCH = """
 # Dutch

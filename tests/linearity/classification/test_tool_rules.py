@@ -7,7 +7,7 @@ import pytest
 
 from polycontext import ContextSession, ResourceClass, ToolCall, project
 from polycontext.linearity import InvalidOptionError, keep_last, never_yield, yield_first
-from polycontext.linearity.classification.tool_rules import ToolRule, classified_by
+from polycontext.linearity.classification.classifier import ToolRule, classified_by
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.testing import FAST
 from tests.polynomial.conversations import text_of

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from obstore.store import LocalStore
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
-from polycontext.linearity.extras import MissingExtraError
+from polycontext.linearity.errors import MissingExtraError
 from polycontext.nodes.agent_context import (
     AgentContext,
     AgentContextStore,
@@ -211,7 +211,7 @@ def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path
 
 def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without obstore a folder works all the same, however it is named; a bucket says what to install."""
-    monkeypatch.setattr("polycontext.linearity.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda _: None)
     for name in ("obstore", "obstore.store", "obstore.exceptions"):
         monkeypatch.setitem(sys.modules, name, None)
     for place in (tmp_path / "path", str(tmp_path / "text"), (tmp_path / "url").as_uri()):

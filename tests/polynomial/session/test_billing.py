@@ -27,7 +27,7 @@ from polycontext.pressure.native import prefix_plan
 from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered
-from polycontext.window.tokens.block_tokens import text_blocks
+from polycontext.window.tokens.request_tokens import text_blocks
 from tests.polynomial.conversations import text_of
 
 START = datetime(2026, 11, 23, tzinfo=UTC)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import ResourceClass, default_classifier
-from polycontext.linearity.classification import constraints, phrase_table
+from polycontext.linearity.classification import constraints
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.journal import snapshots
 from polycontext.polynomial.stores import InMemoryStore
@@ -137,7 +137,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
     opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before any turn comes, and by no turn that comes."""
-    watched, loads, reads = Watched(), vocabulary.load_encoding, phrase_table.own_tables
+    watched, loads, reads = Watched(), vocabulary.load_encoding, constraints.own_tables
     loaded = threading.Event()
 
     def seen(*args: Any, **options: Any) -> Any:
@@ -151,7 +151,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
 
     monkeypatch.setattr(vocabulary, "load_encoding", seen)
     monkeypatch.setattr("polycontext.window.default_counter", TiktokenCounter)
-    monkeypatch.setattr(phrase_table, "own_tables", read)
+    monkeypatch.setattr(constraints, "own_tables", read)
     constraints.default_rule.cache_clear()
 
     async def lived() -> int:

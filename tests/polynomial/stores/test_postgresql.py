@@ -23,7 +23,7 @@ from psycopg.sql import SQL, Identifier
 from sqlalchemy import create_engine, text
 from sqlalchemy.schema import CreateSchema
 
-from polycontext.linearity import InvalidOptionError, extras
+from polycontext.linearity import InvalidOptionError, errors
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import Event, TurnEvent
@@ -128,9 +128,9 @@ def test_who_lacks_the_driver_is_told_what_to_install(monkeypatch: pytest.Monkey
     """The extra is named, and no part of the URL."""
     for name in [name for name in sys.modules if name.startswith("polycontext.polynomial.stores.postgresql")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    monkeypatch.setattr(errors, "find_spec", lambda _: None)
     with pytest.raises(
-        extras.MissingExtraError, match=r"no sqlalchemy for sessions on a PostgreSQL server; legal: pip install .\.\[postgresql\]."
+        errors.MissingExtraError, match=r"no sqlalchemy for sessions on a PostgreSQL server; legal: pip install .\.\[postgresql\]."
     ):
         store_at("postgresql://me:secret@host/db")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from polycontext.testing import HOSTILE_TEXTS, TEXTS
 from polycontext.window import Turn
 from polycontext.window.items import ContextItem, attached_outline, definitions, item_turn, outline_of
-from polycontext.window.items.python_source import MOST_PARSED
+from polycontext.window.items.outline import MOST_PARSED
 
 PYTHON = '''
 import os

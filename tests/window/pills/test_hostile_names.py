@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from polycontext.window.pills import CannotAttachError, FileResolver, PillDocument, PillError, SymbolResolver, file_access, resolve_document
+from polycontext.window.pills import (
+    CannotAttachError,
+    FileResolver,
+    PillDocument,
+    PillError,
+    SymbolResolver,
+    file_resolver,
+    resolve_document,
+)
 from tests.window.pills.hostile_names import SECRET, hostile_names
 from tests.window.pills.trees import SECRET_TEXT, besieged
 
@@ -15,7 +23,7 @@ from tests.window.pills.trees import SECRET_TEXT, besieged
 @pytest.fixture(params=["by steps", "by path"])
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a besieged root, for either way to open; whoever opens the secret fails the test."""
-    monkeypatch.setattr(file_access, "BY_STEPS", request.param == "by steps")
+    monkeypatch.setattr(file_resolver, "BY_STEPS", request.param == "by steps")
     root = besieged(tmp_path)
     secrets = {path.stat().st_ino for path in tmp_path.rglob(SECRET)}
     plain_open = os.open

@@ -11,7 +11,7 @@ from openai.types.responses import Response
 from polycontext import ContextSession, project
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check
-from polycontext.window.providers.answers import opened
+from polycontext.window.providers.formats import opened
 
 ASK: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}
 CALL = {"id": "a", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}}

@@ -10,7 +10,7 @@ from openai.types.responses import ResponseOutputMessage
 from polycontext.linearity import UnknownNameError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
-from polycontext.window.providers.detection import format_of
+from polycontext.window.providers.formats import format_of
 from tests.house import DATA
 from tests.window.providers.test_provider_recordings import KINDS, accepted
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from polycontext.window.media import KINDS, read_medium
 from polycontext.window.part import Part
-from polycontext.window.providers.media_conversion import converted
+from polycontext.window.providers.layout import converted
 from polycontext.window.tokens.counter import count_part
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from tests.window.media_files import b64, pdf, png

@@ -7,8 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from polycontext.linearity import CallerError, InvalidOptionError
-from polycontext.window.tokens.calibration import CalibratedCounter, calibrate
-from polycontext.window.tokens.counter import REQUEST_OVERHEAD, EstimatingCounter, TokenCounter, count_turn
+from polycontext.window.tokens.counter import REQUEST_OVERHEAD, CalibratedCounter, EstimatingCounter, TokenCounter, calibrate, count_turn
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter
 from polycontext.window.turn import Turn
 

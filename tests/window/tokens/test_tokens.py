@@ -23,8 +23,8 @@ from polycontext.window.tokens.counter import (
     count_turn,
     is_exact,
 )
+from polycontext.window.tokens.part_text import tool_text
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
-from polycontext.window.tokens.tool_text import tool_text
 from polycontext.window.turn import ToolCall, Turn
 
 storable = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.window.tokens.tool_text import tool_text
+from polycontext.window.tokens.part_text import tool_text
 
 FRAME = "# Tools\n\n## functions\n\nnamespace functions {{\n\n{}}} // namespace functions"
 

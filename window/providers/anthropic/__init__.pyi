@@ -1,6 +1,5 @@
-from . import findings
 from .block_rules import THINKING
-from .messages import check, hoist, options_in, parse, render
+from .messages import check, findings, hoist, options_in, parse, render
 from .order_rules import MOST_MEDIA, Progress, refuse_first
 from .request_rules import (
     BINDING_BETA,

@@ -13,8 +13,7 @@ from attrs import evolve, frozen
 from ...errors import InvalidMessagesError
 from ..blocks import shown
 from ..wire import Message
-from .block_rules import THINKING, marks
-from .media_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, side
+from .block_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, THINKING, marks, side
 from .rules import At, Entry
 
 MOST_MARKS = 4

@@ -14,10 +14,9 @@ from attrs import Factory, define, evolve
 from ...filler import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ
 from ...part import PartKind
 from ...turn import Role, Turn
-from ..aliases import aliases
 from ..blocks import EMPTY, is_visible, loaded_object, stand_in
 from ..layout import MISSING, Entry, is_native, laid_out, without
-from ..wire import Message, Provider, Rendered
+from ..wire import Message, Provider, Rendered, aliases
 from .block_rules import THINKING
 from .request_rules import COMPACTION_BETA, THRESHOLD_BETA
 from .rules import MAX_NAME
@@ -162,7 +161,7 @@ def all_text(blocks: Sequence[Message]) -> bool:
 
 def is_plain(block: Message) -> bool:
     """Tell whether a block is text and nothing else is said of it."""
-    return block["type"] == "text" and len(block) == 2  # noqa: PLR2004 - type and text
+    return block["type"] == "text" and block.keys() == {"type", "text"}
 
 
 def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:

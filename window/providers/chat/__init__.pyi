@@ -1,7 +1,6 @@
-from .messages import check, parse, render
-from .request_rules import check_request, request_breach
+from .messages import Writer, check, parse, render
+from .request_rules import check_request, findings, request_breach
 from .rules import ChatJudge, GrowingList, check_messages
-from .writer import Writer
 
 __all__ = [
     "ChatJudge",
@@ -10,6 +9,7 @@ __all__ = [
     "check",
     "check_messages",
     "check_request",
+    "findings",
     "parse",
     "render",
     "request_breach",

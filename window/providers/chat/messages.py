@@ -4,14 +4,16 @@ Everything a message holds beyond role, text and calls is carried by the turn's 
 other content blocks, and further fields of message, blocks and calls.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from attrs import Factory, define
+
+from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
-from ..blocks import Place, check_blocks, copied_messages, shown
-from ..layout import MISSING, Collector, without
+from ..blocks import Place, check_blocks, copied_messages, shown, stand_in
+from ..layout import MISSING, Collector, Entry, laid_out, without
 from ..tool_pairs import Pairing, refuse_open_tail
-from ..wire import Message, Parsed, Provider, Rendered, rendered
-from .writer import BODIES, MAX_CALL_ID, TEXTS, Writer
+from ..wire import Message, Parsed, Provider, Rendered, aliases, rendered, speaker
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 
@@ -32,7 +34,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     copies = copied_messages(Provider.OPENAI, messages)
     pairing = Pairing(Provider.OPENAI, repair=repair, waiting=dict.fromkeys(waiting))
     for index, message in enumerate(copies):
-        pairing.add(_turn(message, Place(Provider.OPENAI, index)), index)
+        pairing.add(_parse_turn(message, Place(Provider.OPENAI, index)), index)
     return pairing.parsed(copies)
 
 
@@ -72,14 +74,14 @@ def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
     return rendered(Writer(readable), turns)
 
 
-def _turn(message: Message, place: Place) -> Turn:
-    role = _role(message.get("role"), place)
-    calls = _calls(message, role, place)
+def _parse_turn(message: Message, place: Place) -> Turn:
+    role = _parse_role(message.get("role"), place)
+    calls = _parse_calls(message, role, place)
     call_id, name = message.get("tool_call_id") if role is Role.TOOL else None, message.get("name")
     if name is not None and not isinstance(name, str):
         raise place.refuse("bad-name", f"name is {shown(name)}", "text, or no name")
     collector = Collector(Provider.OPENAI)
-    blocks = _content(message, role, calls, place)
+    blocks = _parse_content(message, role, calls, place)
     further = _further(message, role, blocks)
     if further:
         collector.message(further)
@@ -93,13 +95,13 @@ def _turn(message: Message, place: Place) -> Turn:
         return collector.turn(role, tool_call_id=call_id, name=name)
 
 
-def _role(value: object, place: Place) -> Role:
+def _parse_role(value: object, place: Place) -> Role:
     if not isinstance(value, str) or value not in _ROLES:
         raise place.refuse("unknown-role", f"role is {shown(value)}", ", ".join(sorted(_ROLES)))
     return _ROLES[value]
 
 
-def _content(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> list[Message]:
+def _parse_content(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> list[Message]:
     """Return what is said as blocks; a refusal without content is what is said."""
     match message.get("content"):
         case str(text):
@@ -161,7 +163,7 @@ def _further_of_call(raw: Message) -> Message:
     return further if kind == "function" else {"type": kind, **further}
 
 
-def _calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, ...]:
+def _parse_calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, ...]:
     raw = message.get("tool_calls")
     if raw is None:
         return ()
@@ -169,13 +171,13 @@ def _calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, ...]:
         raise place.refuse("bad-tool-call", f"tool_calls on a {message['role']} message", "tool_calls on assistant messages only")
     if not isinstance(raw, list) or not raw:
         raise place.refuse("bad-tool-call", f"tool_calls is {'empty' if raw == [] else shown(raw)}", "a list of calls, or no such field")
-    calls = tuple(_call(call, place, f"tool_calls[{number}]") for number, call in enumerate(raw))
+    calls = tuple(_parse_call(call, place, f"tool_calls[{number}]") for number, call in enumerate(raw))
     if len({call.id for call in calls}) < len(calls):
         raise place.refuse("duplicate-call-id", "two calls of this message share an id", "one id a call within a message")
     return calls
 
 
-def _call(raw: object, place: Place, where: str) -> ToolCall:
+def _parse_call(raw: object, place: Place, where: str) -> ToolCall:
     if not isinstance(raw, dict):
         raise place.refuse("bad-tool-call", f"{where} is {shown(raw)}", "an object with id, type and function")
     kind = raw.get("type")
@@ -188,3 +190,110 @@ def _call(raw: object, place: Place, where: str) -> ToolCall:
             field = {"id": "id", "name": f"{kind}.name", "body": f"{kind}.{BODIES[kind]}"}[name]
             raise place.refuse("bad-tool-call", f"{where}.{field} is {shown(value)}", "text; id and name not empty")
     return ToolCall(str(fields["id"]), str(fields["name"]), str(fields["body"]))
+
+
+BODIES = {"function": "arguments", "custom": "input"}
+"""What each kind of call says to its tool by."""
+
+TEXTS = {"text": "text", "refusal": "refusal"}
+"""Which field of each kind of block holds text."""
+
+MAX_NAME = 64
+"""Characters that the name of a called tool may have."""
+
+MAX_CALL_ID = 40
+"""Characters that the id of a call may have at the vendor itself; other servers give longer ones, which go back as they came."""
+
+
+@define
+class Writer:
+    """Write turns one after the other; see `wire.Writer`. Every turn can be read again."""
+
+    readable: bool = False
+    _messages: list[Message] = Factory(list)
+    _ids: dict[str, str] = Factory(dict)
+
+    @property
+    def size(self) -> int:
+        """Return how many stand so far."""
+        return len(self._messages)
+
+    def add(self, turn: Turn) -> None:
+        """Write `turn` behind the others."""
+        # Nearly every turn holds words and nothing else: a tenth of the price.
+        if turn.content is None or turn.parts or turn.tool_calls:
+            message = self._written(turn)
+        else:
+            message = {"role": turn.role.value, "content": turn.content}
+        if turn.name:
+            message["name"] = turn.name if self.readable else speaker(turn.name)
+        if turn.tool_call_id is not None:
+            message["tool_call_id"] = self._ids.get(turn.tool_call_id, turn.tool_call_id)
+        self._messages.append(message)
+
+    def finished(self) -> Rendered:
+        """Return what was written."""
+        return Rendered(list(self._messages))
+
+    def _written(self, turn: Turn) -> Message:
+        entries = list(laid_out(Provider.OPENAI, turn))
+        further: Message = next((entry.data for entry in entries if entry.kind is PartKind.MESSAGE), {})
+        form = further.get("content", "natural")
+        message = without(further, "role", "content")
+        is_developer = turn.role is Role.SYSTEM and further.get("role") == "developer"
+        message["role"] = "developer" if is_developer else turn.role.value
+        if turn.tool_calls:
+            further_of = {entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL}
+            self._ids = _render_ids(turn, further_of)
+            message["tool_calls"] = _render_calls(turn, further_of, self._ids)
+        if (form is None or form is MISSING) and _may_be_absent(turn, message):
+            return message if form is MISSING else {**message, "content": None}
+        return {**message, "content": _render_content(turn, entries, is_list=form == [])}
+
+
+def _may_be_absent(turn: Turn, message: Message) -> bool:
+    """Tell whether the content may be null, or not there; a refusal then says what the turn says."""
+    if turn.role is not Role.ASSISTANT:
+        return False
+    if not turn.tool_calls and isinstance(message.get("refusal"), str):
+        message["refusal"] = turn.text
+        return True
+    return not turn.text and (bool(turn.tool_calls) or isinstance(message.get("audio"), dict))
+
+
+def _render_content(turn: Turn, entries: Sequence[Entry], *, is_list: bool) -> str | list[Message] | None:
+    blocks = [_render_block(entry) for entry in entries if entry.kind in (PartKind.BLOCK, PartKind.WORDS)]
+    is_plain = len(blocks) == 1 and set(blocks[0]) == {"type", "text"} and blocks[0]["type"] == "text"
+    if blocks:
+        return blocks if is_list or not is_plain else str(blocks[0]["text"])
+    if turn.tool_calls:
+        return [] if is_list else None
+    return stand_in(turn)
+
+
+def _render_block(entry: Entry) -> Message:
+    if entry.kind is PartKind.BLOCK:
+        return entry.data
+    kind = entry.data.get("type", "text")
+    return {**entry.data, "type": kind, TEXTS.get(kind, "text"): entry.text}
+
+
+def _render_ids(turn: Turn, further: Mapping[int, Message]) -> dict[str, str]:
+    """Return the ids that are spelled anew: long ones, but for those that came in this format."""
+    ids = aliases((call.id for call in turn.tool_calls), MAX_CALL_ID, any_sign=True)
+    return {call.id: ids[call.id] for number, call in enumerate(turn.tool_calls) if call.id in ids and "id" not in further[number]}
+
+
+def _render_calls(turn: Turn, further: Mapping[int, Message], ids: Mapping[str, str]) -> list[Message]:
+    names = aliases((call.name for call in turn.tool_calls), MAX_NAME)
+    return [
+        _render_call(further[number], ids.get(call.id, call.id), names.get(call.name, call.name), call.arguments)
+        for number, call in enumerate(turn.tool_calls)
+    ]
+
+
+def _render_call(further: Message, call_id: str, name: str, body: str) -> Message:
+    kind = "custom" if further.get("type") == "custom" else "function"
+    inner = further.get(kind)
+    called = {**(inner if isinstance(inner, dict) else {}), "name": name, BODIES[kind]: body}
+    return {**further, "id": call_id, "type": kind, kind: called}

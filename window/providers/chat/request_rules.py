@@ -1,12 +1,14 @@
 """What OpenAI accepts as the request for a chat completion: the fields beside the messages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import request_fields as fields
-from ..breach import Breach, Spot
+from ...errors import InvalidMessagesError
+from .. import breach as fields
+from ..blocks import copied_messages
+from ..breach import Breach, Spot, entry_breaches
 from ..wire import Provider
-from .rules import judged
+from .rules import ChatJudge, judged
 
 _KINDS = ("function", "custom")
 
@@ -25,6 +27,24 @@ def check_request(request: Mapping[str, Any], *, allow_open_tail: bool = False, 
     breach = request_breach(body, foreign=foreign) or judged(body["messages"], allow_open_tail=allow_open_tail, foreign=foreign)
     if breach is not None:
         raise breach.error(Provider.OPENAI)
+
+
+def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessagesError]:
+    """Return what is wrong with a request for a chat completion, or with a message list: one finding a message at most.
+
+    Behind a finding the rest is judged as if the message were fine, so that one fault is told once.
+
+    >>> [error.rule for error in findings([{"role": "user"}, {"role": "tool", "tool_call_id": "a", "content": "b"}])]
+    ['missing-content', 'orphan-result']
+    """
+    try:
+        body = fields.copied_request(Provider.OPENAI, request) if isinstance(request, Mapping) else None
+        messages = copied_messages(Provider.OPENAI, request if body is None else body.get("messages"))
+    except InvalidMessagesError as error:
+        return [error]
+    judge = ChatJudge()
+    breaches = (None if body is None else request_breach(body), *entry_breaches(judge, messages), judge.end())
+    return [breach.error(Provider.OPENAI) for breach in breaches if breach is not None]
 
 
 def request_breach(request: Mapping[str, Any], *, foreign: bool = False) -> Breach | None:

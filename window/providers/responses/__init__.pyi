@@ -1,6 +1,6 @@
 from .item_rules import ID_STARTS, item_breach, type_of
 from .messages import check, parse, render
-from .request_rules import check_request, not_found, request_breach, unstored
+from .request_rules import check_request, findings, not_found, request_breach, unstored
 from .rules import TRIGGER, GrowingList, InputJudge, check_messages
 from .writer import Writer
 
@@ -13,6 +13,7 @@ __all__ = [
     "check",
     "check_messages",
     "check_request",
+    "findings",
     "item_breach",
     "not_found",
     "parse",

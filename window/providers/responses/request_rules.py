@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import request_fields as fields
-from ..breach import Breach, Spot, first
+from ...errors import InvalidMessagesError
+from .. import breach as fields
+from ..blocks import copied_messages
+from ..breach import Breach, Spot, entry_breaches, first
 from ..wire import Provider
 from .item_rules import type_of
-from .rules import judged
+from .rules import InputJudge, judged
 
 LEAST_OUTPUT = 16
 """Tokens that a response must be allowed to have."""
@@ -42,6 +44,26 @@ def check_request(request: Mapping[str, Any], *, allow_open_tail: bool = False, 
         breach = judged(items, allow_open_tail=allow_open_tail, continued=is_continued(body), foreign=foreign)
     if breach is not None:
         raise breach.error(Provider.RESPONSES)
+
+
+def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessagesError]:
+    """Return what is wrong with a request for a response, or with a list of items: one finding an item at most, then what waits for something.
+
+    >>> items = [{"type": "function_call", "call_id": name, "name": "read", "arguments": "{}"} for name in "ab"]
+    >>> [(error.index, error.rule) for error in findings(items)]
+    [(0, 'unanswered-call'), (1, 'unanswered-call')]
+    """
+    try:
+        body = fields.copied_request(Provider.RESPONSES, request) if isinstance(request, Mapping) else {}
+        items = body.get("input") if isinstance(request, Mapping) else request
+        # A text is one message. An input that is neither is a breach of the request, found below.
+        is_list = items and isinstance(items, list) if isinstance(request, Mapping) else not isinstance(items, str)
+        copies = copied_messages(Provider.RESPONSES, items) if is_list else []
+    except InvalidMessagesError as error:
+        return [error]
+    judge = InputJudge(continued=is_continued(body))
+    breaches = (request_breach(body) or unstored(body) if body else None, *entry_breaches(judge, copies), *judge.ends())
+    return [breach.error(Provider.RESPONSES) for breach in breaches if breach is not None]
 
 
 def is_continued(request: Mapping[str, Any]) -> bool:

@@ -8,10 +8,9 @@ from attrs import Factory, define
 
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
-from ..aliases import aliases
 from ..blocks import loaded_object, stand_in
 from ..layout import MISSING, Entry, is_native, laid_out, without
-from ..wire import Message, Provider, Rendered
+from ..wire import Message, Provider, Rendered, aliases
 from .rules import TRIGGER
 
 MAX_NAME = 64

@@ -1,9 +1,13 @@
-"""The size of a picture, read from the first bytes of its file.
+"""The size of a picture and the number of pages of a PDF, read from their bytes without decoding them; no library is needed.
 
-PNG, JPEG, GIF and WebP name width and height in their heads. No picture is decoded, and no library is needed.
+PNG, JPEG, GIF and WebP name width and height in their heads. Page objects of a PDF are counted where they stand in the clear. Newer files
+pack them into compressed streams; these are inflated, within bounds. Where neither finds a page the number is unknown.
 """
 
+import re
+import zlib
 from collections.abc import Mapping
+from itertools import islice
 from struct import error, unpack_from
 from typing import NamedTuple
 
@@ -18,6 +22,8 @@ IMAGE_TYPES: Mapping[bytes, str] = {
 _START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _SCAN = 0xDA
+_MARKER = 0xFF
+"""What every marker of a JPEG begins with; more of it are fill bytes."""
 _MOST_MARKERS = 4_096
 """Of a JPEG: real ones name their size within a few hundred."""
 
@@ -86,10 +92,10 @@ def _jpeg(head: bytes) -> tuple[int, int]:
     """Walk over the segments to the frame header, so that a thumbnail inside of one is not taken for the picture."""
     place = 2
     for _ in range(_MOST_MARKERS):
-        if head[place] != 0xFF:  # noqa: PLR2004 - what every marker begins with
+        if head[place] != _MARKER:
             raise _UnreadableError
         marker = head[place + 1]
-        if marker == 0xFF:  # noqa: PLR2004 - fill bytes
+        if marker == _MARKER:
             place += 1
         elif marker in _START_OF_FRAME:
             height, width = unpack_from(">HH", head, place + 5)
@@ -105,3 +111,59 @@ def _jpeg(head: bytes) -> tuple[int, int]:
 
 
 _READERS = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
+
+
+PDF_LIMIT = 32_000_000
+"""Bytes of a document that are looked at; providers take no larger request."""
+
+_PAGE = re.compile(rb"/Type\s{0,8}/Page(?![A-Za-z])")
+_TREE = re.compile(rb"/Type\s{0,8}/Pages(?![A-Za-z])")
+_COUNT = re.compile(rb"/Count\s{1,8}(\d{1,4})(?!\d)")
+_PACKED = re.compile(rb"/Type\s{0,8}/ObjStm")
+_STREAM = re.compile(rb"stream\r?\n")
+_STREAMS, _TREES = 2_000, 2_000
+_INFLATED = 8_000_000
+_NEAR = 2_000
+
+
+def count_pages(data: bytes) -> int | None:
+    """Return the number of pages of a PDF, or None where it cannot be told. Rather too many than too few.
+
+    >>> count_pages(b"%PDF-1.4 << /Type /Pages /Count 2 >> << /Type /Page >> << /Type/Page >>")
+    2
+    >>> count_pages(b"%PDF-1.7 locked") is None
+    True
+    """
+    pages, promised = _found(data)
+    budget = _INFLATED
+    all_read = True
+    for number, packed in enumerate(_PACKED.finditer(data)):
+        stream = _STREAM.search(data, packed.end(), packed.end() + _NEAR)
+        inner = _inflated(data, stream.end(), budget) if stream and number < _STREAMS else b""
+        if not inner:
+            all_read = False
+            break
+        budget -= len(inner)
+        more, told = _found(inner)
+        pages, promised = pages + more, max(promised, told)
+    # Where a stream stayed closed the page tree's own word is needed.
+    return max(pages, promised) or None if all_read or promised else None
+
+
+def _found(data: bytes) -> tuple[int, int]:
+    """Return how many page objects stand in `data`, and the largest number of pages that a page tree promises."""
+    pages = sum(1 for _ in _PAGE.finditer(data))
+    trees = (data[max(0, tree.start() - _NEAR // 4) : tree.end() + _NEAR // 4] for tree in islice(_TREE.finditer(data), _TREES))
+    return pages, max((int(count[1]) for near in trees for count in _COUNT.finditer(near)), default=0)
+
+
+def _inflated(data: bytes, start: int, most: int) -> bytes:
+    """Return what a compressed stream holds, nothing where it cannot be opened or is larger than `most` bytes."""
+    if most <= 0:
+        return b""
+    opened = zlib.decompressobj()
+    try:
+        inner = opened.decompress(data[start : start + most], most)
+    except zlib.error:
+        return b""
+    return inner if opened.eof else b""

@@ -1,0 +1,155 @@
+"""What a context window holds: the settings that it keeps for its whole life, its turns, and the facts that do not follow from them."""
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, count
+from typing import Any, NamedTuple, Self
+
+from attrs import evolve, frozen
+
+from polycontext.linearity import Classifier, Column, LinearityMap, ResourceClass, states_constraint
+from polycontext.linearity.tag import number_of
+
+from .atoms import open_after, open_calls
+from .epoch import FIRST_EPOCH, Epoch
+from .errors import InvalidTurnError
+from .filler import Introduced, is_opening
+from .items.attachment import attachment_of
+from .part import PartKind
+from .sources import Sources
+from .tokens.counter import TokenCounter, count_turn, counted_parts
+from .turn import Role, Turn
+
+_QUESTION_MARKS = frozenset("?？؟\u037e")
+_END = 200
+"""Characters at the end of a turn in which a question mark is looked for."""
+
+
+@frozen
+class WindowSettings:
+    """Hold the budget of a window in tokens, who counts and classifies its turns, and what share standing constraints may pin."""
+
+    max_tokens: int
+    counter: TokenCounter
+    classifier: Classifier
+    preserved_share: float
+
+
+class WindowFacts(NamedTuple):
+    """Hold what a window knows that does not follow from its turns and its ledger."""
+
+    serial: int = 0
+    has_task: bool = False
+    fixed_tokens: int = 0
+    """Tokens of the system turns and of the task: what standing constraints share is the rest."""
+    constraint_tokens: int = 0
+    turns_since_compression: int | None = None
+    epoch: Epoch = FIRST_EPOCH
+
+
+class WindowContents(NamedTuple):
+    """Hold what changes with every turn; windows that differ in focus alone share it. A tuple, since one is made for every turn."""
+
+    turns: Column[Turn] = Column()
+    sums: Column[int] = Column.of([0])
+    """Tokens of the first 0, 1, 2 ... turns."""
+    linearity: LinearityMap = LinearityMap()
+    open_calls: tuple[str, ...] = ()
+    introduced: Introduced = Introduced()
+    facts: WindowFacts = WindowFacts()
+
+    @classmethod
+    def of(cls, turns: Sequence[Turn], linearity: LinearityMap, facts: WindowFacts, counter: TokenCounter) -> Self:
+        """Return the contents of a window of `turns`, which are counted and in `linearity`; O(n).
+
+        Raises:
+            OrderError: a call is parted from its result.
+        """
+        sums = Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0))
+        return cls(Column.of(turns), sums, linearity, open_calls(turns), Introduced().after(turns, counter), facts)
+
+    def append(self, turn: Turn, settings: WindowSettings, resource_class: ResourceClass | None, *, pinned: bool) -> Self:
+        """Return the contents with `turn` behind the last one (see `ContextWindow.append`)."""
+        # First what may refuse: nothing has been made then.
+        still_open = open_after(turn, self.open_calls)
+        turn = self._admit(turn, settings.counter)
+        tokens, old = turn.tokens or 0, self.facts
+        if resource_class is None:
+            resource_class = self.classify(turn, settings)
+        speaks = _speaks_for_the_user(turn)
+        pins = resource_class is ResourceClass.PRESERVED and old.has_task and speaks and states_constraint(turn.text)
+        since = old.turns_since_compression
+        facts = WindowFacts(
+            # An id that a caller gave may be ahead: those given here go on behind it.
+            max(old.serial + 1, (turn.resource_id[0] == "t" and number_of(turn.resource_id)) or 0),
+            old.has_task or speaks or _tells_the_task(turn),
+            old.fixed_tokens + tokens if turn.role is Role.SYSTEM or (speaks and not old.has_task) else old.fixed_tokens,
+            old.constraint_tokens + tokens if pins else old.constraint_tokens,
+            None if since is None else since + 1,
+            old.epoch,
+        )
+        return type(self)(
+            self.turns.appended(turn),
+            self.sums.appended(self.sums[self.turns.length] + tokens),
+            self.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp, pinned=pinned),
+            still_open,
+            self.introduced.after((turn,), settings.counter),
+            facts,
+        )
+
+    def classify(self, turn: Turn, settings: WindowSettings) -> ResourceClass:
+        """Return the class the classifier would give `turn` if it were appended now."""
+        facts: dict[str, Any] = {
+            **turn.metadata,
+            "first_user": not self.facts.has_task and _speaks_for_the_user(turn),
+            "gist": turn.is_gist,
+            "has_calls": bool(turn.tool_calls),
+            "has_parts": any(part.kind is PartKind.BLOCK for part in turn.parts),
+            "answers_question": self._has_asked(turn.role),
+            "tools": tuple(self._tool_names(turn)),
+            "tokens": turn.tokens if turn.tokens is not None else count_turn(settings.counter, turn),
+            "constraint_tokens": self.facts.constraint_tokens,
+            "preserved_share_tokens": int(settings.preserved_share * max(0, settings.max_tokens - self.facts.fixed_tokens)),
+        }
+        return ResourceClass(settings.classifier(turn.role, turn.content or "", facts))
+
+    def _has_asked(self, role: Role) -> bool:
+        """Tell whether the last turn, by someone other than `role`, ends on a question."""
+        before = self.turns.last
+        return before is not None and before.role is not role and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
+
+    def _tool_names(self, turn: Turn) -> Iterable[str]:
+        """Return the names of the tools that `turn` calls, or of the one that it answers."""
+        if turn.role is not Role.TOOL:
+            return (call.name for call in turn.tool_calls)
+        places = range(self.turns.length - 1, -1, -1)
+        calls = next((calls for place in places if (calls := self.turns[place].tool_calls)), ())
+        return (call.name for call in calls if call.id == turn.tool_call_id)
+
+    def _admit(self, turn: Turn, counter: TokenCounter) -> Turn:
+        """Return `turn` counted and with an id that no turn here has."""
+        resource_id = turn.resource_id
+        if not resource_id:
+            # The serial counts on through splices and clearing, so that the ledger never sees an id twice.
+            resource_id = next(made for number in count(self.facts.serial + 1) if (made := f"t{number}") not in self.linearity)
+        elif resource_id in self.linearity:
+            raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")
+        if type(turn.sources) is Sources:
+            # The places by which they are told are those of the conversation that the gist was made in.
+            turn = evolve(turn, sources=tuple(turn.sources))
+        if turn.tokens is not None:
+            return turn if turn.resource_id else turn.admitted(resource_id, turn.tokens)
+        if turn.parts:
+            turn = counted_parts(counter, turn)
+        return turn.admitted(resource_id, count_turn(counter, turn))
+
+
+def _tells_the_task(turn: Turn) -> bool:
+    """Tell whether `turn` is a summary that a list brought back: what the user says behind it is no beginning."""
+    return turn.role in (Role.USER, Role.ASSISTANT) and turn.is_gist and not turn.sources
+
+
+def _speaks_for_the_user(turn: Turn) -> bool:
+    """Tell whether `turn` is the user's own word: no gist, and nothing that was attached."""
+    if is_opening(turn):
+        return False
+    return turn.role is Role.USER and not turn.is_gist and (not turn.metadata or attachment_of(turn) is None)
