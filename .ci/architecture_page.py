@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 import grimp
+from page_blocks import replace_blocks
 
 from polycontext import ContextSession
 
@@ -36,7 +37,7 @@ def written(page: str) -> str:
     """Return the text of the page with each of its blocks made anew.
 
     Raises:
-        ValueError: a block has no place on the page.
+        ValueError: the page has no markers for a block.
     """
     session = ContextSession(8_000)
     session.add_user_turn("one")
@@ -48,13 +49,7 @@ def written(page: str) -> str:
         "request": flowchart(trip(lambda: session.messages("anthropic"))),
         "rooms": rooms(),
     }
-    for name, block in blocks.items():
-        before, begins, rest = page.partition(f"<!-- {name} -->\n")
-        _, ends, after = rest.partition(f"<!-- end of {name} -->")
-        if not ends:
-            raise ValueError(f"no place for {name}; legal: between two markers")
-        page = f"{before}{begins}\n{block}\n{ends}{after}"
-    return page
+    return replace_blocks(page, blocks)
 
 
 def folders() -> str:

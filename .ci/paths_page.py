@@ -8,6 +8,8 @@ What stands between the markers of a table is made here; the rest of the page is
 from collections.abc import Iterable
 from pathlib import Path
 
+from page_blocks import replace_blocks
+
 from polycontext.polynomial.session.paths import ALIASES, paths
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "paths.md"
@@ -17,19 +19,13 @@ def written(page: str) -> str:
     """Return the text of the page with both of its tables made anew.
 
     Raises:
-        ValueError: a table has no place on the page.
+        ValueError: the page has no markers for a table.
     """
     tables = {
         "paths": _table(("path, and what it takes and gives", "what it does"), ((f"`{path}`", path.summary) for path in paths())),
         "aliases": _table(("former path", "path"), ((f"`{old}`", f"`{now}`") for old, now in ALIASES.items())),
     }
-    for name, table in tables.items():
-        before, begins, rest = page.partition(f"<!-- {name} -->\n")
-        _, ends, after = rest.partition(f"<!-- end of {name} -->")
-        if not ends:
-            raise ValueError(f"no place for the table of {name}; legal: between two markers")
-        page = f"{before}{begins}\n{table}\n{ends}{after}"
-    return page
+    return replace_blocks(page, tables)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

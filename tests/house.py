@@ -71,7 +71,9 @@ def modules() -> Iterator[ModuleType]:
 
 
 def script(name: str) -> ModuleType:
-    """Return a script of `.ci/` as a module; it is in no package."""
+    """Return a script of `.ci/` as a module; it is in no package, and finds the scripts beside it."""
+    if (folder := str(ROOT / ".ci")) not in sys.path:
+        sys.path.append(folder)
     spec = spec_from_file_location(f"ci_{name}", ROOT / ".ci" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

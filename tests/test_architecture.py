@@ -25,7 +25,7 @@ def test_every_file_that_the_page_names_exists() -> None:
     assert not missing
 
 
-def test_a_page_without_a_place_for_a_block_is_refused() -> None:
+def test_a_page_without_markers_for_a_block_is_refused() -> None:
     """Nothing is written beside its markers."""
-    with pytest.raises(ValueError, match="no place for folders"):
+    with pytest.raises(ValueError, match="no markers for folders"):
         script("architecture_page").written("no markers")
