@@ -2,7 +2,7 @@
 
 Sizes are remembered part by part, so that asking again costs what has changed since: a record never changes, hence
 neither does its size. Records inside a namespace are measured once each; a namespace, and the context, add up their
-parts and pass the unchanged ones to the record that `changed` makes of them.
+parts and pass the unchanged ones to the record that `with_changes` makes of them.
 """
 
 import warnings

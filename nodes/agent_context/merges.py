@@ -140,10 +140,10 @@ def _by_id(array: Array) -> dict[str, Any] | None:
 def _merge_items(sides: Sides) -> Any:
     if sides.base is None and (sides.ours is None or sides.theirs is None):
         return sides.theirs if sides.ours is None else sides.ours
-    resolve = sides.resolve()
-    if resolve is None or resolve[0] is None:  # None: one removed what the other moved
+    result = sides.resolve()
+    if result is None or result[0] is None:  # None: one removed what the other moved
         raise sides.conflict()
-    return resolve[0]
+    return result[0]
 
 
 def _merge_places(sides: Sides, *, distinct: bool = False) -> Array:

@@ -156,7 +156,7 @@ def beside(session: S, session_id: str) -> S:
 
 
 def store_at(url: Place, timeout: float, *, create: bool = True) -> SessionStore:
-    """Return the store at `url`; see `polycontext.polynomial.stores.sqlite`."""
+    """Return the store at `url`; see `polycontext.polynomial.stores.store_at`."""
     return stores.store_at(url, timeout, create=create)
 
 

@@ -65,6 +65,8 @@ class WordIndex:
 
 
 # --- in a file -------------------------------------------------------------------------
+# The index of a session is made at its first search and updated at each further one, so that no append waits for it.
+# Deleting a session deletes its index.
 
 BATCH = 2_000
 """Events that are indexed in one transaction: others may write behind each."""

@@ -218,15 +218,15 @@ def test_tools_handoffs_and_the_reply_take_room() -> None:
         asyncio.run(fit(ContextFilter(ROOM), items, max_tokens=ROOM))
 
 
-class Counting(ScriptedModel):
-    """Answer always the same, and count `factor` tokens for four characters."""
+class CountingModel(ScriptedModel):
+    """Give the same answer every time, and report `factor` tokens for four characters."""
 
     def __init__(self, factor: int) -> None:
         self._factor = factor
         super().__init__([ModelStep(output=[assistant_message("Plums.")]) for _ in range(60)])
 
     async def get_response(self, *args: Any, **kwargs: Any) -> Any:
-        """Answer, and say what it counted."""
+        """Answer, and report the tokens."""
         response = await super().get_response(*args, **kwargs)
         counted = self._factor * len(str(self.calls[-1].input)) // 4
         response.usage = Usage(requests=1, input_tokens=counted, output_tokens=5, total_tokens=counted + 5)
@@ -237,7 +237,7 @@ def test_what_the_provider_counts_is_learnt() -> None:
     """By the filter as hooks of the run: one that counts twice as much is sent much less."""
     sent = []
     for factor in (1, 2):
-        model, fitting = Counting(factor), ContextFilter(ROOM)
+        model, fitting = CountingModel(factor), ContextFilter(ROOM)
         run = {"run_config": RunConfig(call_model_input_filter=fitting), "hooks": fitting}
         for exchanges in range(10, 60, 2):
             asyncio.run(Runner.run(Own("Cellar", instructions=SYSTEM, model=model), talk(exchanges), **run))

@@ -31,7 +31,7 @@ from polycontext.window import ContextItem, Turn
 from tests.polynomial.conversations import WORDS
 
 MOST_NAMES = 45
-MOST_FILES = 33
+MOST_FILES = 32
 SUBJECTS = (ContextSession, History, Usage, Background, Documents)
 OTHERS = (ContextProjector, SQLiteStore, ModelSummariser, AnthropicCompaction, OpenAICompaction, Bridge, ContextManagers)
 
