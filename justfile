@@ -2,9 +2,9 @@
 of_dependencies := replace("""
 tests/linearity/test_codec.py tests/linearity/test_json_data.py tests/linearity/test_ledger_data.py
 tests/window/items tests/window/pills tests/window/tokens tests/window/test_front_doors.py tests/test_front.py
-tests/polynomial/machine tests/polynomial/saved tests/polynomial/stores
+tests/polynomial/machine tests/polynomial/legacy tests/polynomial/stores
 tests/adapters tests/nodes/agent_context tests/cli tests/nodes/history tests/nodes/memory tests/models tests/testing
-tests/server/test_agui.py tests/server/test_chats.py tests/server/test_serving.py tests/server/test_uploads.py
+tests/server/test_agui.py tests/server/test_chats.py tests/server/test_server_command.py tests/server/test_uploads.py
 """, "\n", " ")
 
 # List the targets.
@@ -31,9 +31,13 @@ types:
 layers:
     uv run lint-imports
 
-# Count the files, characters of code, errors and names of the house against what was agreed.
+# Count the files, characters of code, errors and names of the house against what was agreed, and the words of the docs.
 house:
     uv run python .ci/house.py
+    uv run python .ci/words.py
+    uv run codespell README.md CONTRIBUTING.md CHANGELOG.md docs/*.md
+    # In an environment of its own: with it comes google-re2, which pathspec would take.
+    git ls-files README.md CONTRIBUTING.md CHANGELOG.md "docs/*.md" ":!docs/gists.md" ":!docs/command-line.md" ":!docs/decisions" | xargs uvx --from proselint==0.16.0 proselint check --config .ci/proselint.json
 
 # Run the tests; arguments go to pytest.
 test *arguments:
@@ -112,7 +116,7 @@ retention *arguments:
 
 # Measure another library over the same probes, in an environment of its own: NAME of its distribution.
 retention-peer name *arguments:
-    uv run --isolated --no-dev --with {{ name }} python -m benchmarks.retention peers --peer {{ name }} {{ arguments }}
+    uv run --isolated --no-dev --extra cli --with {{ name }} python -m benchmarks.retention peers --peer {{ name }} {{ arguments }}
 
 # Measure one turn more in the stores of other libraries beside ours, in an environment of its own: [--turns N].
 store-peers *arguments:
@@ -134,7 +138,7 @@ page:
 page-build:
     uv run python .ci/page.py --write
 
-# Make the pictures of docs/page.md anew, in Chromium.
+# Make the pictures of docs/server.md anew, in Chromium.
 page-pictures:
     uv run python -m tests.server.browser.pictures
 
@@ -162,6 +166,10 @@ paths:
 architecture *arguments:
     uv run python .ci/architecture_page.py {{ arguments }}
 
+# Write docs/command-line.md anew: what its commands print, and the reference.
+command-line:
+    uv run python .ci/command_page.py
+
 # Feed 100,000 mutated documents to the decoder of the AgentContext.
 fuzz *arguments:
     uv run python -m benchmarks.fuzz_agent_context {{ arguments }}
@@ -176,7 +184,7 @@ docs-site:
 
 # Build the wheel, install it into an empty environment and look at it.
 wheel:
-    uv run pytest -m wheel tests/test_packaging.py
+    uv run pytest -m wheel tests/test_wheel.py
 
 # Run the tests of what uses a dependency on the lowest direct versions, with few examples.
 lowest *arguments:

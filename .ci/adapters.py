@@ -48,12 +48,18 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 def adapters() -> dict[str, str]:
     """Return the extra of each adapter, by the adapter's name."""
     extras = PROJECT["project"]["optional-dependencies"]
-    return {name: extra for extra in sorted(extras) if tests_of(name := extra.replace("-", "_")).exists()}
+    return {
+        name: extra
+        for extra in sorted(extras)
+        if tests_of(name := extra.replace("-", "_")).exists()
+    }
 
 
 def is_held_by_all_tests(extra: str) -> bool:
     """Tell whether what an adapter needs is there for all the tests, which hold it to their own floor."""
-    return set(PROJECT["project"]["optional-dependencies"][extra]) <= set(PROJECT["dependency-groups"]["dev"])
+    return set(PROJECT["project"]["optional-dependencies"][extra]) <= set(
+        PROJECT["dependency-groups"]["dev"]
+    )
 
 
 def tests_of(name: str) -> Path:
@@ -87,7 +93,9 @@ def run(name: str, extra: str, rows: Path, exchanges: int) -> bool:
 
 def some(names: Sequence[str], number: int) -> list[str]:
     """Return `number` of the names, others with each commit."""
-    told = subprocess.run([GIT, "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603 - git
+    told = subprocess.run(  # noqa: S603 - git
+        [GIT, "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     first = int(told.stdout) * number
     return [names[(first + step) % len(names)] for step in range(min(number, len(names)))]
 
@@ -95,35 +103,54 @@ def some(names: Sequence[str], number: int) -> list[str]:
 def table(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return what was seen, as a table."""
     head = [f"| {' | '.join(COLUMNS.values())} |", f"|{'---|' * len(COLUMNS)}"]
-    return "\n".join([*head, *(f"| {' | '.join(str(row.get(name, '–')) for name in COLUMNS)} |" for row in rows)])
+    return "\n".join(
+        [*head, *(f"| {' | '.join(str(row.get(name, '–')) for name in COLUMNS)} |" for row in rows)]
+    )
 
 
 def write_table(rows: Iterable[Mapping[str, Any]]) -> None:
     """Put the rows into the page: those that were not seen this time stay as they are."""
     before, _, rest = PAGE.read_text().partition(BEGIN)
     known, _, after = rest.partition(END)
-    lines = {line.split("|")[1].strip(): line for line in known.splitlines() if line.startswith("| ")}
+    lines = {
+        line.split("|")[1].strip(): line for line in known.splitlines() if line.startswith("| ")
+    }
     lines.pop(COLUMNS["framework"], None)
     head, rule, *seen = table(rows).splitlines()
     lines |= {line.split("|")[1].strip(): line for line in seen}
-    PAGE.write_text("\n".join([f"{before}{BEGIN}\n", head, rule, *(lines[name] for name in sorted(lines)), f"\n{END}"]) + after)
+    PAGE.write_text(
+        "\n".join(
+            [f"{before}{BEGIN}\n", head, rule, *(lines[name] for name in sorted(lines)), f"\n{END}"]
+        )
+        + after
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for, and return 1 if anything failed."""
-    parser = argparse.ArgumentParser(description="Run each adapter's tests beside its framework, alone.")
+    parser = argparse.ArgumentParser(
+        description="Run each adapter's tests beside its framework, alone."
+    )
     known = adapters()
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(known)}")
     parser.add_argument("--some", type=int, metavar="N", help="take N of them by the commit")
-    parser.add_argument("--exchanges", type=int, default=60, metavar="N", help="how long conversations are (60)")
-    parser.add_argument("--table", action="store_true", help="write what was seen into docs/adapters.md")
+    parser.add_argument(
+        "--exchanges", type=int, default=60, metavar="N", help="how long conversations are (60)"
+    )
+    parser.add_argument(
+        "--table", action="store_true", help="write what was seen into docs/adapters.md"
+    )
     asked = parser.parse_args(arguments)
     if unknown := set(asked.names) - set(known):
         parser.error(f"no adapter {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     names = asked.names or [*known]
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder)
-        failed = [name for name in (some(names, asked.some) if asked.some else names) if not run(name, known[name], rows, asked.exchanges)]
+        failed = [
+            name
+            for name in (some(names, asked.some) if asked.some else names)
+            if not run(name, known[name], rows, asked.exchanges)
+        ]
         if asked.table:
             write_table(json.loads(row.read_text()) for row in sorted(rows.glob("*.json")))
     if failed:

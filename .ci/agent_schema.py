@@ -35,12 +35,19 @@ def context_schema() -> dict[str, Any]:
     root["properties"]["version"] = {"const": SCHEMA_VERSION}
     records = dict.fromkeys(_records(AgentContext))
     definitions = {record.__name__: _object_schema(record) for record in records}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "AgentContext", **root, "$defs": definitions}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "AgentContext",
+        **root,
+        "$defs": definitions,
+    }
 
 
 def write_json_schema(folder: Path) -> None:
     """Write the schema into `folder`, under the name by which it is shipped."""
-    (folder / SCHEMA_FILE).write_text(json.dumps(context_schema(), indent=2) + "\n", encoding="utf-8")
+    (folder / SCHEMA_FILE).write_text(
+        json.dumps(context_schema(), indent=2) + "\n", encoding="utf-8"
+    )
 
 
 def _records(cls: type) -> Iterator[type]:

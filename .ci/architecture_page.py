@@ -54,7 +54,11 @@ def written(page: str) -> str:
 
 def folders() -> str:
     """Return a table of the folders, each with the first sentence that its package says of itself."""
-    packages = (door.parent for top in (*ROOMS, "apps") for door in sorted((ROOT / top).rglob("__init__.py")))
+    packages = (
+        door.parent
+        for top in (*ROOMS, "apps")
+        for door in sorted((ROOT / top).rglob("__init__.py"))
+    )
     told = {path.relative_to(ROOT).as_posix(): _sentence(path / "__init__.py") for path in packages}
     rows = [f"| `{folder}/` | {sentence} |" for folder, sentence in {**told, **BESIDE}.items()]
     return "\n".join(["| folder | what it is for |", "|---|---|", *rows]) + "\n"
@@ -62,7 +66,11 @@ def folders() -> str:
 
 def _sentence(door: Path) -> str:
     """Return the first line that a package says of itself."""
-    return (ast.get_docstring(ast.parse(door.read_text(encoding="utf-8"))) or "").split("\n", 1)[0].replace("|", "\\|")
+    return (
+        (ast.get_docstring(ast.parse(door.read_text(encoding="utf-8"))) or "")
+        .split("\n", 1)[0]
+        .replace("|", "\\|")
+    )
 
 
 def trip(act: Callable[[], object]) -> Trip:
@@ -92,7 +100,11 @@ def _callers(frame: FrameType | None) -> Iterator[str]:
 def _module(frame: FrameType) -> str:
     """Return the module of a frame, without the package's name; what attrs makes at run time has none."""
     name = str(frame.f_globals.get("__name__", ""))
-    return name.removeprefix("polycontext.") if name.startswith("polycontext.") and Path(frame.f_code.co_filename).suffix == ".py" else ""
+    return (
+        name.removeprefix("polycontext.")
+        if name.startswith("polycontext.") and Path(frame.f_code.co_filename).suffix == ".py"
+        else ""
+    )
 
 
 def flowchart(entered: Trip) -> str:
@@ -100,7 +112,10 @@ def flowchart(entered: Trip) -> str:
     lines = ["```mermaid", "flowchart LR", "    you([your code])"]
     for room in ROOMS:
         if inside := [module for module, _ in entered if module.split(".", 1)[0] == room]:
-            boxes = [f'        {_id(module)}["{module.partition(".")[2].replace(".", "/")}"]' for module in inside]
+            boxes = [
+                f'        {_id(module)}["{module.partition(".")[2].replace(".", "/")}"]'
+                for module in inside
+            ]
             lines += [f"    subgraph {room}", *boxes, "    end"]
     lines += [f"    {_id(caller)} --> {_id(module)}" for module, caller in entered]
     return "\n".join([*lines, "```"]) + "\n"
@@ -120,7 +135,11 @@ def rooms() -> str:
             if pair[0] != pair[1]:
                 counted[pair] = counted.get(pair, 0) + 1
     order: Sequence[str] = (*ROOMS, *APPLICATIONS)
-    arrows = [f"    {one} -->|{count}| {other}" for (one, other), count in sorted(counted.items()) if {one, other} <= set(order)]
+    arrows = [
+        f"    {one} -->|{count}| {other}"
+        for (one, other), count in sorted(counted.items())
+        if {one, other} <= set(order)
+    ]
     return "\n".join(["```mermaid", "flowchart TD", *arrows, "```"]) + "\n"
 
 
@@ -137,7 +156,9 @@ def main(arguments: Sequence[str]) -> int:
     if arguments != ["--check"]:
         PAGE.write_text(made, encoding="utf-8")
     elif made != stands:
-        print("docs/architecture.md is out of date: run `uv run just architecture`", file=sys.stderr)
+        print(
+            "docs/architecture.md is out of date: run `uv run just architecture`", file=sys.stderr
+        )
         return 1
     return 0
 

@@ -19,7 +19,11 @@ def below(report: Path, floor: float) -> dict[str, float]:
     """Return the files of a `coverage json` report whose percentage is under `floor`."""
     files = json.loads(report.read_text())["files"]
     covered = {name: float(facts["summary"]["percent_covered"]) for name, facts in files.items()}
-    return {name: percent for name, percent in covered.items() if percent < floor and not is_left_out(Path(name))}
+    return {
+        name: percent
+        for name, percent in covered.items()
+        if percent < floor and not is_left_out(Path(name))
+    }
 
 
 def is_left_out(module: Path) -> bool:

@@ -19,36 +19,49 @@ from urllib.parse import unquote, urlsplit
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "build" / "site"
 CONTENTS = {
-    "Begin": ["docs/quickstart", "docs/concepts", "docs/index"],
-    "Conversations": [
+    "Get started": [
+        "docs/quickstart",
+        "docs/concepts",
+        "docs/index",
+    ],
+    "Guides": [
         "docs/session",
         "docs/project",
         "docs/summarisers",
         "docs/gists",
+        "docs/native-compaction",
+        "docs/pressure",
+        "docs/linearity",
         "docs/stores",
-        "docs/saving",
-        "docs/search",
-        "docs/exchange",
-        "docs/providers",
-        "docs/epochs",
+        "docs/history",
         "docs/cache",
-        "docs/paths",
-        "docs/command-line",
-    ],
-    "What yields": ["docs/pressure", "docs/linearity", "docs/window", "docs/machine"],
-    "Who reads": [
+        "docs/adapters",
+        "docs/models",
+        "docs/counting",
+        "docs/attachments",
+        "docs/agents",
         "docs/nodes",
-        "docs/entities",
-        "docs/memory",
-        "docs/prompts",
-        "docs/props",
-        "docs/server",
-        "docs/page",
-        "docs/items",
-        "docs/pills",
         "docs/agent-context",
+        "docs/machine",
+        "docs/testing",
     ],
-    "Trust": ["docs/laws", "docs/strict-provider", "docs/strict-openai", "docs/retention", "docs/mutation"],
+    "Operations": [
+        "docs/command-line",
+        "docs/terminal",
+        "docs/server",
+    ],
+    "Formats and laws": [
+        "docs/providers",
+        "docs/window",
+        "docs/paths",
+        "docs/laws",
+    ],
+    "Internals": [
+        "docs/architecture",
+        "docs/retention",
+        "docs/mutation",
+        "docs/differences",
+    ],
 }
 """The pages in the order of the site; those that stand in no group come under *More*."""
 
@@ -57,15 +70,25 @@ def packages() -> list[str]:
     """Return the packages that hand out names: their front doors are the reference."""
     import polycontext  # noqa: PLC0415 - only where the site is built
 
-    found = [polycontext.__name__, *(each.name for each in walk_packages(polycontext.__path__, "polycontext.") if each.ispkg)]
+    found = [
+        polycontext.__name__,
+        *(each.name for each in walk_packages(polycontext.__path__, "polycontext.") if each.ispkg),
+    ]
     return [name for name in found if hasattr(import_module(name), "__all__")]
 
 
 def reference(package: str, doors: Sequence[str]) -> str:
     """Return the page of a package: its own names in full, and where those stand that it hands on."""
-    handed = {name: home for name, module in imported(package).items() if (home := door_of(module, doors)) != package}
+    handed = {
+        name: home
+        for name, module in imported(package).items()
+        if (home := door_of(module, doors)) != package
+    }
     text = f"# {package}\n\n```{{eval-rst}}\n.. automodule:: {package}\n   :exclude-members: {', '.join(handed)}\n```\n"
-    links = "\n".join(f"- {{py:obj}}`{name} <{home}.{name}>`: see [{home}]({home}.md)" for name, home in sorted(handed.items()))
+    links = "\n".join(
+        f"- {{py:obj}}`{name} <{home}.{name}>`: see [{home}]({home}.md)"
+        for name, home in sorted(handed.items())
+    )
     return f"{text}\n## Handed on\n\n{links}\n" if links else text
 
 
@@ -77,12 +100,16 @@ def imported(package: str) -> dict[str, str]:
     tree = ast.parse((stub if stub.exists() else init).read_text(encoding="utf-8"))
     found = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     names = {
-        alias.asname or alias.name: resolve_name("." * node.level + (node.module or ""), package) for node in found for alias in node.names
+        alias.asname or alias.name: resolve_name("." * node.level + (node.module or ""), package)
+        for node in found
+        for alias in node.names
     }
     doors = packages()
     # What no nearer package hands out is told of here.
     return {
-        name: home if name in import_module(door_of(home := names.get(name, package), doors)).__all__ else package
+        name: home
+        if name in import_module(door_of(home := names.get(name, package), doors)).__all__
+        else package
         for name in module.__all__
     }
 
@@ -96,7 +123,9 @@ def lay_out(source: Path) -> None:
     """Copy what the repository shows, and write the front page and the reference beside it."""
     shutil.rmtree(source.parent, ignore_errors=True)
     for folder in ("docs", "examples"):
-        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
     for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"):
         shutil.copy(ROOT / page, source / page)
     (source / "reference").mkdir()
@@ -104,19 +133,31 @@ def lay_out(source: Path) -> None:
     for name in doors:
         (source / "reference" / f"{name}.md").write_text(reference(name, doors), encoding="utf-8")
     grouped = {page for pages in CONTENTS.values() for page in pages}
-    rest = sorted(page.relative_to(source).with_suffix("").as_posix() for page in (source / "docs").glob("*.md"))
+    rest = sorted(
+        page.relative_to(source).with_suffix("").as_posix()
+        for page in (source / "docs").glob("*.md")
+    )
     groups = {
         **CONTENTS,
         "Reference": [f"reference/{name}" for name in doors],
-        "More": [*(page for page in rest if page not in grouped), "docs/decisions/README", "CONTRIBUTING", "CHANGELOG"],
+        "More": [
+            *(page for page in rest if page not in grouped),
+            "docs/decisions/README",
+            "CONTRIBUTING",
+            "CHANGELOG",
+        ],
     }
     trees = (
-        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n:titlesonly:\n\n" + "\n".join(pages) + "\n```\n"
+        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n:titlesonly:\n\n"
+        + "\n".join(pages)
+        + "\n```\n"
         for caption, pages in groups.items()
     )
     with (source / "docs" / "decisions" / "README.md").open("a", encoding="utf-8") as decisions:
         decisions.write("\n```{toctree}\n:glob:\n:titlesonly:\n\n2*\n```\n")
-    (source / "index.md").write_text("```{include} README.md\n```\n\n" + "\n".join(trees), encoding="utf-8")
+    (source / "index.md").write_text(
+        "```{include} README.md\n```\n\n" + "\n".join(trees), encoding="utf-8"
+    )
 
 
 class _Page(HTMLParser):
@@ -144,7 +185,9 @@ def broken_links(site: Path) -> list[str]:
             if parts.scheme or parts.netloc:
                 continue  # elsewhere
             file = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-            if not file.exists() or (file in pages and unquote(parts.fragment) not in pages[file].places):
+            if not file.exists() or (
+                file in pages and unquote(parts.fragment) not in pages[file].places
+            ):
                 found.append(f"{page.relative_to(site)}: {target}")
     return found
 
@@ -155,11 +198,25 @@ def main() -> int:
 
     source, html = SITE / "source", SITE / "html"
     lay_out(source)
-    code = sphinx_build(["-q", "-W", "--keep-going", "-b", "html", "-c", str(ROOT / ".ci" / "site"), str(source), str(html)])
+    code = sphinx_build(
+        [
+            "-q",
+            "-W",
+            "--keep-going",
+            "-b",
+            "html",
+            "-c",
+            str(ROOT / ".ci" / "site"),
+            str(source),
+            str(html),
+        ]
+    )
     broken = broken_links(html) if code == 0 else []
     print(*(f"broken link: {link}" for link in broken), sep="\n", end="\n" if broken else "")
     if code == 0 and not broken:
-        print(f"{sum(1 for _ in html.rglob('*.html'))} pages in {html.relative_to(ROOT)}, every link leads somewhere")
+        print(
+            f"{sum(1 for _ in html.rglob('*.html'))} pages in {html.relative_to(ROOT)}, every link leads somewhere"
+        )
     return code or bool(broken)
 
 

@@ -19,7 +19,19 @@ TABLE = Path(__file__).resolve().parents[1] / "window" / "model_table.json"
 MOST_DAYS = 90
 
 MAKERS = (
-    *("anthropic", "openai", "google", "x-ai", "deepseek", "mistral", "moonshotai", "meta", "zhipuai", "zai", "minimax"),
+    *(
+        "anthropic",
+        "openai",
+        "google",
+        "x-ai",
+        "deepseek",
+        "mistral",
+        "moonshotai",
+        "meta",
+        "zhipuai",
+        "zai",
+        "minimax",
+    ),
     *("cohere", "perplexity"),
 )
 """Who serves models of their own; where two serve one name, the first has it."""
@@ -54,7 +66,11 @@ REPLIES: Sequence[tuple[str, int]] = (
 """The longest replies, which genai-prices does not have; the first that a name begins with. Read on 2026-11-24: platform.claude.com,
 models/overview; developers.openai.com, api/docs/models; ai.google.dev, gemini-api/docs/models; api-docs.deepseek.com, quick_start/pricing."""
 
-WINDOWS = {"gemini-2.5-pro": 1_048_576, "gemini-3-pro-preview": 1_048_576, "gemini-3.1-pro-preview": 1_048_576}
+WINDOWS = {
+    "gemini-2.5-pro": 1_048_576,
+    "gemini-3-pro-preview": 1_048_576,
+    "gemini-3.1-pro-preview": 1_048_576,
+}
 """Windows that it lacks. Read on 2026-11-24: docs.cloud.google.com, models/gemini/2-5-pro; ai.google.dev, gemini-api/docs/models."""
 
 
@@ -81,7 +97,11 @@ def row(model: Any, window: int, now: datetime) -> list[Any]:
     money = [getattr(prices, field, None) for field in fields]
     money = [getattr(each, "base", each) for each in money]
     told = [None if each is None else float(each) if each % 1 else int(each) for each in money]
-    whole = [window, reply_of(plain(model.id)), *(told if told[0] is not None and told[1] is not None else [])]
+    whole = [
+        window,
+        reply_of(plain(model.id)),
+        *(told if told[0] is not None and told[1] is not None else []),
+    ]
     while whole[-1] is None:
         whole.pop()
     return whole
@@ -92,7 +112,11 @@ def names_of(model: Any) -> Iterator[str]:
     yield plain(model.id)
     for clause in getattr(model.match, "or_", [model.match]):
         name = getattr(clause, "equals", None) or getattr(clause, "starts_with", None)
-        if name and name[-1].isalnum() and not re.search(r"chat|:|\d{8}$|\d{4}-\d\d-\d\d$|-20\d\d$", name):
+        if (
+            name
+            and name[-1].isalnum()
+            and not re.search(r"chat|:|\d{8}$|\d{4}-\d\d-\d\d$|-20\d\d$", name)
+        ):
             yield plain(name)
 
 
@@ -105,7 +129,11 @@ def rows() -> dict[str, list[Any]]:
     for maker in MAKERS:
         for model in providers[maker].models:
             window = model.context_window or WINDOWS.get(model.id)
-            if window and not NO_CHAT.search(model.id) and not (maker == "google" and model.id.startswith("claude")):
+            if (
+                window
+                and not NO_CHAT.search(model.id)
+                and not (maker == "google" and model.id.startswith("claude"))
+            ):
                 for name in names_of(model):
                     found.setdefault(name, row(model, window, now))
     hosted: dict[str, dict[str, list[Any]]] = {}
@@ -120,20 +148,31 @@ def rows() -> dict[str, list[Any]]:
         found[name] = [least, reply_of(name)]
         found |= {f"{host}/{name}": each for host, each in served.items()}
     return {
-        name: found[name] for name in sorted(found) if name.removesuffix("-latest") == name or name.removesuffix("-latest") not in found
+        name: found[name]
+        for name in sorted(found)
+        if name.removesuffix("-latest") == name or name.removesuffix("-latest") not in found
     }
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write the table, or tell whether it is old."""
-    parser = argparse.ArgumentParser(description="Write the table of models anew out of genai-prices.")
-    parser.add_argument("--check", action="store_true", help=f"fail where the table is older than {MOST_DAYS} days")
+    parser = argparse.ArgumentParser(
+        description="Write the table of models anew out of genai-prices."
+    )
+    parser.add_argument(
+        "--check", action="store_true", help=f"fail where the table is older than {MOST_DAYS} days"
+    )
     if parser.parse_args(arguments).check:
         table = json.loads(TABLE.read_text(encoding="utf-8"))
         old = is_old(table, datetime.now(UTC).date())
-        print(f"{TABLE.name} was read on {table['read']}{f', over {MOST_DAYS} days ago: just models' if old else ''}")
+        print(
+            f"{TABLE.name} was read on {table['read']}{f', over {MOST_DAYS} days ago: just models' if old else ''}"
+        )
         return int(old)
-    lines = [f"{json.dumps(name)}:{json.dumps(each, separators=(',', ':'))}" for name, each in rows().items()]
+    lines = [
+        f"{json.dumps(name)}:{json.dumps(each, separators=(',', ':'))}"
+        for name, each in rows().items()
+    ]
     head = f'"read":"{datetime.now(UTC).date()}","source":"genai-prices {version("genai-prices")}"'
     TABLE.write_text(f'{{{head},"models":{{\n' + ",\n".join(lines) + "\n}}\n", encoding="utf-8")
     print(f"{TABLE.name}: {len(lines)} names")

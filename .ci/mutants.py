@@ -32,7 +32,7 @@ BESIDE = {
     "window": (
         f"{STRICT}/test_bad_anthropic.py",
         f"{STRICT}/test_openai_refusals.py",
-        f"{STRICT}/test_remembered.py",
+        f"{STRICT}/test_incremental_verdicts.py",
         f"{STRICT}/test_strict_anthropic.py",
         f"{STRICT}/test_strict_chat.py",
         f"{STRICT}/test_strict_responses.py",
@@ -47,7 +47,12 @@ READ_THE_STACK = (
     "tests/window/items/test_metadata.py::test_a_near_miss_of_a_known_key_is_pointed_at",
 )
 """Tests of where a warning points, which cannot pass with mutmut's switch on the call stack."""
-PYTEST = ["-p", "no:cacheprovider", "--ignore-glob=*recordings*", *(f"--deselect={test}" for test in READ_THE_STACK)]
+PYTEST = [
+    "-p",
+    "no:cacheprovider",
+    "--ignore-glob=*recordings*",
+    *(f"--deselect={test}" for test in READ_THE_STACK),
+]
 LAWS = "(not test_laws.py or [{room}.) and not test_what_a_law_is_about_is_drawn"
 """Of the tests of laws those of the room; what is drawn is asked of the strategies, not of the room."""
 CONFIG = """
@@ -77,7 +82,16 @@ class NearestFirst:
 sys.exit(pytest.main(sys.argv[2:], plugins=[NearestFirst()]))
 """
 """Runs tests in a process of their own: first those that call the module of the mutant, and of these the quickest."""
-VERDICTS = {None: "pending", 0: "survived", 1: "killed", 3: "killed", 5: "not covered", 33: "not covered", -9: "timeout", -24: "timeout"}
+VERDICTS = {
+    None: "pending",
+    0: "survived",
+    1: "killed",
+    3: "killed",
+    5: "not covered",
+    33: "not covered",
+    -9: "timeout",
+    -24: "timeout",
+}
 UNNOTICED = ("survived", "not covered")
 UNBROKEN = ""
 FRESH_SECONDS = 600
@@ -94,9 +108,16 @@ def plain_properties(source: str) -> str:
         one = property(one)
     """
     lines = source.splitlines()
-    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef) and _is_property(node)]
+    found = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and _is_property(node)
+    ]
     for node in sorted(found, key=lambda node: node.lineno, reverse=True):
-        lines.insert(node.end_lineno or node.lineno, f"{' ' * node.col_offset}{node.name} = property({node.name})")
+        lines.insert(
+            node.end_lineno or node.lineno,
+            f"{' ' * node.col_offset}{node.name} = property({node.name})",
+        )
         del lines[node.decorator_list[0].lineno - 1]
     return "\n".join(lines) + "\n"
 
@@ -110,7 +131,9 @@ def whole_protocols(source: str) -> str:
     """
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).startswith("Protocol") for base in node.bases):
+        if isinstance(node, ast.ClassDef) and any(
+            ast.unparse(base).startswith("Protocol") for base in node.bases
+        ):
             lines[node.lineno - 1] += "  # pragma: no mutate block"
     return "\n".join(lines) + "\n"
 
@@ -132,7 +155,9 @@ def prepare(room: str) -> Path:
     for copy in (work, work / "mutants"):
         for folder in TESTS:
             shutil.rmtree(copy / folder, ignore_errors=True)
-            shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__")
+            )
         for path in _files(copy / "polycontext"):
             if path.suffix == ".py" and path.relative_to(copy) not in kept:
                 path.unlink()
@@ -147,7 +172,9 @@ def _installed(path: Path) -> Path:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return (
+        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
 
 
 def _read(room: str, path: Path) -> bytes:
@@ -180,7 +207,12 @@ def _pytest(room: str) -> list[str]:
 
 def _config(room: str) -> str:
     left_out = [f"polycontext/{room}/{name}" for name in LEFT_OUT]
-    return CONFIG.format(room=room, left_out=json.dumps(left_out), pytest=json.dumps(_pytest(room)), tests=json.dumps(_tests(room)))
+    return CONFIG.format(
+        room=room,
+        left_out=json.dumps(left_out),
+        pytest=json.dumps(_pytest(room)),
+        tests=json.dumps(_tests(room)),
+    )
 
 
 def mutants_of(work: Path, room: str) -> list[str]:
@@ -190,9 +222,15 @@ def mutants_of(work: Path, room: str) -> list[str]:
     mutate = import_module("mutmut.mutation.file_mutation").mutate_file_contents
     name_of = import_module("mutmut.utils.format_utils").get_mutant_name
     paths = [
-        path.relative_to(work) for path in sorted((work / "polycontext" / room).rglob("*.py")) if should_mutate(path.relative_to(work))
+        path.relative_to(work)
+        for path in sorted((work / "polycontext" / room).rglob("*.py"))
+        if should_mutate(path.relative_to(work))
     ]
-    return [name_of(path, name) for path in paths for name in mutate(str(path), path.read_text(encoding="utf-8")).mutant_names]
+    return [
+        name_of(path, name)
+        for path in paths
+        for name in mutate(str(path), path.read_text(encoding="utf-8")).mutant_names
+    ]
 
 
 def verdicts(work: Path, room: str) -> dict[str, str]:
@@ -208,7 +246,10 @@ def verdicts(work: Path, room: str) -> dict[str, str]:
             codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
             found |= {name: VERDICTS.get(code, "timeout") for name, code in codes.items()}
     afresh = _afresh(work)
-    return {name: afresh.get(name, verdict) if verdict in UNNOTICED else verdict for name, verdict in found.items()}
+    return {
+        name: afresh.get(name, verdict) if verdict in UNNOTICED else verdict
+        for name, verdict in found.items()
+    }
 
 
 def _afresh(work: Path) -> dict[str, str]:
@@ -224,7 +265,9 @@ def _keep_afresh(work: Path, found: Mapping[str, str]) -> None:
 def run(work: Path, names: Sequence[str], workers: int) -> None:
     """Let mutmut try the mutants called `names`, or all that have no verdict; it prints its progress."""
     if _python(work, "-m", "mutmut", "run", "--max-children", str(workers), *names).returncode:
-        sys.exit(f"mutmut stopped; once the reason above is mended, {work.relative_to(ROOT)} is gone on with")
+        sys.exit(
+            f"mutmut stopped; once the reason above is mended, {work.relative_to(ROOT)} is gone on with"
+        )
 
 
 def run_afresh(work: Path, room: str, names: Sequence[str], workers: int) -> None:
@@ -233,26 +276,59 @@ def run_afresh(work: Path, room: str, names: Sequence[str], workers: int) -> Non
     due = [name for name in names if known[name] in UNNOTICED and name not in found]
     print(f"{room}: {len(due)} survivors to try afresh", flush=True)
     if due and _tried_afresh(work, room, UNBROKEN) != "survived":
-        sys.exit(f"the tests of {room} fail on code that is not broken; see what uv run pytest {' '.join(_tests(room))} says")
+        sys.exit(
+            f"the tests of {room} fail on code that is not broken; see what uv run pytest {' '.join(_tests(room))} says"
+        )
     with ThreadPoolExecutor(workers) as pool:
-        for name, verdict in zip(due, pool.map(lambda name: _tried_afresh(work, room, name), due), strict=True):
+        for name, verdict in zip(
+            due, pool.map(lambda name: _tried_afresh(work, room, name), due), strict=True
+        ):
             print(f"{verdict}: {name}", flush=True)
             found[name] = verdict
             _keep_afresh(work, found)
 
 
 def _tried_afresh(work: Path, room: str, name: str) -> str:
-    arguments = ["-c", NEAREST_FIRST, name.rpartition(".")[0], "--rootdir=.", "-x", "-q", *_pytest(room), *_tests(room)]
+    arguments = [
+        "-c",
+        NEAREST_FIRST,
+        name.rpartition(".")[0],
+        "--rootdir=.",
+        "-x",
+        "-q",
+        *_pytest(room),
+        *_tests(room),
+    ]
     try:
-        done = _python(work / "mutants", *arguments, mutant=name, stdout=subprocess.DEVNULL, timeout=FRESH_SECONDS)
+        done = _python(
+            work / "mutants",
+            *arguments,
+            mutant=name,
+            stdout=subprocess.DEVNULL,
+            timeout=FRESH_SECONDS,
+        )
     except subprocess.TimeoutExpired:
         return "timeout"
     return "killed" if done.returncode else "survived"
 
 
-def _python(folder: Path, *arguments: str, mutant: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
-    chosen = {"HYPOTHESIS_PROFILE": "mutation", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(folder), "MUTANT_UNDER_TEST": mutant}
-    return subprocess.run([sys.executable, *arguments], cwd=folder, env={**os.environ, **chosen}, check=False, text=True, **options)  # noqa: S603
+def _python(
+    folder: Path, *arguments: str, mutant: str = "", **options: Any
+) -> subprocess.CompletedProcess[str]:
+    chosen = {
+        "HYPOTHESIS_PROFILE": "mutation",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(folder),
+        "MUTANT_UNDER_TEST": mutant,
+    }
+    return subprocess.run(  # noqa: S603
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, **chosen},
+        check=False,
+        text=True,
+        **options,
+    )
 
 
 def try_room(room: str, sample: int | None, workers: int, *, again: bool) -> Counter[str]:
@@ -267,7 +343,9 @@ def try_room(room: str, sample: int | None, workers: int, *, again: bool) -> Cou
     due = [name for name in names if known.get(name, "pending") in wanted]
     print(f"{room}: {len(due)} of {len(names)} mutants to try", flush=True)
     if due:
-        _keep_afresh(work, {name: verdict for name, verdict in _afresh(work).items() if name not in due})
+        _keep_afresh(
+            work, {name: verdict for name, verdict in _afresh(work).items() if name not in due}
+        )
         run(work, due if again or sample else [], workers)
     run_afresh(work, room, names, workers)
     known = verdicts(work, room)
@@ -299,17 +377,38 @@ def table(counts: Mapping[str, Counter[str]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Try the rooms that are asked for, one after the other, and print the table."""
-    parser = argparse.ArgumentParser(prog="just mutants", description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        prog="just mutants", description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"default: {' '.join(MUTATED)}")
-    parser.add_argument("--sample", type=int, metavar="N", help="try only N mutants a room: those whose names have the lowest hashes")
-    parser.add_argument("--again", action="store_true", help="try once more what was not killed, after the tests have changed")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at once (default: one a core)")
+    parser.add_argument(
+        "--sample",
+        type=int,
+        metavar="N",
+        help="try only N mutants a room: those whose names have the lowest hashes",
+    )
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="try once more what was not killed, after the tests have changed",
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes at once (default: one a core)",
+    )
     options = parser.parse_args(arguments)
     if unknown := set(options.rooms) - set(MUTATED):
-        parser.error(f"no such room: {', '.join(sorted(unknown))}; legal: {', '.join(MUTATED)}")
+        parser.error(f"no such room: {', '.join(sorted(unknown))}. Use {', '.join(MUTATED)}.")
     rooms = options.rooms or MUTATED
-    counts = {room: try_room(room, options.sample, options.workers, again=options.again) for room in rooms}
-    print(f"\n{table(counts)}\n\nWhat survived stands in {WORK.relative_to(ROOT)}/ROOM/survivors.diff")
+    counts = {
+        room: try_room(room, options.sample, options.workers, again=options.again) for room in rooms
+    }
+    print(
+        f"\n{table(counts)}\n\nWhat survived stands in {WORK.relative_to(ROOT)}/ROOM/survivors.diff"
+    )
 
 
 if __name__ == "__main__":

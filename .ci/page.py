@@ -31,11 +31,24 @@ def main(*arguments: str) -> int:
         npm("run", "--silent", script)
     with tempfile.TemporaryDirectory() as folder:
         built = PAGE if arguments == ("--write",) else Path(folder) / "page"
-        npm("run", "--silent", "build", "--", "--logLevel", "warn", "--outDir", str(built), "--emptyOutDir")
+        npm(
+            "run",
+            "--silent",
+            "build",
+            "--",
+            "--logLevel",
+            "warn",
+            "--outDir",
+            str(built),
+            "--emptyOutDir",
+        )
         npm("run", "--silent", "size", "--", str(built))
         different = differing(built, PAGE)
     if different:
-        print(f"differs from what web/ builds: {', '.join(different)}; `just page-build` writes it anew", file=sys.stderr)
+        print(
+            f"differs from what web/ builds: {', '.join(different)}; `just page-build` writes it anew",
+            file=sys.stderr,
+        )
     return 1 if different else 0
 
 
@@ -44,7 +57,9 @@ def without_node() -> str:
     node = shutil.which("node")
     if not node or not shutil.which("npm"):
         return "Node.js and its npm are not here"
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - a tool
+    said = subprocess.run(  # noqa: S603 - a tool
+        [node, "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
     version = tuple(int(part) for part in said.removeprefix("v").split(".")[:2])
     return "" if version >= NODE else f"Node.js {said} is older than {NODE[0]}.{NODE[1]}"
 
@@ -52,7 +67,9 @@ def without_node() -> str:
 def npm(*arguments: str) -> None:
     """Run npm in `web/`; exit as it does where it fails."""
     environment = {**os.environ, "NO_UPDATE_NOTIFIER": "1"}
-    code = subprocess.run([shutil.which("npm") or "npm", *arguments], cwd=WEB, env=environment, check=False).returncode  # noqa: S603 - as above
+    code = subprocess.run(  # noqa: S603 - as above
+        [shutil.which("npm") or "npm", *arguments], cwd=WEB, env=environment, check=False
+    ).returncode
     if code:
         sys.exit(code)
 

@@ -16,6 +16,8 @@ def replace_blocks(page: str, blocks: Mapping[str, str]) -> str:
         before, begins, rest = page.partition(f"<!-- {name} -->\n")
         _, ends, after = rest.partition(f"<!-- end of {name} -->")
         if not ends:
-            raise ValueError(f"The page has no markers for {name}. Add `<!-- {name} -->` and `<!-- end of {name} -->`.")
+            raise ValueError(
+                f"The page has no markers for {name}. Add `<!-- {name} -->` and `<!-- end of {name} -->`."
+            )
         page = f"{before}{begins}\n{block}\n{ends}{after}"
     return page

@@ -22,15 +22,22 @@ def written(page: str) -> str:
         ValueError: the page has no markers for a table.
     """
     tables = {
-        "paths": _table(("path, and what it takes and gives", "what it does"), ((f"`{path}`", path.summary) for path in paths())),
-        "aliases": _table(("former path", "path"), ((f"`{old}`", f"`{now}`") for old, now in ALIASES.items())),
+        "paths": _table(
+            ("path, and what it takes and gives", "what it does"),
+            ((f"`{path}`", path.summary) for path in paths()),
+        ),
+        "aliases": _table(
+            ("former path", "path"), ((f"`{old}`", f"`{now}`") for old, now in ALIASES.items())
+        ),
     }
     return replace_blocks(page, tables)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+    return "".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines
+    )
 
 
 if __name__ == "__main__":

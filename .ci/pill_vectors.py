@@ -39,11 +39,15 @@ _PIECES = (
 
 _DO: Mapping[str, Callable[[PillDocument, Step], PillDocument]] = {
     "insert_text": lambda document, step: document.insert_text(step["at"], step["new"]),
-    "insert_pill": lambda document, step: document.insert_pill(step["name"], step["at"], step["type"], duplicate=step["duplicate"]),
+    "insert_pill": lambda document, step: document.insert_pill(
+        step["name"], step["at"], step["type"], duplicate=step["duplicate"]
+    ),
     "insert_document": lambda document, step: document.insert_document(step["at"], _document(step)),
     "delete_range": lambda document, step: document.delete_range(step["at"], step["end"]),
     "remove_pill": lambda document, step: document.remove_pill(step["name"]),
-    "update_pill": lambda document, step: document.update_pill(step["name"], new_name=step["new"], type=step["type"]),
+    "update_pill": lambda document, step: document.update_pill(
+        step["name"], new_name=step["new"], type=step["type"]
+    ),
     "parse": lambda _, step: PillDocument.parse(step["new"]),
     "recover": lambda _, step: PillDocument.recover(step["new"], map(_pill, step["from"])),
 }
@@ -85,7 +89,10 @@ def _case(draw: random.Random) -> list[Step]:
 def _long_names() -> list[Step]:
     """Return a case of its own for how long a name may be: characters count, not bytes, nor UTF-16 units."""
     names = ("x" * 1024, "x" * 1025, "📎" * 1024, "📎" * 1025)
-    inserted = ({"do": "insert_pill", "at": 0, "name": name, "type": "file", "duplicate": "error"} for name in names)
+    inserted = (
+        {"do": "insert_pill", "at": 0, "name": name, "type": "file", "duplicate": "error"}
+        for name in names
+    )
     steps = [step for each in inserted for step in (each, {"do": "parse", "new": ""})]
     return [{**step, **done(PillDocument(), step)[1]} for step in steps]
 
@@ -102,11 +109,19 @@ def _insert_text(draw: random.Random, document: PillDocument) -> Step:
 
 def _insert_pill(draw: random.Random, document: PillDocument) -> Step:
     told = draw.choice(["error", "error", "update"])
-    return {"at": _place(draw, document), "name": _name(draw), "type": _type(draw), "duplicate": told}
+    return {
+        "at": _place(draw, document),
+        "name": _name(draw),
+        "type": _type(draw),
+        "duplicate": told,
+    }
 
 
 def _insert_document(draw: random.Random, document: PillDocument) -> Step:
-    other = PillDocument.parse(_text(draw) + "".join(f"[@{name}]" for name in draw.sample(_NAMES, 2)), lambda _: PillType.SYMBOL)
+    other = PillDocument.parse(
+        _text(draw) + "".join(f"[@{name}]" for name in draw.sample(_NAMES, 2)),
+        lambda _: PillType.SYMBOL,
+    )
     return {"at": _place(draw, document), "new": other.text, "from": _data(other)}
 
 
@@ -120,7 +135,11 @@ def _remove_pill(draw: random.Random, document: PillDocument) -> Step:
 
 
 def _update_pill(draw: random.Random, document: PillDocument) -> Step:
-    return {"name": _attached(draw, document), "new": draw.choice((_name(draw), None)), "type": draw.choice((_type(draw), None))}
+    return {
+        "name": _attached(draw, document),
+        "new": draw.choice((_name(draw), None)),
+        "type": draw.choice((_type(draw), None)),
+    }
 
 
 def _parse(draw: random.Random, document: PillDocument) -> Step:
@@ -129,7 +148,10 @@ def _parse(draw: random.Random, document: PillDocument) -> Step:
 
 def _recover(draw: random.Random, document: PillDocument) -> Step:
     moved = [[name, kind, start + draw.randint(-6, 6)] for name, kind, start in _data(document)]
-    return {"new": _text(draw) + document.text, "from": [*draw.sample(moved, len(moved)), ["gone", "file", 0]]}
+    return {
+        "new": _text(draw) + document.text,
+        "from": [*draw.sample(moved, len(moved)), ["gone", "file", 0]],
+    }
 
 
 _ARGUMENTS: Mapping[str, Callable[[random.Random, PillDocument], Step]] = {

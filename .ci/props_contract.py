@@ -27,7 +27,12 @@ def props_schema(root: type = ChatProps) -> dict[str, Any]:
     """
     classes = _classes(root)
     definitions = {kind.__name__: _object_schema(kind) for kind in classes if kind is not root}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": root.__name__, **_object_schema(root), "$defs": definitions}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": root.__name__,
+        **_object_schema(root),
+        "$defs": definitions,
+    }
 
 
 def props_declaration(root: type = ChatProps) -> str:
@@ -45,7 +50,12 @@ def write_contract(folder: Path) -> None:
 def _fields(kind: type) -> dict[str, tuple[Any, str]]:
     """Return name → (type, description) of a TypedDict whose fields are all annotated with what they mean."""
     hints = get_type_hints(kind, include_extras=True)
-    return {name: (get_args(hint)[0], get_args(hint)[1]) if get_origin(hint) is Annotated else (hint, "") for name, hint in hints.items()}
+    return {
+        name: (get_args(hint)[0], get_args(hint)[1])
+        if get_origin(hint) is Annotated
+        else (hint, "")
+        for name, hint in hints.items()
+    }
 
 
 def _classes(kind: type) -> list[type]:
@@ -63,7 +73,10 @@ def _object_schema(kind: type) -> dict[str, Any]:
     return {
         "type": "object",
         "description": getdoc(kind),
-        "properties": {name: {**_schema(type_), "description": words} for name, (type_, words) in fields.items()},
+        "properties": {
+            name: {**_schema(type_), "description": words}
+            for name, (type_, words) in fields.items()
+        },
         "required": list(fields),
         "additionalProperties": False,
     }
@@ -80,8 +93,13 @@ def _schema(type_: Any) -> dict[str, Any]:
 
 
 def _interface(kind: type) -> str:
-    lines = [f"  /** {words} */\n  {name}: {_typescript(type_)};" for name, (type_, words) in _fields(kind).items()]
-    return f"/** {getdoc(kind)} */\nexport interface {kind.__name__} {{\n" + "\n".join(lines) + "\n}\n"
+    lines = [
+        f"  /** {words} */\n  {name}: {_typescript(type_)};"
+        for name, (type_, words) in _fields(kind).items()
+    ]
+    return (
+        f"/** {getdoc(kind)} */\nexport interface {kind.__name__} {{\n" + "\n".join(lines) + "\n}\n"
+    )
 
 
 def _typescript(type_: Any) -> str:

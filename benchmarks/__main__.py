@@ -19,7 +19,7 @@ def main(names: list[str]) -> int:
     """Run the named benchmarks, all of them without names."""
     unknown = [name for name in names if name not in NAMES]
     if unknown:
-        print(f"unknown benchmark {unknown[0]!r}; legal: {', '.join(NAMES)}", file=sys.stderr)
+        print(f"unknown benchmark {unknown[0]!r}. Use {', '.join(NAMES)}.", file=sys.stderr)
         return 2
     for name in names or NAMES:
         NAMES[name](Console(width=150))

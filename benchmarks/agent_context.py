@@ -29,7 +29,15 @@ from polycontext.nodes.agent_context import (
 WHEN = "2026-03-01T09:{:02}:{:02}.250000Z"
 PROSE = "the pipeline failed after the upgrade because a worker kept an old connection open and nobody noticed until the nightly run"
 WORDS = PROSE.split()
-AGENTS = ("intent_detection", "reasoning_structure", "retrieval_planner", "context_synthesizer", "inference", "validation", "summarization")
+AGENTS = (
+    "intent_detection",
+    "reasoning_structure",
+    "retrieval_planner",
+    "context_synthesizer",
+    "inference",
+    "validation",
+    "summarization",
+)
 TIMES = 7
 
 Many = Callable[[int, Callable[[int], Any]], list[Any]]
@@ -41,7 +49,9 @@ def _when(index: int) -> str:
 
 
 def _text(index: int, words: int) -> str:
-    return " ".join(WORDS[(index * 7 + step * (1 + index % 5)) % len(WORDS)] for step in range(words))
+    return " ".join(
+        WORDS[(index * 7 + step * (1 + index % 5)) % len(WORDS)] for step in range(words)
+    )
 
 
 def _agent(index: int) -> str:
@@ -50,11 +60,29 @@ def _agent(index: int) -> str:
 
 def _reasoning(many: Many, scale: int) -> dict[str, Any]:
     return {
-        "intents": many(6, lambda i: {"type": "analysis", "confidence": 0.9 - i % 9 / 10, "entities": [f"e{i}", f"e{i + 1}"]}),
-        "entities": {f"e{i}": {"name": _text(i, 2), "kind": "service", "seen": i} for i in range(25 * scale)},
-        "hypotheses": many(15, lambda i: {"id": f"h{i}", "description": _text(i, 15), "dependencies": [f"h{i // 2}"]}),
+        "intents": many(
+            6,
+            lambda i: {
+                "type": "analysis",
+                "confidence": 0.9 - i % 9 / 10,
+                "entities": [f"e{i}", f"e{i + 1}"],
+            },
+        ),
+        "entities": {
+            f"e{i}": {"name": _text(i, 2), "kind": "service", "seen": i} for i in range(25 * scale)
+        },
+        "hypotheses": many(
+            15,
+            lambda i: {"id": f"h{i}", "description": _text(i, 15), "dependencies": [f"h{i // 2}"]},
+        ),
         "conclusions": many(
-            15, lambda i: {"id": f"c{i}", "content": _text(i, 20), "confidence": 0.8, "based_on": [f"f{i}", f"f{i + 3}", f"h{i}"]}
+            15,
+            lambda i: {
+                "id": f"c{i}",
+                "content": _text(i, 20),
+                "confidence": 0.8,
+                "based_on": [f"f{i}", f"f{i + 3}", f"h{i}"],
+            },
         ),
         "dependency_map": {f"h{i}": [f"h{i // 2}"] for i in range(15 * scale)},
         "confidence_scores": {f"c{i}": 0.8 for i in range(15 * scale)},
@@ -75,15 +103,32 @@ def _enrichment(many: Many) -> dict[str, Any]:
                 "provenance": {"query": _text(i, 4), "project": f"project-{i % 9}"},
             },
         ),
-        "derived_knowledge": many(15, lambda i: {"id": f"k{i}", "content": _text(i, 18), "derived_from": [f"f{i}", f"f{i + 1}"]}),
-        "relationships": many(25, lambda i: {"from": f"e{i}", "to": f"e{i + 1}", "type": "depends_on"}),
+        "derived_knowledge": many(
+            15,
+            lambda i: {
+                "id": f"k{i}",
+                "content": _text(i, 18),
+                "derived_from": [f"f{i}", f"f{i + 1}"],
+            },
+        ),
+        "relationships": many(
+            25, lambda i: {"from": f"e{i}", "to": f"e{i + 1}", "type": "depends_on"}
+        ),
         "context_links": many(5, lambda i: f"tracker://item/{i}"),
     }
 
 
 def _retrieval(many: Many) -> dict[str, Any]:
     return {
-        "plans": many(4, lambda i: {"id": f"p{i}", "description": _text(i, 12), "sources": ["tracker", "wiki"], "priority": i}),
+        "plans": many(
+            4,
+            lambda i: {
+                "id": f"p{i}",
+                "description": _text(i, 12),
+                "sources": ["tracker", "wiki"],
+                "priority": i,
+            },
+        ),
         "queries": many(
             8,
             lambda i: {
@@ -91,10 +136,21 @@ def _retrieval(many: Many) -> dict[str, Any]:
                 "query_string": _text(i, 5),
                 "source": "wiki",
                 "filters": {"since": "2026-01-01"},
-                "results": [{"id": f"r{i}-{j}", "title": _text(i + j, 6), "score": 0.5 + j / 20} for j in range(4)],
+                "results": [
+                    {"id": f"r{i}-{j}", "title": _text(i + j, 6), "score": 0.5 + j / 20}
+                    for j in range(4)
+                ],
             },
         ),
-        "artifacts": many(10, lambda i: {"id": f"a{i}", "type": "text/plain", "content": _text(i, 800), "source": "wiki"}),
+        "artifacts": many(
+            10,
+            lambda i: {
+                "id": f"a{i}",
+                "type": "text/plain",
+                "content": _text(i, 800),
+                "source": "wiki",
+            },
+        ),
     }
 
 
@@ -102,7 +158,12 @@ def _llm(many: Many) -> dict[str, Any]:
     return {
         "provider": "local",
         "model": "small",
-        "usage": {"total_tokens": 81234, "prompt_tokens": 70000, "completion_tokens": 11234, "cost_usd": 0.42},
+        "usage": {
+            "total_tokens": 81234,
+            "prompt_tokens": 70000,
+            "completion_tokens": 11234,
+            "cost_usd": 0.42,
+        },
         "decisions": many(
             15,
             lambda i: {
@@ -119,13 +180,28 @@ def _llm(many: Many) -> dict[str, Any]:
 
 def _diagnostics(many: Many) -> dict[str, Any]:
     return {
-        "errors": many(2, lambda i: {"timestamp": _when(i), "agent_id": _agent(i), "message": _text(i, 10), "severity": "low"}),
-        "warnings": many(5, lambda i: {"timestamp": _when(i), "agent_id": _agent(i), "message": _text(i, 10)}),
+        "errors": many(
+            2,
+            lambda i: {
+                "timestamp": _when(i),
+                "agent_id": _agent(i),
+                "message": _text(i, 10),
+                "severity": "low",
+            },
+        ),
+        "warnings": many(
+            5, lambda i: {"timestamp": _when(i), "agent_id": _agent(i), "message": _text(i, 10)}
+        ),
         "performance": {
             "total_duration_ms": 90321,
-            "agent_metrics": {agent: {"duration_ms": 1200, "llm_calls": 3, "status": "success", "tokens": 900} for agent in AGENTS},
+            "agent_metrics": {
+                agent: {"duration_ms": 1200, "llm_calls": 3, "status": "success", "tokens": 900}
+                for agent in AGENTS
+            },
         },
-        "validation_reports": many(3, lambda i: {"timestamp": _when(i), "agent_id": "validation", "passed": True}),
+        "validation_reports": many(
+            3, lambda i: {"timestamp": _when(i), "agent_id": "validation", "passed": True}
+        ),
     }
 
 
@@ -146,7 +222,9 @@ def _audit(many: Many) -> dict[str, Any]:
             lambda i: {
                 "timestamp": _when(i),
                 "agent_id": _agent(i),
-                "changes": {"enrichment": {"facts": {"added": [{"id": f"f{i}", "content": _text(i, 25)}]}}},
+                "changes": {
+                    "enrichment": {"facts": {"added": [{"id": f"f{i}", "content": _text(i, 25)}]}}
+                },
             },
         ),
     }
@@ -160,7 +238,12 @@ def document(scale: int) -> dict[str, Any]:
 
     return {
         "version": "1.0.0",
-        "metadata": {"session_id": "session-1", "trace_id": "trace-1", "created_at": WHEN.format(0, 0), "locale": "en"},
+        "metadata": {
+            "session_id": "session-1",
+            "trace_id": "trace-1",
+            "created_at": WHEN.format(0, 0),
+            "locale": "en",
+        },
         "reasoning": _reasoning(many, scale),
         "enrichment": _enrichment(many),
         "retrieval": _retrieval(many),
@@ -179,22 +262,37 @@ def _best(work: Callable[[], object], number: int = 20) -> float:
 def _each_once(work: Callable[[AgentContext], object], contexts: list[AgentContext]) -> float:
     """Return the least microseconds of one call, each on a context of its own: the second on the same one would remember."""
     waiting = iter(contexts)
-    return min(repeat(lambda: work(next(waiting)), number=1, repeat=len(contexts), timer=process_time)) * 1e6
+    return (
+        min(repeat(lambda: work(next(waiting)), number=1, repeat=len(contexts), timer=process_time))
+        * 1e6
+    )
 
 
 def changes(context: AgentContext) -> dict[str, AgentContext]:
     """Return contexts that come from this one by a change of a few items."""
-    guard, facts, scores = ContextValidator.default(), context.enrichment.facts, context.reasoning.confidence_scores
+    guard, facts, scores = (
+        ContextValidator.default(),
+        context.enrichment.facts,
+        context.reasoning.confidence_scores,
+    )
 
     def write(**values: Any) -> AgentContext:
-        return guard.safe_update(context, "orchestrator", {name.replace("__", "."): value for name, value in values.items()})
+        return guard.safe_update(
+            context,
+            "orchestrator",
+            {name.replace("__", "."): value for name, value in values.items()},
+        )
 
     new = tuple(Fact(f"new-{number}", "one more") for number in range(3))
     return {
         "three facts more": write(enrichment__facts=(*facts, *new)),
-        "first and last fact anew": write(enrichment__facts=(Fact(facts[0].id, "anew"), *facts[1:-1], Fact(facts[-1].id, "anew"))),
+        "first and last fact anew": write(
+            enrichment__facts=(Fact(facts[0].id, "anew"), *facts[1:-1], Fact(facts[-1].id, "anew"))
+        ),
         "a fact, a score, the summary": write(
-            enrichment__facts=(*facts, new[0]), reasoning__confidence_scores={**scores, "new": 0.5}, reasoning__summary="short"
+            enrichment__facts=(*facts, new[0]),
+            reasoning__confidence_scores={**scores, "new": 0.5},
+            reasoning__summary="short",
         ),
     }
 
@@ -236,8 +334,12 @@ def measure(scale: int) -> dict[str, float]:
         **captures,
         "record the last one for the trail": _best(patch.record, 100),
         "apply it": _best(lambda: patch.apply(context)),
-        "merge it with three facts more": _best(lambda: merge(context, changed["three facts more"], several)),
-        "a write through a store that holds little": _best(lambda: store.write("inference", {"llm.model": "small"})),
+        "merge it with three facts more": _best(
+            lambda: merge(context, changed["three facts more"], several)
+        ),
+        "a write through a store that holds little": _best(
+            lambda: store.write("inference", {"llm.model": "small"})
+        ),
     }
 
 
@@ -254,7 +356,14 @@ BUDGETS = {
 }
 
 
-MEMORY_BUDGETS = {"new": "5 KB", "clone": "2x", "serialise": "1.5x", "deserialise": "2x", "diff capture": "1 KB", "size check": "0 KB"}
+MEMORY_BUDGETS = {
+    "new": "5 KB",
+    "clone": "2x",
+    "serialise": "1.5x",
+    "deserialise": "2x",
+    "diff capture": "1 KB",
+    "size check": "0 KB",
+}
 """What each may take beyond what is there: so much, or so many times the bytes of the document."""
 
 
@@ -289,11 +398,16 @@ def _peak(work: Callable[[], object]) -> int:
 
 def _memory_table(sizes: dict[int, int]) -> Table:
     found = {scale: memory(scale) for scale in sizes}
-    table = Table(title="memory of an AgentContext, bytes beyond what is there (times the document)")
+    table = Table(
+        title="memory of an AgentContext, bytes beyond what is there (times the document)"
+    )
     for name in ("work", *(f"{size / 1000:,.0f} KB" for size in sizes.values()), "budget"):
         table.add_column(name, justify="left" if name == "work" else "right")
     for name, budget in MEMORY_BUDGETS.items():
-        cells = (f"{found[scale][name]:,} ({found[scale][name] / size:.1f}x)" for scale, size in sizes.items())
+        cells = (
+            f"{found[scale][name]:,} ({found[scale][name] / size:.1f}x)"
+            for scale, size in sizes.items()
+        )
         table.add_row(name, *cells, budget)
     return table
 
@@ -307,6 +421,8 @@ def run(console: Console) -> None:
         table.add_column(name, justify="left" if name == "work" else "right")
     for name, small in found[1].items():
         large = found[10][name]
-        table.add_row(name, f"{small:.2f}", f"{large:.2f}", f"{large / small:.1f}", BUDGETS.get(name, "-"))
+        table.add_row(
+            name, f"{small:.2f}", f"{large:.2f}", f"{large / small:.1f}", BUDGETS.get(name, "-")
+        )
     console.print(table)
     console.print(_memory_table(sizes))

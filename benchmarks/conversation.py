@@ -14,14 +14,24 @@ def turns(count: int) -> Iterator[Turn]:
         call = f"call_{number // 4}"
         match number % 4:
             case 0:
-                yield Turn("user", f"Please look into {topic} number {number} and tell me what you find there.")
+                yield Turn(
+                    "user",
+                    f"Please look into {topic} number {number} and tell me what you find there.",
+                )
             case 1:
-                yield Turn("assistant", None, tool_calls=(ToolCall(call, "look_up", f'{{"{topic}": {number}}}'),))
+                yield Turn(
+                    "assistant",
+                    None,
+                    tool_calls=(ToolCall(call, "look_up", f'{{"{topic}": {number}}}'),),
+                )
             case 2:
                 result = f'{{"{topic}": {number - 1}, "status": "open", "owner": "desk {number % 7}", "total": {number * 13 % 997}}}'
                 yield Turn("tool", result, tool_call_id=f"call_{number // 4}")
             case _:
-                yield Turn("assistant", f"The {topic} is still open; desk {number % 7} owns it. Shall I send a reminder?")
+                yield Turn(
+                    "assistant",
+                    f"The {topic} is still open; desk {number % 7} owns it. Shall I send a reminder?",
+                )
 
 
 class RememberingCounter:
@@ -44,6 +54,13 @@ class RememberingCounter:
 class InstantSummariser:
     """Stand for a model whose answer is already there: its time is not ours."""
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return a short summary at once."""
         return f"{len(turns)} messages about open cases."

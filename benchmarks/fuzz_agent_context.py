@@ -53,7 +53,13 @@ class FuzzReport:
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
     """Return every container in a document with every key or index of it."""
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    keys = (
+        list(value)
+        if isinstance(value, dict)
+        else range(len(value))
+        if isinstance(value, list)
+        else ()
+    )
     return [(value, key) for key in keys] + [place for key in keys for place in _places(value[key])]
 
 
@@ -112,14 +118,24 @@ def _seeds() -> tuple[bytes, ...]:
     small = {name: _shortened(value) for name, value in whole.items()}
     return (
         b'{"version":"1.0.0","llm":{}}',
-        *(json.dumps({"version": "1.0.0", name: value}).encode() for name, value in small.items() if name != "version"),
+        *(
+            json.dumps({"version": "1.0.0", name: value}).encode()
+            for name, value in small.items()
+            if name != "version"
+        ),
     )
 
 
 def _shortened(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _shortened(item) for key, item in list(value.items())[:8]}
-    return [_shortened(item) for item in value[:1]] if isinstance(value, list) else value[:40] if isinstance(value, str) else value
+    return (
+        [_shortened(item) for item in value[:1]]
+        if isinstance(value, list)
+        else value[:40]
+        if isinstance(value, str)
+        else value
+    )
 
 
 def fuzz(documents: int, *, seed: int) -> FuzzReport:
@@ -149,7 +165,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     report = fuzz(options.documents, seed=options.seed)
-    print(f"{options.documents:,} documents: {report.read:,} read, {dict(report.refused)} refused, {len(report.crashes)} crashes")
+    print(
+        f"{options.documents:,} documents: {report.read:,} read, {dict(report.refused)} refused, {len(report.crashes)} crashes"
+    )
     for raw, problem in report.crashes[:10]:
         print(problem, raw[:2000])
     return 1 if report.crashes else 0

@@ -52,13 +52,18 @@ def run(console: Console) -> None:
     """Print milliseconds for a window of 100,000 turns beside one of 10,000, and their budgets."""
     windows = {size: window_of(size) for size in (SIZE // 10, SIZE)}
     projector = ContextProjector(InstantSummariser())
-    fulfilments = {size: projector.fulfil(projector.plan_for(window, 0.4)) for size, window in windows.items()}
+    fulfilments = {
+        size: projector.fulfil(projector.plan_for(window, 0.4)) for size, window in windows.items()
+    }
     works: dict[str, tuple[Callable[[int], object], str]] = {
         "duplicate": (lambda n: windows[n].duplicate(), "100"),
         "duplicate, every snapshot read": (lambda n: list(windows[n].duplicate()), "100"),
         "pressure trajectory": (lambda n: list(windows[n].extend(lambda w: w.pressure)), "-"),
         "plan_for(0.4)": (lambda n: projector.plan_for(windows[n], 0.4), "50"),
-        "commit, summaries supplied": (lambda n: projector.commit(windows[n], fulfilments[n]), "200"),
+        "commit, summaries supplied": (
+            lambda n: projector.commit(windows[n], fulfilments[n]),
+            "200",
+        ),
     }
     table = Table(title=f"a window of {SIZE:,} turns, ms (best of {TIMES})")
     for name in ("work", f"{SIZE // 10:,}", f"{SIZE:,}", "ratio", "budget"):

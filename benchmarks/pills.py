@@ -23,7 +23,14 @@ def plant(root: Path, files: int) -> None:
     for number in range(files):
         folder = number // 30
         words = [_WORDS[(folder // len(_WORDS) ** power) % len(_WORDS)] for power in range(3)]
-        path = root / "src" / words[2] / words[1] / f"{words[0]}_{folder}" / f"{_WORDS[number % len(_WORDS)]}_{number}.py"
+        path = (
+            root
+            / "src"
+            / words[2]
+            / words[1]
+            / f"{words[0]}_{folder}"
+            / f"{_WORDS[number % len(_WORDS)]}_{number}.py"
+        )
         if number % 30 == 0:
             path.parent.mkdir(parents=True)
             (path.parent / ".gitignore").write_text("*.tmp\n", encoding="utf-8")
@@ -46,7 +53,12 @@ def run(console: Console) -> None:
         table.add_column("prefix")
         table.add_column("ms", justify="right")
         for prefix in PREFIXES:
-            best = min(_seconds(lambda prefix=prefix: completer.candidates(prefix)) for _ in range(TIMES))  # type: ignore[misc]
+            best = min(
+                _seconds(lambda prefix=prefix: completer.candidates(prefix))  # type: ignore[misc]
+                for _ in range(TIMES)
+            )
             table.add_row(prefix, f"{best * 1e3:.1f}")
         console.print(table)
-        console.print(f"{FILES:,} files, first scan {first * 1e3:.0f} ms; budget of a look-up after it: 50 ms")
+        console.print(
+            f"{FILES:,} files, first scan {first * 1e3:.0f} ms; budget of a look-up after it: 50 ms"
+        )

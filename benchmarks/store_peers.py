@@ -37,13 +37,19 @@ def bare(path: Path, opened: ExitStack) -> Say:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("CREATE TABLE words (id INTEGER PRIMARY KEY, role TEXT, content TEXT)")
-    return lambda role, text: db.execute("INSERT INTO words (role, content) VALUES (?, ?)", (role, text))
+    return lambda role, text: db.execute(
+        "INSERT INTO words (role, content) VALUES (?, ?)", (role, text)
+    )
 
 
 def polycontext(path: Path, opened: ExitStack) -> Say:
     """Keep a session of ours in a file: WAL, FULL."""
-    session = opened.enter_context(ContextSession.open(path, "s", max_tokens=8000, counter=RememberingCounter()))
-    return lambda role, text: session.add_user_turn(text) if role == "user" else session.add_assistant_turn(text)
+    session = opened.enter_context(
+        ContextSession.open(path, "s", max_tokens=8000, counter=RememberingCounter())
+    )
+    return lambda role, text: (
+        session.add_user_turn(text) if role == "user" else session.add_assistant_turn(text)
+    )
 
 
 def openai_agents(path: Path, opened: ExitStack) -> Say:
@@ -67,12 +73,16 @@ def llama_index(path: Path, opened: ExitStack) -> Say:
 def langgraph(path: Path, opened: ExitStack) -> Say:
     """`SqliteSaver` of langgraph under a graph of messages: WAL, FULL; each checkpoint holds all messages."""
     graphs = import_module("langgraph.graph")
-    saver = opened.enter_context(import_module("langgraph.checkpoint.sqlite").SqliteSaver.from_conn_string(str(path)))
+    saver = opened.enter_context(
+        import_module("langgraph.checkpoint.sqlite").SqliteSaver.from_conn_string(str(path))
+    )
     made = graphs.StateGraph(graphs.MessagesState)
     made.add_node("said", lambda state: {})
     made.set_entry_point("said")
     graph, at = made.compile(checkpointer=saver), {"configurable": {"thread_id": "s"}}
-    return lambda role, text: graph.update_state(at, {"messages": [{"role": role, "content": text}]})
+    return lambda role, text: graph.update_state(
+        at, {"messages": [{"role": role, "content": text}]}
+    )
 
 
 PEERS = (bare, polycontext, openai_agents, llama_index, langgraph)
@@ -80,17 +90,33 @@ PEERS = (bare, polycontext, openai_agents, llama_index, langgraph)
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="just store-peers", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--turns", type=int, default=2_000, help="of the longer conversation (default: 2000)")
+    parser = argparse.ArgumentParser(
+        prog="just store-peers", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument(
+        "--turns", type=int, default=2_000, help="of the longer conversation (default: 2000)"
+    )
     asked = parser.parse_args(arguments)
     if asked.turns < MEASURED:
-        parser.error(f"--turns {asked.turns}; legal: at least {MEASURED}")
+        parser.error(f"--turns {asked.turns}. Use at least {MEASURED}.")
     console = Console(width=150)
     table = Table(title="one turn more in a SQLite file", title_justify="left")
-    for column in ("store", f"ms at {MEASURED:,}", f"ms at {asked.turns:,}", "CPU µs there", "÷ bare commit", "bytes a turn", "how"):
+    for column in (
+        "store",
+        f"ms at {MEASURED:,}",
+        f"ms at {asked.turns:,}",
+        "CPU µs there",
+        "÷ bare commit",
+        "bytes a turn",
+        "how",
+    ):
         table.add_column(column, justify="left" if column in ("store", "how") else "right")
     with TemporaryDirectory() as folder:
-        kept = [each for peer in PEERS if (each := _opened(peer, Path(folder) / peer.__name__, console)) is not None]
+        kept = [
+            each
+            for peer in PEERS
+            if (each := _opened(peer, Path(folder) / peer.__name__, console)) is not None
+        ]
         for number in range(asked.turns):
             # All say each turn, one after the other: a disk has quick moments and slow ones.
             for each in kept:
@@ -112,13 +138,17 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _opened(peer: Callable[[Path, ExitStack], Say], folder: Path, console: Console) -> "_Kept | None":
+def _opened(
+    peer: Callable[[Path, ExitStack], Say], folder: Path, console: Console
+) -> "_Kept | None":
     folder.mkdir()
     opened = ExitStack()
     try:
         return _Kept(peer, folder, opened, peer(folder / "store.db", opened))
     except ModuleNotFoundError:
-        console.print(f"{peer.__name__}: not installed; `just store-peers` measures it in an environment of its own")
+        console.print(
+            f"{peer.__name__}: not installed; `just store-peers` measures it in an environment of its own"
+        )
         return None
 
 

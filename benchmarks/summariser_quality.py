@@ -82,7 +82,9 @@ def _printed(turn: Turn) -> str:
 
 def _bindings(needle: str, texts: Sequence[str]) -> frozenset[str]:
     found = (match for text in texts for match in re.finditer(re.escape(needle), text))
-    return frozenset(match.string[max(0, match.start() - BOUND_CHARS) : match.end()] for match in found)
+    return frozenset(
+        match.string[max(0, match.start() - BOUND_CHARS) : match.end()] for match in found
+    )
 
 
 def probes(recording: str, every: int, counter: TokenCounter) -> Iterator[Probe]:
@@ -94,14 +96,20 @@ def probes(recording: str, every: int, counter: TokenCounter) -> Iterator[Probe]
         for record in conversation["probes"]:
             number += 1
             if number % every == 0:
-                yield _probe(record, [turn for turn in turns[: record["at"]] if turn.role is not Role.SYSTEM], counter)
+                yield _probe(
+                    record,
+                    [turn for turn in turns[: record["at"]] if turn.role is not Role.SYSTEM],
+                    counter,
+                )
 
 
 def _probe(record: dict[str, list[str]], turns: Sequence[Turn], counter: TokenCounter) -> Probe:
     texts = [_flat(text) for turn in turns for text in _texts(turn)]
     bindings = {needle: _bindings(needle, texts) for needle in record["needles"]}
     tokens = sum(counter.count(_printed(turn)) for turn in turns)
-    return Probe(tuple(turns), tokens, {needle: bound for needle, bound in bindings.items() if bound})
+    return Probe(
+        tuple(turns), tokens, {needle: bound for needle, bound in bindings.items() if bound}
+    )
 
 
 def tail(turns: Sequence[Turn], max_tokens: int, counter: TokenCounter) -> str:
@@ -119,7 +127,9 @@ def tail(turns: Sequence[Turn], max_tokens: int, counter: TokenCounter) -> str:
 
 def longest_first(turns: Sequence[Turn], max_tokens: int, counter: TokenCounter) -> str:
     """Keep the longest sentences, in the order of the conversation."""
-    sentences = [sentence for turn in turns for sentence in _SENTENCE_END.split(_printed(turn)) if sentence]
+    sentences = [
+        sentence for turn in turns for sentence in _SENTENCE_END.split(_printed(turn)) if sentence
+    ]
     kept: list[int] = []
     for index in sorted(range(len(sentences)), key=lambda index: -len(sentences[index])):
         cost = counter.count(sentences[index]) + 1
@@ -134,7 +144,11 @@ def extractive(turns: Sequence[Turn], max_tokens: int, counter: TokenCounter) ->
     return ExtractiveSummariser().summarise(turns, max_tokens, counter=counter)
 
 
-METHODS: dict[str, Method] = {"tail": tail, "longest sentences first": longest_first, "extractive summariser": extractive}
+METHODS: dict[str, Method] = {
+    "tail": tail,
+    "longest sentences first": longest_first,
+    "extractive summariser": extractive,
+}
 
 
 def measure(recording: str, every: int, counter: TokenCounter) -> dict[tuple[str, float], Score]:
@@ -155,8 +169,13 @@ def _table(recording: str, scores: dict[tuple[str, float], Score]) -> Table:
     table.add_column("ms per 1k tokens", justify="right")
     for name in METHODS:
         row = [scores[name, share] for share in SHARES]
-        cells = [f"{score.bound / score.needles:.1%} / {score.plain / score.needles:.1%}" for score in row]
-        milliseconds = sum(score.seconds for score in row) / sum(score.tokens for score in row) * 1e6
+        cells = [
+            f"{score.bound / score.needles:.1%} / {score.plain / score.needles:.1%}"
+            for score in row
+        ]
+        milliseconds = (
+            sum(score.seconds for score in row) / sum(score.tokens for score in row) * 1e6
+        )
         table.add_row(name, *cells, f"{milliseconds:.1f}")
     return table
 
@@ -164,7 +183,9 @@ def _table(recording: str, scores: dict[tuple[str, float], Score]) -> Table:
 def run(console: Console, every: int = EVERY) -> None:
     """Print recall of needles for the summariser and its baselines at 10, 25 and 50 % of the tokens."""
     if not DATA.is_dir():
-        console.print("summariser_quality: skipped, the recorded conversations (shared/data beside the project's folder) are not there")
+        console.print(
+            "summariser_quality: skipped, the recorded conversations (shared/data beside the project's folder) are not there"
+        )
         return
     counter = TiktokenCounter()
     for recording in RECORDINGS:
@@ -175,7 +196,10 @@ def run(console: Console, every: int = EVERY) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run by itself: ``python -m benchmarks.summariser_quality [EVERY]``; 1 takes all probes."""
     if not DATA.is_dir():
-        print("summariser_quality needs the recorded conversations in shared/data beside the project's folder", file=sys.stderr)
+        print(
+            "summariser_quality needs the recorded conversations in shared/data beside the project's folder",
+            file=sys.stderr,
+        )
         return 2
     run(Console(width=150), *map(int, arguments[:1]))
     return 0

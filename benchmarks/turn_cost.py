@@ -77,7 +77,10 @@ SUBJECTS: dict[str, Callable[[TokenCounter], Driver]] = {
 
 
 def measure(
-    start: Callable[[TokenCounter], Driver], counter: TokenCounter, conversation: Sequence[Turn], sizes: Sequence[int] = SIZES
+    start: Callable[[TokenCounter], Driver],
+    counter: TokenCounter,
+    conversation: Sequence[Turn],
+    sizes: Sequence[int] = SIZES,
 ) -> dict[int, list[float]]:
     """Return the seconds of each of the SAMPLE turns that follow the first n, for every n of `sizes`; compressions included."""
     drive = start(counter)
@@ -108,15 +111,33 @@ def run(console: Console) -> None:
     for turn in conversation:
         count_turn(counter, turn)
     tokenizing = (process_time() - began) / len(conversation)
-    table = Table(title=f"one more turn: add, read messages and pressure ({BUDGET} token budget), µs without tokenizing")
-    for name in ("subject", *(f"{size:,}" for size in SIZES), "100,000 / 100", "x reference", "x with tokenizing"):
+    table = Table(
+        title=f"one more turn: add, read messages and pressure ({BUDGET} token budget), µs without tokenizing"
+    )
+    for name in (
+        "subject",
+        *(f"{size:,}" for size in SIZES),
+        "100,000 / 100",
+        "x reference",
+        "x with tokenizing",
+    ):
         table.add_column(name, justify="left" if name == "subject" else "right")
     reference = 0.0
     for name, start in SUBJECTS.items():
         costs = {size: mean(each) for size, each in measure(start, counter, conversation).items()}
         average = mean(costs.values())
         reference = reference or average
-        ratios = (costs[SIZES[-1]] / costs[SIZES[0]], average / reference, (average + tokenizing) / (reference + tokenizing))
-        table.add_row(name, *(f"{costs[size] * 1e6:.1f}" for size in SIZES), *(f"{ratio:.2f}" for ratio in ratios))
+        ratios = (
+            costs[SIZES[-1]] / costs[SIZES[0]],
+            average / reference,
+            (average + tokenizing) / (reference + tokenizing),
+        )
+        table.add_row(
+            name,
+            *(f"{costs[size] * 1e6:.1f}" for size in SIZES),
+            *(f"{ratio:.2f}" for ratio in ratios),
+        )
     console.print(table)
-    console.print(f"tokenizing and framing itself: {tokenizing * 1e6:.1f} µs a turn; budget: 100,000 / 100 within 1.5")
+    console.print(
+        f"tokenizing and framing itself: {tokenizing * 1e6:.1f} µs a turn; budget: 100,000 / 100 within 1.5"
+    )

@@ -41,7 +41,12 @@ class Builder:
         """Return the prompt for `task`; without a conversation it is the task alone."""
         if self.context is None:
             return task
-        return self.context.build_prompt(agent_type="builder", specialty=self.specialty.value, eigenvectors=self.eigenvectors, task=task)
+        return self.context.build_prompt(
+            agent_type="builder",
+            specialty=self.specialty.value,
+            eigenvectors=self.eigenvectors,
+            task=task,
+        )
 
 
 def main() -> None:
@@ -53,15 +58,29 @@ def main() -> None:
     session.add_user_turn(SETTLED)
     builder.set_context(session)
     prompt = builder.build_prompt("Draw the stairs.")
-    model = ScriptedModel(rules={r"specialty is carpentry(.|\n)*2\.70 m": "Stairs: 15 steps of 18 cm, oak, a landing after the eighth."})
+    model = ScriptedModel(
+        rules={
+            r"specialty is carpentry(.|\n)*2\.70 m": "Stairs: 15 steps of 18 cm, oak, a landing after the eighth."
+        }
+    )
     session.add_assistant_turn(model.complete(prompt))
 
     props = session.render()
     print(f"{builder.specialty.value}: {props['messages'][-1]['content']}")
-    parts = {"persona": "Your craft is high", "specialty": "Your specialty is", "conversation": SETTLED, "task": "Draw the stairs."}
+    parts = {
+        "persona": "Your craft is high",
+        "specialty": "Your specialty is",
+        "conversation": SETTLED,
+        "task": "Draw the stairs.",
+    }
     print("in the prompt:", ", ".join(part for part, text in parts.items() if text in prompt))
-    print("in the props:", ", ".join(part for part, text in parts.items() if text in json.dumps(props)))
-    assert not any(text in json.dumps(props) for part, text in parts.items() if part != "conversation")
+    print(
+        "in the props:",
+        ", ".join(part for part, text in parts.items() if text in json.dumps(props)),
+    )
+    assert not any(
+        text in json.dumps(props) for part, text in parts.items() if part != "conversation"
+    )
 
 
 if __name__ == "__main__":

@@ -70,17 +70,27 @@ class Team:
     def detect_intent(self) -> None:
         """Say what the user wants, and find out that choosing the model is not this agent's business."""
         self.write(
-            "intent_detection", {"reasoning.intents": [Intent("diagnosis", 0.95)], "reasoning.entities": {"subject": "nightly report"}}
+            "intent_detection",
+            {
+                "reasoning.intents": [Intent("diagnosis", 0.95)],
+                "reasoning.entities": {"subject": "nightly report"},
+            },
         )
         try:
             self.store.write("intent_detection", {"llm.model": "large"})
         except ContextViolationError as refusal:
-            print("refused:", str(refusal).partition(";")[0])
+            print("refused:", str(refusal).partition(". ")[0])
 
     def retrieve(self) -> None:
         """Fetch the log, and move it out of the context: it is too large to be handed around."""
         plan = RetrievalPlan("p1", "read the log of the night", ("logs",))
-        self.write("retrieval_planner", {"retrieval.plans": [plan], "retrieval.artifacts": [Artifact("log", "text", LOG, "logs")]})
+        self.write(
+            "retrieval_planner",
+            {
+                "retrieval.plans": [plan],
+                "retrieval.artifacts": [Artifact("log", "text", LOG, "logs")],
+            },
+        )
         context = self.store.externalize_artifacts("retrieval_planner", self.artifacts)
         stub = context.retrieval.artifacts[0].external
         assert stub is not None
@@ -88,18 +98,33 @@ class Team:
 
     def infer(self) -> None:
         """Read the log back, and conclude."""
-        log: str = retrieve_artifact(self.store.context.retrieval.artifacts[0], self.artifacts).content
+        log: str = retrieve_artifact(
+            self.store.context.retrieval.artifacts[0], self.artifacts
+        ).content
         fault = next(line for line in log.splitlines() if "written" not in line)
-        fact = Fact("f1", fault, "the log of the night", confidence=1.0, provenance={"artifact": "log"})
+        fact = Fact(
+            "f1", fault, "the log of the night", confidence=1.0, provenance={"artifact": "log"}
+        )
         conclusion = Conclusion("c1", "the disk was full", 0.9, (fact.id,))
         self.write("inference", {"enrichment.facts": [fact], "reasoning.conclusions": [conclusion]})
 
     def summarize(self) -> None:
         """Let the model answer from what the agents know; the answer is their summary, and the session's next turn."""
         known = self.store.context.enrichment.facts
-        facts = Addition("facts", Section.REASONING, lambda _: tuple(f"Known: {fact.content} (from {fact.source})" for fact in known))
-        node = Node("summarization", "Answer in one sentence.", conversation={ConversationPart.RECENT}, additions=(facts,))
-        prompt = str(build_context(node, self.session.output, ConversationContext(), CurrentTurn(turn_num=1)))
+        facts = Addition(
+            "facts",
+            Section.REASONING,
+            lambda _: tuple(f"Known: {fact.content} (from {fact.source})" for fact in known),
+        )
+        node = Node(
+            "summarization",
+            "Answer in one sentence.",
+            conversation={ConversationPart.RECENT},
+            additions=(facts,),
+        )
+        prompt = str(
+            build_context(node, self.session.output, ConversationContext(), CurrentTurn(turn_num=1))
+        )
         print(next(line for line in prompt.splitlines() if "Known:" in line))
         answer = self.model.complete(prompt)
         self.write("summarization", {"reasoning.summary": answer})
@@ -113,7 +138,10 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         team = Team(
             ContextSession(max_tokens=2000),
-            AgentContextStore(AgentContext.new("session-1", "trace-1", created_at=next(moments)), clock=lambda: next(moments)),
+            AgentContextStore(
+                AgentContext.new("session-1", "trace-1", created_at=next(moments)),
+                clock=lambda: next(moments),
+            ),
             ObjectStoreExternalizer.open(folder),
             ScriptedModel(rules={r"Known: line 1041: disk full": answer}),
         )

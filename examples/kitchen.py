@@ -54,8 +54,15 @@ class Kitchen:
         """Start anew, or go on from the JSON text of a saved session; memory and database are its companion."""
         self.script = scenario["turns"]
         self.contexts: dict[tuple[int, str], list[NodeContext]] = {}
-        self.session = ContextSession.history.load(saved, clock=self.clock) if saved else ContextSession(MAX_TOKENS, clock=self.clock)
-        beside = self.session.documents.get("kitchen") or {"memory": ConversationContext().to_data(), "database": scenario["database"]}
+        self.session = (
+            ContextSession.history.load(saved, clock=self.clock)
+            if saved
+            else ContextSession(MAX_TOKENS, clock=self.clock)
+        )
+        beside = self.session.documents.get("kitchen") or {
+            "memory": ConversationContext().to_data(),
+            "database": scenario["database"],
+        }
         self.memory = ConversationContext.from_data(beside["memory"])
         self.database = beside["database"]
         self.session.documents.accompany("kitchen", self)
@@ -88,12 +95,16 @@ class Kitchen:
         self.session.documents.save()
         return answer
 
-    def ask(self, node: str, turn: CurrentTurn, script: dict[str, Any], task: str = "") -> dict[str, Any]:
+    def ask(
+        self, node: str, turn: CurrentTurn, script: dict[str, Any], task: str = ""
+    ) -> dict[str, Any]:
         """Build the context of a node, check it, and let the node's model answer in JSON."""
         context = BUILDERS[node](self.session.output, self.memory, turn, task=task)
         check(context, self.database)
         self.contexts.setdefault((turn.turn_num, node), []).append(context)
-        decision: dict[str, Any] = json.loads(ScriptedModel([json.dumps(script)]).complete(str(context)))
+        decision: dict[str, Any] = json.loads(
+            ScriptedModel([json.dumps(script)]).complete(str(context))
+        )
         return decision
 
     def understand(self, turn: CurrentTurn, script: dict[str, Any]) -> CurrentTurn:
@@ -110,7 +121,9 @@ class Kitchen:
         turn = turn.observe(phase=said["phase"], user_expressed=said["expressed"])
         return turn.curate(said["retain"], [*said["demote"], *said["drop"]], said["retain"])
 
-    def think(self, turn: CurrentTurn, script: dict[str, Any]) -> tuple[CurrentTurn, list[dict[str, Any]]]:
+    def think(
+        self, turn: CurrentTurn, script: dict[str, Any]
+    ) -> tuple[CurrentTurn, list[dict[str, Any]]]:
         """Decide, and return the steps of the plan."""
         said = self.ask("think", turn, script)
         turn = turn.decide(said["decision"], said["goal"])
@@ -119,13 +132,27 @@ class Kitchen:
     def act(self, turn: CurrentTurn, step: dict[str, Any]) -> CurrentTurn:
         """Execute one step: a call of the assistant and its result, in the session and in the exchange."""
         said = self.ask("act", turn, step, task=f"This step: {step['description']}")
-        call = ToolCall(f"call_{turn.turn_num}_{len(turn.steps) + 1}", f"{said['type']}_{said['subdomain']}", json.dumps(said["do"]))
+        call = ToolCall(
+            f"call_{turn.turn_num}_{len(turn.steps) + 1}",
+            f"{said['type']}_{said['subdomain']}",
+            json.dumps(said["do"]),
+        )
         self.session.add_assistant_turn(None, tool_calls=[call])
-        registry, refs, result = execute(said, self.memory.id_registry, self.database, turn.turn_num)
+        registry, refs, result = execute(
+            said, self.memory.id_registry, self.database, turn.turn_num
+        )
         self.memory = self.memory.with_registry(registry)
         self.session.add_tool_turn(json.dumps(result), tool_call_id=call.id)
         outcome, note = said.get("outcome", ""), said.get("note")
-        return turn.step(said["type"], said["subdomain"], said["description"], result, outcome=outcome, entities_involved=refs, note=note)
+        return turn.step(
+            said["type"],
+            said["subdomain"],
+            said["description"],
+            result,
+            outcome=outcome,
+            entities_involved=refs,
+            note=note,
+        )
 
     def reply(self, turn: CurrentTurn, script: dict[str, Any]) -> tuple[CurrentTurn, str]:
         """Answer, and note what waits for the user."""
@@ -146,9 +173,16 @@ def execute(step: dict[str, Any], registry: SessionIdRegistry, database: Tables,
     kind, table = step["subdomain"], database[step["subdomain"]]
     match step["do"]:
         case {"filter": wanted}:
-            return seen(registry, kind, [row for row in table if wanted.items() <= row.items()], turn)
+            return seen(
+                registry, kind, [row for row in table if wanted.items() <= row.items()], turn
+            )
         case {"at_most": minutes}:
-            return seen(registry, kind, [row for row in table if row.get("minutes", minutes + 1) <= minutes], turn)
+            return seen(
+                registry,
+                kind,
+                [row for row in table if row.get("minutes", minutes + 1) <= minutes],
+                turn,
+            )
         case {"match": refs}:
             for ref in refs:
                 registry = registry.touch(ref, turn=turn)
@@ -157,7 +191,9 @@ def execute(step: dict[str, Any], registry: SessionIdRegistry, database: Tables,
             return write(written, kind, registry, database, turn)
 
 
-def write(written: dict[str, Any], kind: str, registry: SessionIdRegistry, database: Tables, turn: int) -> Done:
+def write(
+    written: dict[str, Any], kind: str, registry: SessionIdRegistry, database: Tables, turn: int
+) -> Done:
     """Generate, change, save or delete one entity."""
     match written:
         case {"generate": made}:
@@ -198,8 +234,15 @@ def check(context: NodeContext, database: Tables) -> None:
     ids = [row["id"] for table in database.values() for row in table]
     assert not [each for each in ids if each in text], f"{node} sees a database id"
     assert context.tokens <= context.node.budget
-    for heading in ("## Entity Context", "## Conversation History", "## What Happened (Reasoning Trace)", "## Your Task"):
-        assert text.count(f"{heading}\n") == 1, f"{node} has {heading!r} {text.count(heading)} times"
+    for heading in (
+        "## Entity Context",
+        "## Conversation History",
+        "## What Happened (Reasoning Trace)",
+        "## Your Task",
+    ):
+        assert text.count(f"{heading}\n") == 1, (
+            f"{node} has {heading!r} {text.count(heading)} times"
+        )
     match node:
         case "understand":
             assert "- Step " not in text
@@ -208,9 +251,17 @@ def check(context: NodeContext, database: Tables) -> None:
             assert '"ingredients"' not in text, "think sees full data"
         case "act":
             assert not context.entity.retained
-            assert not {"### Engagement", "### Earlier", "### Pending", "### Retained", "Phase:"} & set(text.splitlines())
+            assert not {
+                "### Engagement",
+                "### Earlier",
+                "### Pending",
+                "### Retained",
+                "Phase:",
+            } & set(text.splitlines())
         case "reply":
-            assert not re.search(r"\b(gen_)?(recipe|inventory|meal_plan|shopping_list)_\d", text), "reply sees a ref"
+            assert not re.search(r"\b(gen_)?(recipe|inventory|meal_plan|shopping_list)_\d", text), (
+                "reply sees a ref"
+            )
             assert not context.entity.retained
             assert '"ingredients"' not in text
 
@@ -225,7 +276,9 @@ def write_contexts(kitchen: Kitchen, folder: Path) -> None:
 
 def main() -> None:
     """Run the scenario, or a part of it."""
-    parser = argparse.ArgumentParser(description="Drive a recipe assistant of four nodes over 30 turns.")
+    parser = argparse.ArgumentParser(
+        description="Drive a recipe assistant of four nodes over 30 turns."
+    )
     parser.add_argument("--show", choices=sorted(BUILDERS), help="print what this node read")
     parser.add_argument("--turn", type=int, help="with --show: of this turn alone")
     parser.add_argument("--stop", type=int, default=30, help="the last turn to take")
@@ -238,10 +291,18 @@ def main() -> None:
     while (number := kitchen.memory.next_turn_num) <= options.stop:
         answer = kitchen.take_turn()
         print(f"{number:02} {kitchen.session.state:<12} {kitchen.session.pressure:4.0%}  {answer}")
-        for context in kitchen.contexts.get((number, options.show), ()) if options.turn in (None, number) else ():
+        for context in (
+            kitchen.contexts.get((number, options.show), ())
+            if options.turn in (None, number)
+            else ()
+        ):
             print(f"\n{context}\n")
-    compressions = sum(type(event).__name__ == "CompressEvent" for event in kitchen.session.history.events())
-    print(f"{len(kitchen.session.log())} turns in the log, {len(kitchen.session.window)} in the window, {compressions} compressions")
+    compressions = sum(
+        type(event).__name__ == "CompressEvent" for event in kitchen.session.history.events()
+    )
+    print(
+        f"{len(kitchen.session.log())} turns in the log, {len(kitchen.session.window)} in the window, {compressions} compressions"
+    )
     if options.contexts:
         write_contexts(kitchen, options.contexts)
     if options.save:

@@ -57,7 +57,12 @@ class SoulSession:
 async def main() -> None:
     """Talk twice, and make sure that nothing of the prompt reaches the browser."""
     soul = KgentSoul({"aesthetic": 0.8, "gratitude": 0.5, "joy": 0.2}, ("Give no medical advice.",))
-    model = ScriptedModel(["You say freedom and you mean quiet. What would a quiet week look like?", "Then start with one morning."])
+    model = ScriptedModel(
+        [
+            "You say freedom and you mean quiet. What would a quiet week look like?",
+            "Then start with one morning.",
+        ]
+    )
     session = SoulSession(soul, ContextSession(max_tokens=2000), model)
     for message in ("I want to quit and travel. Or do I?", "No calendar, one book."):
         output = await session.dialogue(message)

@@ -1,5 +1,13 @@
 from .linearity import PolycontextError, ResourceClass
-from .polynomial import CONTEXT_POLYNOMIAL, ContextInput, ContextMachine, ContextOverflowError, ContextSession, ContextState, project
+from .polynomial import (
+    CONTEXT_POLYNOMIAL,
+    ContextInput,
+    ContextMachine,
+    ContextOverflowError,
+    ContextSession,
+    ContextState,
+    project,
+)
 from .pressure import ExtractiveSummariser
 from .window import ToolCall, Turn
 

@@ -15,18 +15,33 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import orjson
 from attrs import NOTHING, fields, has
-from cattrs import AttributeValidationNote, ClassValidationError, Converter, IterableValidationError, IterableValidationNote
-from cattrs.cols import homogenous_tuple_structure_factory, list_structure_factory, mapping_structure_factory
+from cattrs import (
+    AttributeValidationNote,
+    ClassValidationError,
+    Converter,
+    IterableValidationError,
+    IterableValidationNote,
+)
+from cattrs.cols import (
+    homogenous_tuple_structure_factory,
+    list_structure_factory,
+    mapping_structure_factory,
+)
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from .errors import InvalidDataError
-from .json_data import INTEGERS, Fault, FrozenDict, check_text, freeze_object, thawed, under
+from .json_data import INTEGERS, FrozenDict, check_text, freeze_object, thaw, under
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
 
 
-def strict_converter(*, complete: bool = False, sparse: Collection[type] = (), unions: Mapping[Any, str] | None = None) -> Converter:
+def strict_converter(
+    *,
+    complete: bool = False,
+    sparse: Collection[type] = (),
+    unions: Mapping[Any, str] | None = None,
+) -> Converter:
     """Return a converter that coerces nothing, and refuses a record with an unknown or a missing field.
 
     Records are attrs classes; a field that ends in an underscore (`class_`) is written without it.
@@ -40,35 +55,63 @@ def strict_converter(*, complete: bool = False, sparse: Collection[type] = (), u
     """
     converter = Converter()
     # The hooks of str and int get their subclasses too: an enum of strings would otherwise be taken for a string.
-    for kind, hook in ((str, _text), (int, _whole), (float, _number), (bool, _truth), (Enum, _member)):
+    for kind, hook in (
+        (str, _text),
+        (int, _whole),
+        (float, _number),
+        (bool, _truth),
+        (Enum, _member),
+    ):
         converter.register_structure_hook(kind, hook)
     converter.register_structure_hook(datetime, _moment)
     converter.register_unstructure_hook(datetime, datetime.isoformat)
-    converter.register_structure_hook_factory(has, lambda kind: _record_reader(kind, converter, complete=complete))
+    converter.register_structure_hook_factory(
+        has, lambda kind: _record_reader(kind, converter, complete=complete)
+    )
     # Records that are mappings as well would otherwise be written as such.
-    converter.register_unstructure_hook_factory(has, lambda kind: _record_writer(kind, converter, sparse=kind in sparse))
-    converter.register_structure_hook_func(_is_literal, _literal)
-    converter.register_structure_hook_factory(_is_list, lambda kind: _list_reader(kind, converter))
-    converter.register_structure_hook_factory(_is_table, lambda kind: _table_reader(kind, converter))
+    converter.register_unstructure_hook_factory(
+        has, lambda kind: _record_writer(kind, converter, sparse=kind in sparse)
+    )
+    converter.register_structure_hook_func(_has_origin(Literal), _literal)
+    converter.register_structure_hook_factory(
+        _has_origin(list, tuple), lambda kind: _list_reader(kind, converter)
+    )
+    # What is JSON data has its own hook below, which comes first.
+    converter.register_structure_hook_factory(
+        _has_origin(dict, Mapping), lambda kind: _table_reader(kind, converter)
+    )
     converter.register_structure_hook_func(_is_json_object, lambda value, _: freeze_object(value))
-    converter.register_unstructure_hook_func(_is_json_object, thawed)
+    converter.register_unstructure_hook_func(_is_json_object, thaw)
     for union, tag in (unions or {}).items():
         _configure_union(union, tag, converter)
     return converter
 
 
 def structured(
-    converter: Converter, data: object, kind: type[T], *, path: str = "$", legal: str = "", fault: Fault = InvalidDataError
+    converter: Converter,
+    data: object,
+    kind: type[T],
+    *,
+    path: str = "$",
+    legal: str = "",
 ) -> T:
     """Read a `kind` from JSON data; `path` is what the data are called.
 
     Raises:
-        InvalidDataError: or what `fault` makes, of the first fault; `legal` is what it says where the record itself refused.
+        InvalidDataError: the first fault; `legal` is what it says where the record itself refused.
     """
     try:
         return converter.structure(data, kind)
-    except (ClassValidationError, IterableValidationError, TypeError, ValueError, KeyError) as error:
-        raise fault(*_first_fault(error, path, legal or f"the fields of {getattr(kind, '__name__', kind)}")) from None
+    except (
+        ClassValidationError,
+        IterableValidationError,
+        TypeError,
+        ValueError,
+        KeyError,
+    ) as error:
+        raise InvalidDataError(
+            *_first_fault(error, path, legal or f"the fields of {getattr(kind, '__name__', kind)}")
+        ) from None
 
 
 def to_text(converter: Converter, value: object, kind: Any = None) -> str:
@@ -77,25 +120,28 @@ def to_text(converter: Converter, value: object, kind: Any = None) -> str:
 
 
 def json_object(
-    text: str | bytes, *, path: str = "$", legal: str = "the text of a JSON object", fault: Fault = InvalidDataError
+    text: str | bytes,
+    *,
+    path: str = "$",
+    legal: str = "the text of a JSON object",
 ) -> dict[str, Any]:
     """Read a JSON object from text.
 
     Raises:
-        InvalidDataError: or what `fault` makes: no JSON, or not an object.
+        InvalidDataError: no JSON, or not an object.
 
     >>> json_object('{"a": 1}')
     {'a': 1}
     >>> json_object("[]")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: $: list is not an object; legal: the text of a JSON object
+    polycontext.linearity.errors.InvalidDataError: $: list is not an object. Use the text of a JSON object.
     """
     try:
         data = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise fault(path, f"not JSON ({error})", legal) from None
+        raise InvalidDataError(path, f"not JSON ({error})", legal) from None
     if not isinstance(data, dict):
-        raise fault(path, f"{type(data).__name__} is not an object", legal)
+        raise InvalidDataError(path, f"{type(data).__name__} is not an object", legal)
     return data
 
 
@@ -105,14 +151,18 @@ def _first_fault(error: BaseException, path: str, legal: str) -> tuple[str, str,
         return _first_fault(first, _place(first, path), legal)
     if isinstance(error, InvalidDataError):
         inner = error.path
-        return f"{path}.{inner}" if inner and not inner.startswith("[") else f"{path}{inner}", error.what, error.legal
+        return (
+            f"{path}.{inner}" if inner and not inner.startswith("[") else f"{path}{inner}",
+            error.what,
+            error.legal,
+        )
     return path, str(error) or type(error).__name__, legal
 
 
 def _place(error: BaseException, path: str) -> str:
     for note in getattr(error, "__notes__", ()):
         if isinstance(note, AttributeValidationNote):
-            return under(path, _written(note.name))
+            return under(path, _field_key(note.name))
         if isinstance(note, IterableValidationNote):
             return under(path, note.index if isinstance(note.index, int) else str(note.index))
     return path
@@ -128,7 +178,11 @@ def _whole(value: Any, kind: type) -> Any:
     if kind is not int:
         return _member(value, kind)
     if type(value) is not int or value not in INTEGERS:
-        raise InvalidDataError("", f"{_shown(value)} is not a whole number of 64 bits", f"{INTEGERS.start}..{INTEGERS.stop - 1}")
+        raise InvalidDataError(
+            "",
+            f"{_shown(value)} is not a whole number of 64 bits",
+            f"{INTEGERS.start}..{INTEGERS.stop - 1}",
+        )
     return value
 
 
@@ -177,10 +231,6 @@ def _moment(value: object, _: type[datetime]) -> datetime:
     return moment
 
 
-def _is_literal(kind: Any) -> bool:
-    return get_origin(kind) is Literal
-
-
 def _literal(value: object, kind: Any) -> object:
     legal = get_args(kind)
     if not any(type(value) is type(known) and value == known for known in legal):
@@ -192,44 +242,43 @@ def _is_json_object(kind: Any) -> bool:
     return bool(kind == Mapping[str, Any]) or kind is FrozenDict or get_origin(kind) is FrozenDict
 
 
-def _is_list(kind: Any) -> bool:
-    return get_origin(kind) in (list, tuple)
+def _has_origin(*origins: Any) -> Callable[[Any], bool]:
+    return lambda kind: get_origin(kind) in origins
 
 
 def _list_reader(kind: Any, converter: Converter) -> Hook:
-    make = list_structure_factory if get_origin(kind) is list else homogenous_tuple_structure_factory
+    is_list = get_origin(kind) is list
+    make = list_structure_factory if is_list else homogenous_tuple_structure_factory
     structure: Any = make(kind, converter)
-    return lambda value, _: structure(_checked(value, (list, tuple), "a list"), kind)
-
-
-def _is_table(kind: Any) -> bool:
-    return get_origin(kind) in (dict, Mapping) and not _is_json_object(kind)
+    return lambda value, _: structure(_require(value, (list, tuple), "a list"), kind)
 
 
 def _table_reader(kind: Any, converter: Converter) -> Hook:
     structure: Any = mapping_structure_factory(kind, converter)
-    return lambda value, _: structure(_checked(value, Mapping, "an object"), kind)
+    return lambda value, _: structure(_require(value, Mapping, "an object"), kind)
 
 
-def _checked(value: object, kind: Any, name: str) -> Any:
+def _require(value: object, kind: Any, name: str) -> Any:
     if not isinstance(value, kind):
         raise InvalidDataError("", f"{type(value).__name__} is not {name}", name)
     return value
 
 
-def _written(name: str) -> str:
+def _field_key(name: str) -> str:
     return name.removesuffix("_")
 
 
-def _renamed(kind: Any) -> Any:
-    return {field.name: override(rename=_written(field.name)) for field in fields(kind) if field.name.endswith("_")}
+def _overrides(kind: Any) -> Any:
+    names = (field.name for field in fields(kind) if field.name.endswith("_"))
+    return {name: override(rename=_field_key(name)) for name in names}
 
 
 def _record_reader(kind: Any, converter: Converter, *, complete: bool) -> Hook:
-    structure: Any = make_dict_structure_fn(kind, converter, _cattrs_use_linecache=False, **_renamed(kind))
-    known = {_written(field.name): field.default is NOTHING or complete for field in fields(kind) if field.init}
-    names = frozenset(known)
-    needed = [name for name, is_needed in known.items() if is_needed]
+    structure: Any = make_dict_structure_fn(
+        kind, converter, _cattrs_use_linecache=False, **_overrides(kind)
+    )
+    known = {_field_key(field.name): field.default for field in fields(kind) if field.init}
+    needed = [name for name, default in known.items() if complete or default is NOTHING]
     legal = f"an object with {', '.join(known)}"
 
     def read_record(value: Any, _: object) -> Any:
@@ -238,9 +287,9 @@ def _record_reader(kind: Any, converter: Converter, *, complete: bool) -> Hook:
         for name in needed:
             if name not in value:
                 raise InvalidDataError(name, "is missing", legal)
-        if not names.issuperset(value):
-            unknown = next(key for key in value if key not in names)
-            raise InvalidDataError(under("", str(unknown)), "is unknown", legal)
+        for name in value:
+            if name not in known:
+                raise InvalidDataError(under("", str(name)), "is unknown", legal)
         return structure(value, kind)
 
     return read_record
@@ -251,7 +300,9 @@ def _record_writer(kind: Any, converter: Converter, *, sparse: bool) -> Callable
         # By class, for the reason given in `strict_converter`; once, as it costs the converter all it has made so far.
         if converter.get_unstructure_hook(enum) is not _name_of:
             converter.register_unstructure_hook(enum, _name_of)
-    return make_dict_unstructure_fn(kind, converter, _cattrs_omit_if_default=sparse, **_renamed(kind))
+    return make_dict_unstructure_fn(
+        kind, converter, _cattrs_omit_if_default=sparse, **_overrides(kind)
+    )
 
 
 def _enums_in(*hints: Any) -> Iterator[type[Enum]]:
@@ -265,7 +316,7 @@ def _configure_union(union: Any, tag: str, converter: Converter) -> None:
     kinds = {kind.__name__: kind for kind in get_args(union)}
 
     def read_member(value: object, _: object) -> Any:
-        record = _checked(value, Mapping, "an object")
+        record = _require(value, Mapping, "an object")
         if tag not in record:
             raise InvalidDataError(tag, "is missing", ", ".join(kinds))
         name, rest = record[tag], {key: item for key, item in record.items() if key != tag}
@@ -274,4 +325,6 @@ def _configure_union(union: Any, tag: str, converter: Converter) -> None:
         return converter.structure(rest, kinds[name])
 
     converter.register_structure_hook(union, read_member)
-    converter.register_unstructure_hook(union, lambda member: {**converter.unstructure(member), tag: type(member).__name__})
+    converter.register_unstructure_hook(
+        union, lambda member: {**converter.unstructure(member), tag: type(member).__name__}
+    )

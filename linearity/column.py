@@ -32,7 +32,11 @@ class Column(Generic[T]):
     __slots__ = ("full", "length", "rows", "tail")
 
     def __init__(
-        self, full: tuple[tuple[T, ...], ...] = (), rows: tuple[tuple[T, ...], ...] = (), tail: tuple[T, ...] = (), length: int = 0
+        self,
+        full: tuple[tuple[T, ...], ...] = (),
+        rows: tuple[tuple[T, ...], ...] = (),
+        tail: tuple[T, ...] = (),
+        length: int = 0,
     ) -> None:
         self.full, self.rows, self.tail, self.length = full, rows, tail, length
 
@@ -64,7 +68,12 @@ class Column(Generic[T]):
             return type(self)(full, self.rows, self.tail, self.length)
         row, within = within >> _ROW_SHIFT, within & (_ROW - 1)
         if row < len(self.rows):
-            return type(self)(self.full, _with(self.rows, row, _with(self.rows[row], within, item)), self.tail, self.length)
+            return type(self)(
+                self.full,
+                _with(self.rows, row, _with(self.rows[row], within, item)),
+                self.tail,
+                self.length,
+            )
         return type(self)(self.full, self.rows, _with(self.tail, within, item), self.length)
 
     def since(self, place: int) -> list[T]:
@@ -72,7 +81,9 @@ class Column(Generic[T]):
         if place >= self.length - len(self.tail):
             return list(self.tail[place - self.length :] if place < self.length else ())
         chunk = place >> _SHIFT
-        found = list(chain(chain.from_iterable(self.full[chunk:]), chain.from_iterable(self.rows), self.tail))
+        found = list(
+            chain(chain.from_iterable(self.full[chunk:]), chain.from_iterable(self.rows), self.tail)
+        )
         return found[place - (chunk << _SHIFT) :]
 
     def between(self, start: int, stop: int) -> list[T]:
@@ -89,11 +100,17 @@ class Column(Generic[T]):
             return self.tail[: len(other.tail)] == other.tail
         known = len(other.full)
         rest = other.since(known << _SHIFT)
-        return self.full[:known] == other.full and self.between(known << _SHIFT, other.length) == rest
+        return (
+            self.full[:known] == other.full and self.between(known << _SHIFT, other.length) == rest
+        )
 
     def changed_since(self, older: "Column[T]") -> list[int]:
         """Return the places of `older` at which another object stands here; chunks that both share are not looked into."""
-        parted = [chunk for chunk, (mine, theirs) in enumerate(zip(self.full, older.full, strict=False)) if mine is not theirs]
+        parted = [
+            chunk
+            for chunk, (mine, theirs) in enumerate(zip(self.full, older.full, strict=False))
+            if mine is not theirs
+        ]
         behind = range(min(len(self.full), len(older.full)) << _SHIFT, older.length)
         spans = (range(chunk << _SHIFT, (chunk + 1) << _SHIFT) for chunk in parted)
         places = chain(chain.from_iterable(spans), behind)
@@ -107,7 +124,11 @@ class Column(Generic[T]):
                 raise IndexError(place)
             return self.tail[from_end]
         chunk, within = place >> _SHIFT, place & (_CHUNK - 1)
-        return self.full[chunk][within] if chunk < len(self.full) else self.rows[within >> _ROW_SHIFT][within & (_ROW - 1)]
+        return (
+            self.full[chunk][within]
+            if chunk < len(self.full)
+            else self.rows[within >> _ROW_SHIFT][within & (_ROW - 1)]
+        )
 
     @property
     def last(self) -> T | None:

@@ -34,10 +34,14 @@ def in_thread(function: Callable[..., Any], *args: Any) -> Effect:
 def together(pieces: Iterable[Steps[R]]) -> Effect:
     """Return the effect of several pieces of work: in sequence, or concurrently under `adrive`."""
     work = list(pieces)
-    return Effect(lambda: [drive(each) for each in work], lambda: asyncio.gather(*map(adrive, work)))
+    return Effect(
+        lambda: [drive(each) for each in work], lambda: asyncio.gather(*map(adrive, work))
+    )
 
 
-def within(manager: Callable[[], Any], amanager: Callable[[], Any], work: Callable[[Any], Steps[R]]) -> Effect:
+def within(
+    manager: Callable[[], Any], amanager: Callable[[], Any], work: Callable[[Any], Steps[R]]
+) -> Effect:
     """Return the effect of `work` inside the context manager that `manager` returns, or the async one of `amanager`."""
 
     def do() -> R:
@@ -97,18 +101,26 @@ def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatena
 
     whole = signature(make)
     gives = get_args(whole.return_annotation)
-    vars(method).update(awaited=awaited, __signature__=whole.replace(return_annotation=gives[-1]) if gives else whole)
+    vars(method).update(
+        awaited=awaited,
+        __signature__=whole.replace(return_annotation=gives[-1]) if gives else whole,
+    )
     return cast("Callable[Concatenate[S, P], R]", method)
 
 
-def twin(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+def twin(
+    method: Callable[Concatenate[S, P], R],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
     """Return the async twin of a method: it awaits the effects of a verb or procedure, and runs any other method in a thread."""
 
     async def threaded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         return await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
 
     twin_of = wraps(method)(getattr(method, "awaited", threaded))
-    twin_of.__name__, twin_of.__doc__ = f"a{method.__name__}", f"Do what `{method.__name__}` does without blocking the event loop."
+    twin_of.__name__, twin_of.__doc__ = (
+        f"a{method.__name__}",
+        f"Do what `{method.__name__}` does without blocking the event loop.",
+    )
     vars(twin_of)["twin_of"] = method
     return cast("Callable[Concatenate[S, P], Coroutine[Any, Any, R]]", twin_of)
 
@@ -121,4 +133,7 @@ def is_async(function: Callable[..., Any]) -> bool:
 def call(subject: object, name: str, /, *args: Any, **kwargs: Any) -> Effect:
     """Return the effect that calls a method of `subject` by name; `adrive` calls its async twin."""
     awaited = f"_a{name[1:]}" if name.startswith("_") else f"a{name}"
-    return Effect(partial(getattr(subject, name), *args, **kwargs), partial(getattr(subject, awaited), *args, **kwargs))
+    return Effect(
+        partial(getattr(subject, name), *args, **kwargs),
+        partial(getattr(subject, awaited), *args, **kwargs),
+    )

@@ -36,7 +36,7 @@ class InvalidDataError(CallerError, ValueError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.path or 'value'}: {self.what}; legal: {self.legal}"
+        return f"{self.path or 'value'}: {self.what}. Use {self.legal}."
 
 
 @define(slots=False, eq=False)
@@ -48,7 +48,7 @@ class InvalidOptionError(CallerError, ValueError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.option} = {self.value!r:.200}; legal: {self.legal}"
+        return f"{self.option} = {self.value!r:.200}. Use {self.legal}."
 
 
 @define(slots=False, eq=False)
@@ -61,8 +61,9 @@ class UnknownNameError(CallerError, KeyError):
     near: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        meant = f"; did you mean {' or '.join(map(repr, self.near))}?" if self.near else ""
-        return f"unknown {self.kind} {self.name!r:.200}{meant}" + (f"; legal: {', '.join(self.legal)}" if self.legal else "")
+        meant = f" Did you mean {' or '.join(map(repr, self.near))}?" if self.near else ""
+        use = f" Use {', '.join(self.legal)}." if self.legal else ""
+        return f"unknown {self.kind} {self.name!r:.200}.{meant}{use}"
 
 
 @define(slots=False, eq=False)
@@ -74,8 +75,9 @@ class DemotionError(CallerError, ValueError):
     requested: ResourceClass
 
     def __str__(self) -> str:
-        legal = ", ".join(c.name for c in ResourceClass if c > self.current) or "nothing, it is the highest class"
-        return f"resource {self.resource_id!r} is {self.current.name} and cannot be promoted to {self.requested.name}; legal: {legal}"
+        higher = ", ".join(c.name for c in ResourceClass if c > self.current)
+        use = f"Promote it to {higher}" if higher else "No class is higher"
+        return f"resource {self.resource_id!r} is {self.current.name} and cannot be promoted to {self.requested.name}. {use}."
 
 
 @define(slots=False, eq=False)
@@ -86,8 +88,9 @@ class UnknownResourceError(CallerError, KeyError):
     near: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        legal = f"did you mean {' or '.join(map(repr, self.near))}?" if self.near else "legal: an id that was tagged before"
-        return f"resource {self.resource_id!r} is not in the ledger; {legal}"
+        near = " or ".join(map(repr, self.near))
+        use = f"Did you mean {near}?" if near else "Use an id that was tagged before."
+        return f"resource {self.resource_id!r} is not in the ledger. {use}"
 
 
 @define(slots=False, eq=False)
@@ -102,7 +105,7 @@ class MissingExtraError(CallerError, ModuleNotFoundError):
         self.name = self.module  # as `ModuleNotFoundError` calls it
 
     def __str__(self) -> str:
-        return f'no {self.module} for {self.purpose}; legal: pip install ".[{self.extra}]" in a clone of polycontext'
+        return f'{self.purpose} needs {self.module}. Run pip install ".[{self.extra}]" in a clone of polycontext.'
 
 
 def require_extra(module: str, *, extra: str, purpose: str) -> None:

@@ -82,7 +82,7 @@ class FrozenDict(Mapping[str, V]):
         return self._items.values()
 
     def plain(self) -> dict[str, V]:
-        """Return a dict of the same items, one level deep; `thawed` goes all the way down."""
+        """Return a dict of the same items, one level deep; `thaw` goes all the way down."""
         return self._items.copy()
 
     def __eq__(self, other: object) -> bool:
@@ -131,7 +131,7 @@ def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
     """Return JSON data immutable: objects are `FrozenDict`, lists tuples; what is frozen already is returned itself.
 
     Subclasses of str, int and float become plain, a tuple is a list.
-    Laws: ``freeze(thawed(freeze(x))) == freeze(x)``, and ``freeze(freeze(x)) is freeze(x)``.
+    Laws: ``freeze(thaw(freeze(x))) == freeze(x)``, and ``freeze(freeze(x)) is freeze(x)``.
 
     Raises:
         InvalidDataError: or what `fault` makes: another type, a key that is no text, a lone
@@ -142,7 +142,7 @@ def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
     {'a': (1, {'b': 'c'})}
     >>> freeze({"a": [1, {"b": {2}}]}, "metadata")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: metadata.a[1].b: set is not JSON data; legal: str, finite number, bool, None, list, mapping
+    polycontext.linearity.errors.InvalidDataError: metadata.a[1].b: set is not JSON data. Use str, finite number, bool, None, list, mapping.
     """
     try:
         return _taken(value, MAX_DEPTH, _FROZEN)
@@ -150,7 +150,9 @@ def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
         raise _placed(found, path, fault) from None
 
 
-def freeze_object(value: Any, path: str = "", fault: Fault = InvalidDataError, *, levels: int = MAX_DEPTH) -> FrozenDict[Any]:
+def freeze_object(
+    value: Any, path: str = "", fault: Fault = InvalidDataError, *, levels: int = MAX_DEPTH
+) -> FrozenDict[Any]:
     """Return a JSON object frozen, as `freeze` does; anything else than a mapping is a fault.
 
     `levels` are more than `MAX_DEPTH` where the object wraps data of that depth.
@@ -166,28 +168,36 @@ def freeze_object(value: Any, path: str = "", fault: Fault = InvalidDataError, *
         raise _placed(found, path, fault) from None
 
 
-def copied(value: Any, path: str = "", fault: Fault = InvalidDataError, *, integers: range = INTEGERS) -> Any:
+def copy_json(
+    value: Any, path: str = "", fault: Fault = InvalidDataError, *, integers: range = INTEGERS
+) -> Any:
     """Return a private copy of JSON data as plain dicts and lists, judged as `freeze` judges.
 
     `integers` may be wider where no orjson writes the copy: ``range(-(2**1024), 2**1024)``.
     """
     try:
-        return _taken(value, MAX_DEPTH, _FROZEN._replace(objects=_as_is, lists=_as_is, integers=integers))
+        return _taken(
+            value, MAX_DEPTH, _FROZEN._replace(objects=_as_is, lists=_as_is, integers=integers)
+        )
     except InvalidDataError as found:
         raise _placed(found, path, fault) from None
 
 
-def thawed(value: Any) -> Any:
-    """Return frozen JSON data as the dicts and lists that a writer takes; also what ``orjson.dumps(value, default=thawed)`` needs.
+def thaw(value: Any) -> Any:
+    """Return frozen JSON data as the dicts and lists that a writer takes; also what ``orjson.dumps(value, default=thaw)`` needs.
 
-    >>> thawed(freeze({"a": [1, 2]}))
+    >>> thaw(freeze({"a": [1, 2]}))
     {'a': [1, 2]}
     """
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, (tuple, list)):
-        return [thawed(item) for item in value]
-    return {key: thawed(item) for key, item in value.items()} if isinstance(value, (dict, Mapping)) else value
+        return [thaw(item) for item in value]
+    return (
+        {key: thaw(item) for key, item in value.items()}
+        if isinstance(value, (dict, Mapping))
+        else value
+    )
 
 
 def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) -> str:
@@ -195,7 +205,7 @@ def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) ->
 
     >>> check_text("text " + chr(0xDC80), "content")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5; legal: text that encodes as UTF-8
+    polycontext.linearity.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5. Use text that encodes as UTF-8.
     """
     if type(text) is str and text.isascii():
         return text
@@ -227,7 +237,9 @@ def _fault(what: str, legal: str = _JSON) -> InvalidDataError:
 
 
 def _placed(found: InvalidDataError, path: str, fault: Fault) -> Exception:
-    return fault(path + found.path if path else found.path.removeprefix("."), found.what, found.legal)
+    return fault(
+        path + found.path if path else found.path.removeprefix("."), found.what, found.legal
+    )
 
 
 class _Form(NamedTuple):
@@ -265,7 +277,9 @@ def _taken(value: Any, levels: int, form: _Form) -> Any:
     if isinstance(value, float):
         return _finite(value)
     is_list = isinstance(value, (list, tuple))
-    if not is_list and not isinstance(value, (dict, Mapping)):  # naming dict spares most values the slow look at an abstract class
+    if not is_list and not isinstance(
+        value, (dict, Mapping)
+    ):  # naming dict spares most values the slow look at an abstract class
         raise _fault(f"{type(value).__name__} is not JSON data")
     if not levels:
         raise _fault("nested too deep, or in itself", f"at most {MAX_DEPTH} levels")
@@ -281,9 +295,13 @@ def _taken_object(value: Mapping[Any, Any], levels: int, form: _Form) -> dict[st
         for key, item in value.items():
             # Most of what an object holds is plain text: it is not worth a call.
             name = key if type(key) is str and key.isascii() else _key(key)
-            items[name] = item if type(item) is str and item.isascii() else _taken(item, levels, form)
+            items[name] = (
+                item if type(item) is str and item.isascii() else _taken(item, levels, form)
+            )
     except InvalidDataError as found:
-        found.path = _step(key if isinstance(key, str) else f"{type(key).__name__} key") + found.path
+        found.path = (
+            _step(key if isinstance(key, str) else f"{type(key).__name__} key") + found.path
+        )
         raise
     return items
 
@@ -292,7 +310,9 @@ def _taken_list(value: list[Any] | tuple[Any, ...], levels: int, form: _Form) ->
     items: list[Any] = []
     try:
         for item in value:
-            items.append(item if type(item) is str and item.isascii() else _taken(item, levels, form))  # noqa: PERF401  the error needs to know how far it came
+            items.append(  # noqa: PERF401  the error needs to know how far it came
+                item if type(item) is str and item.isascii() else _taken(item, levels, form)
+            )
     except InvalidDataError as found:
         found.path = f"[{len(items)}]{found.path}"
         raise
@@ -311,15 +331,22 @@ def _text(value: object) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise _fault(f"lone surrogate U+{ord(value[error.start]):04X} at character {error.start}", STORABLE) from None
+        raise _fault(
+            f"lone surrogate U+{ord(value[error.start]):04X} at character {error.start}", STORABLE
+        ) from None
     return str.__str__(value)
 
 
 def _integer(value: int, legal: range) -> int:
-    number = int.__index__(value)  # a subclass would be searched for in the range, one number after the other
+    number = int.__index__(
+        value
+    )  # a subclass would be searched for in the range, one number after the other
     if number not in legal:
         bound = legal.stop.bit_length() - 1
-        raise _fault(f"an integer of {number.bit_length()} bits", f"-2**{legal.start.bit_length() - 1}..2**{bound} - 1")
+        raise _fault(
+            f"an integer of {number.bit_length()} bits",
+            f"-2**{legal.start.bit_length() - 1}..2**{bound} - 1",
+        )
     return number
 
 

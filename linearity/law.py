@@ -32,7 +32,9 @@ class LawViolation(PolycontextError, AssertionError):  # noqa: N818 - the field'
 
     def __str__(self) -> str:
         given = ", ".join(f"{name} = {value!r}" for name, value in self.inputs.items())
-        return f"{self.law}: {self.left!r} is not {self.right!r}" + (f"; given {given}" if given else "")
+        return f"{self.law}: {self.left!r} is not {self.right!r}" + (
+            f"; given {given}" if given else ""
+        )
 
 
 @frozen
@@ -64,15 +66,32 @@ def laws_of(package: ModuleType) -> tuple[Law, ...]:
     >>> [law.room for law in laws_of(laws)][:1]
     ['linearity']
     """
-    modules = (import_module(f"{package.__name__}.{found.name}") for found in iter_modules(package.__path__))
+    modules = (
+        import_module(f"{package.__name__}.{found.name}")
+        for found in iter_modules(package.__path__)
+    )
     values = ((module.__name__, value) for module in modules for value in vars(module).values())
     # A law that a module imports is another module's.
-    return tuple(_law(value) for name, value in values if hasattr(value, "__law_source__") and value.__module__ == name)
+    return tuple(
+        _law(value)
+        for name, value in values
+        if hasattr(value, "__law_source__") and value.__module__ == name
+    )
 
 
 def _law(function: Any) -> Law:
-    room, parameters = function.__module__.split(".")[1], tuple(inspect.signature(function).parameters)
-    return Law(function.__name__, room, inspect.getdoc(function) or "", function.__law_source__, parameters, function)
+    room, parameters = (
+        function.__module__.split(".")[1],
+        tuple(inspect.signature(function).parameters),
+    )
+    return Law(
+        function.__name__,
+        room,
+        inspect.getdoc(function) or "",
+        function.__law_source__,
+        parameters,
+        function,
+    )
 
 
 def agree(left: object, right: object, **further: object) -> None:
@@ -87,7 +106,11 @@ def holds(condition: object, claim: str, found: object, **further: object) -> No
         raise _violation(found, claim, further)
 
 
-def outcome(attempt: Callable[..., object], *arguments: object, refusals: tuple[type[Exception], ...] = (PolycontextError,)) -> Any:
+def outcome(
+    attempt: Callable[..., object],
+    *arguments: object,
+    refusals: tuple[type[Exception], ...] = (PolycontextError,),
+) -> Any:
     """Return what `attempt` returns, or the kind of error that refuses it."""
     try:
         return attempt(*arguments)

@@ -4,7 +4,6 @@ A ledger that is lost or lowered at a compression loses the conversation at the
 next one. This one is a value: changing it returns another, the old one stays.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
@@ -70,15 +69,25 @@ class LinearityMap:
             InvalidDataError: an empty or unstorable id or text, no class, a naive `when`.
         """
         known = self._store.find_class(check_resource_id(resource_id))
-        tag = Tag(resource_class, provenance=provenance, rationale=rationale, when=when, pinned=pinned)
+        tag = Tag(
+            resource_class, provenance=provenance, rationale=rationale, when=when, pinned=pinned
+        )
         if known is None:
-            return type(self)(self._store.append(resource_id, tag), self._stats.tagged(resource_class))
+            return type(self)(
+                self._store.append(resource_id, tag), self._stats.tagged(resource_class)
+            )
         if known is resource_class:
             return self
         return self._raised(resource_id, known, tag)
 
     def promote(
-        self, resource_id: str, resource_class: ResourceClass, *, provenance: str = "", rationale: str = "", when: datetime = UNIX_EPOCH
+        self,
+        resource_id: str,
+        resource_class: ResourceClass,
+        *,
+        provenance: str = "",
+        rationale: str = "",
+        when: datetime = UNIX_EPOCH,
     ) -> Self:
         """Return a map in which `resource_id` has this higher class; the provenance of its tag stays where no other is given.
 
@@ -90,7 +99,13 @@ class LinearityMap:
         """
         known = self.tag_of(resource_id)
         pinned = known.pinned or resource_class is ResourceClass.PRESERVED
-        tag = Tag(resource_class, provenance=provenance or known.provenance, rationale=rationale, when=when, pinned=pinned)
+        tag = Tag(
+            resource_class,
+            provenance=provenance or known.provenance,
+            rationale=rationale,
+            when=when,
+            pinned=pinned,
+        )
         return self._raised(resource_id, known.resource_class, tag)
 
     def drop(self, resource_id: str) -> Self:
@@ -102,15 +117,17 @@ class LinearityMap:
         """
         resource_class = self.get(resource_id)
         if resource_class is not ResourceClass.DROPPABLE:
-            raise InvalidOptionError("resource_id", resource_id, f"the id of a DROPPABLE resource, this one is {resource_class.name}")
+            raise InvalidOptionError(
+                "resource_id",
+                resource_id,
+                f"the id of a DROPPABLE resource, this one is {resource_class.name}",
+            )
         return evolve(self, _stats=self._stats.dropped())
 
     def get(self, resource_id: str) -> ResourceClass:
         """Return the class of `resource_id`; raise `UnknownResourceError` with near misses if it was never tagged."""
         found = self._store.find_class(resource_id)
-        if found is None:
-            raise UnknownResourceError(resource_id, self._near(resource_id))
-        return found
+        return self.tag_of(resource_id).resource_class if found is None else found
 
     def classes_of(self, resource_ids: Sequence[str]) -> list[ResourceClass]:
         """Return the classes of many ids, in their order; what `get` says of each, without its price a call.
@@ -119,7 +136,7 @@ class LinearityMap:
             UnknownResourceError: an id was never tagged.
         """
         classes = self._store.classes(resource_ids)
-        return classes if classes is not None else [self.get(resource_id) for resource_id in resource_ids]
+        return [*map(self.get, resource_ids)] if classes is None else classes
 
     def tag_of(self, resource_id: str) -> Tag:
         """Return the whole tag of `resource_id`; raise `UnknownResourceError` with near misses if it was never tagged."""
@@ -142,14 +159,11 @@ class LinearityMap:
 
         Law: every id is in exactly one part, the one `get` names.
         """
-        parts: dict[ResourceClass, list[str]] = {resource_class: [] for resource_class in ResourceClass}
-        for resource_id, tag in self.items():
-            parts[tag.resource_class].append(resource_id)
-        return {resource_class: tuple(ids) for resource_class, ids in parts.items()}
+        return {resource_class: self.by_class(resource_class) for resource_class in ResourceClass}
 
     def by_class(self, resource_class: ResourceClass) -> tuple[str, ...]:
         """Return the ids of one class in the order they were tagged; O(n)."""
-        return self.partition()[resource_class]
+        return tuple(each for each, tag in self.items() if tag.resource_class is resource_class)
 
     def stats(self) -> LinearityStats:
         """Return counts a class, promotions and drops; O(1)."""
@@ -160,14 +174,18 @@ class LinearityMap:
         return self._store.items()
 
     @classmethod
-    def of_columns(cls, ids: Sequence[str], tags: Sequence[Tag], whens: Iterable[datetime], *, promotions: int = 0, drops: int = 0) -> Self:
+    def of_columns(
+        cls,
+        ids: Sequence[str],
+        tags: Sequence[Tag],
+        whens: Iterable[datetime],
+        *,
+        promotions: int = 0,
+        drops: int = 0,
+    ) -> Self:
         """Return the ledger of `ids`, each with what its tag says at its own time; the inverse of `columns_since`. Nothing is checked again."""
-        counts = Counter(tag.resource_class for tag in tags)
-        droppable, required, preserved = (counts[each] for each in ResourceClass)
-        return cls(
-            SharedStore.of_columns(ids, tags, whens),
-            LinearityStats(droppable, required, preserved, promotions, drops),
-        )
+        stats = LinearityStats.of((tag.resource_class for tag in tags), promotions, drops)
+        return cls(SharedStore.of_columns(ids, tags, whens), stats)
 
     def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:
         """Return ids, what their tags say (whatever their own time) and when, from `place` on."""
@@ -180,9 +198,14 @@ class LinearityMap:
     def to_json(self) -> dict[str, Any]:
         """Return the whole ledger, counters included, as JSON-ready data with a schema version."""
         tags = tuple(
-            _WrittenTag(name, tag.resource_class, tag.provenance, tag.rationale, tag.when, tag.pinned) for name, tag in self.items()
+            _WrittenTag(
+                name, tag.resource_class, tag.provenance, tag.rationale, tag.when, tag.pinned
+            )
+            for name, tag in self.items()
         )
-        ledger = _WrittenLedger("polycontext.linearity", 2, self._stats.promotions, self._stats.drops, tags)
+        ledger = _WrittenLedger(
+            "polycontext.linearity", 2, self._stats.promotions, self._stats.drops, tags
+        )
         data: dict[str, Any] = _converter().unstructure(ledger)
         return data
 
@@ -199,13 +222,16 @@ class LinearityMap:
     def _raised(self, resource_id: str, known: ResourceClass, tag: Tag) -> Self:
         if tag.resource_class <= known:
             raise DemotionError(resource_id, known, tag.resource_class)
-        return type(self)(self._store.replace(resource_id, tag), self._stats.promoted(known, tag.resource_class))
+        return type(self)(
+            self._store.replace(resource_id, tag), self._stats.promoted(known, tag.resource_class)
+        )
 
     def _near(self, resource_id: object) -> tuple[str, ...]:
         if not isinstance(resource_id, str) or len(resource_id) > _NEAR_MISS_LENGTH:
             return ()
-        candidates = [known for known in self._store.newest_ids(_NEAR_MISS_IDS) if len(known) <= _NEAR_MISS_LENGTH]
-        return tuple(get_close_matches(resource_id, candidates))
+        newest = self.ids.since(max(0, len(self) - _NEAR_MISS_IDS))
+        short = [known for known in newest if len(known) <= _NEAR_MISS_LENGTH]
+        return tuple(get_close_matches(resource_id, short))
 
     @classmethod
     def _restored(cls, items: Iterable[tuple[str, Tag]], stats: LinearityStats) -> Self:
@@ -224,13 +250,17 @@ class LinearityMap:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearityMap):
             return NotImplemented
-        return self._stats == other._stats and (self._store is other._store or list(self.items()) == list(other.items()))
+        return self._stats == other._stats and (
+            self._store is other._store or list(self.items()) == list(other.items())
+        )
 
     def __hash__(self) -> int:
         return hash((len(self), self._stats))
 
     def __repr__(self) -> str:
-        spread = ", ".join(f"{count} {resource_class.name}" for resource_class, count in self._stats.counts.items())
+        spread = ", ".join(
+            f"{count} {resource_class.name}" for resource_class, count in self._stats.counts.items()
+        )
         return f"LinearityMap({len(self)} resources: {spread})"
 
     # A map never changes, and its index is shared with others: copies are the map itself, pickles carry items only.
@@ -280,34 +310,38 @@ def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
             what = f"{written.id!r} is the id of an earlier tag" if written.id else "is empty"
             raise InvalidDataError(f"$.tags[{index}].id", what, "a non-empty string, every id once")
         try:
-            tag = Tag(written.class_, provenance=written.provenance, rationale=written.rationale, when=written.when, pinned=written.pinned)
+            tag = Tag(
+                written.class_,
+                provenance=written.provenance,
+                rationale=written.rationale,
+                when=written.when,
+                pinned=written.pinned,
+            )
         except InvalidDataError as error:
-            raise InvalidDataError(f"$.tags[{index}].{error.path}", error.what, error.legal) from None
+            raise InvalidDataError(
+                f"$.tags[{index}].{error.path}", error.what, error.legal
+            ) from None
         items[written.id] = tag
     return list(items.items()), _read_stats(ledger)
 
 
 def _of_version_1(data: object) -> object:
     """Return a ledger of version 1 as one of version 2: nothing was pinned then."""
-    if (
-        not isinstance(data, dict)
-        or type(version := data.get("version")) is not int
-        or version != 1
-        or not isinstance(data.get("tags"), list)
-    ):
+    if not isinstance(data, dict) or type(version := data.get("version")) is not int:
         return data
-    tags = [{**tag, "pinned": False} if isinstance(tag, dict) and "pinned" not in tag else tag for tag in data["tags"]]
+    if version != 1 or not isinstance(data.get("tags"), list):
+        return data
+    tags = [{"pinned": False, **tag} if isinstance(tag, dict) else tag for tag in data["tags"]]
     return {**data, "version": 2, "tags": tags}
 
 
 def _read_stats(ledger: _WrittenLedger) -> LinearityStats:
     """Return the counters; counts a class follow from the tags, and bound how much can have happened to them."""
-    stats = LinearityStats()
-    for written in ledger.tags:
-        stats = stats.tagged(written.class_)
+    classes = (written.class_ for written in ledger.tags)
+    stats = LinearityStats.of(classes, ledger.promotions, ledger.drops)
     _check_count("promotions", ledger.promotions, stats.required + 2 * stats.preserved)
     _check_count("drops", ledger.drops, None if stats.droppable or ledger.promotions else 0)
-    return evolve(stats, promotions=ledger.promotions, drops=ledger.drops)
+    return stats
 
 
 def _check_count(name: str, count: int, most: int | None) -> None:

@@ -1,7 +1,9 @@
 """What may be done to a turn: nothing, a summary, or anything; and how many turns of a ledger are of which class."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from typing import Self
 
 from attrs import evolve, frozen
 
@@ -39,6 +41,13 @@ class LinearityStats:
     preserved: int = 0
     promotions: int = 0
     drops: int = 0
+
+    @classmethod
+    def of(cls, classes: Iterable[ResourceClass], promotions: int, drops: int) -> Self:
+        """Return the stats of resources of these `classes`."""
+        counts = Counter(classes)
+        droppable, required, preserved = (counts[each] for each in ResourceClass)
+        return cls(droppable, required, preserved, promotions, drops)
 
     @property
     def total(self) -> int:

@@ -47,12 +47,18 @@ def in_utc(value: object, path: str, fault: Fault = InvalidDataError) -> datetim
     if value.tzinfo is UTC:
         return value
     if value.utcoffset() is None:
-        raise fault(path, "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
+        raise fault(
+            path,
+            "naive datetime without a time zone",
+            "an aware datetime, for example datetime.now(UTC)",
+        )
     try:
         return value.astimezone(UTC)
     except OverflowError:
         raise fault(
-            path, f"{value.isoformat()} is out of range and has no UTC time", "a moment between the years 1 and 9999 in UTC"
+            path,
+            f"{value.isoformat()} is out of range and has no UTC time",
+            "a moment between the years 1 and 9999 in UTC",
         ) from None
 
 
@@ -91,9 +97,6 @@ class Tag:
         return tag
 
 
-Kind = tuple[ResourceClass, str, str, bool]
-"""What a tag says, but when."""
-
 _MANY = 8
 """From one id in so many on, all are looked up in one go."""
 
@@ -111,9 +114,8 @@ def number_of(resource_id: object) -> int | None:
     if not isinstance(resource_id, str):
         return None
     digits = resource_id[1:]
-    if not digits.isdigit() or not digits.isascii() or digits[0] == "0" or len(digits) > _MOST_DIGITS:
-        return None
-    return int(digits)
+    is_number = digits.isdigit() and digits.isascii() and digits[0] != "0"
+    return int(digits) if is_number and len(digits) <= _MOST_DIGITS else None
 
 
 class SharedStore:
@@ -123,16 +125,22 @@ class SharedStore:
 
     def __init__(self, ids: Iterable[str] = (), tags: Iterable[Tag] = ()) -> None:
         given = list(tags)
-        self._known: dict[Kind, Tag] = {}
+        self._known: dict[tuple[ResourceClass, str, str, bool], Tag] = {}
         self.ids = Column.of(ids)
         self._kinds = Column.of(map(self._kind, given))
         self._whens = Column.of(tag.when for tag in given)
-        self._places = {resource_id: place for place, resource_id in enumerate(self.ids) if number_of(resource_id) != place + 1}
+        self._places = {
+            resource_id: place
+            for place, resource_id in enumerate(self.ids)
+            if number_of(resource_id) != place + 1
+        }
         # Where else versions have an id whose place in one of them is known already; nearly always empty.
         self._further: dict[str, tuple[int, ...]] = {}
 
     @classmethod
-    def of_columns(cls, ids: Sequence[str], kinds: Sequence[Tag], whens: Iterable[datetime]) -> "SharedStore":
+    def of_columns(
+        cls, ids: Sequence[str], kinds: Sequence[Tag], whens: Iterable[datetime]
+    ) -> "SharedStore":
         """Return the store of `ids` with what each tag says, and when; tags that say the same are one."""
         store = cls(ids)
         for kind in {id(kind): kind for kind in kinds}.values():
@@ -153,17 +161,13 @@ class SharedStore:
     def classes(self, resource_ids: Sequence[str]) -> list[ResourceClass] | None:
         """Return the classes of many ids at once; None where one is unknown."""
         if len(resource_ids) * _MANY < len(self.ids):
-            found = [self.find_class(resource_id) for resource_id in resource_ids]
-            return None if None in found else [each for each in found if each is not None]
+            found = [*map(self.find_class, resource_ids)]
+            return None if None in found else cast("list[ResourceClass]", found)
         kinds = dict(zip(self.ids, self._kinds, strict=True))
         try:
-            return [kind.resource_class for kind in map(kinds.__getitem__, resource_ids)]
+            return [kinds[resource_id].resource_class for resource_id in resource_ids]
         except KeyError:
             return None
-
-    def newest_ids(self, count: int) -> list[str]:
-        """Return the last `count` ids."""
-        return self.ids.since(max(0, len(self.ids) - count))
 
     def items(self) -> Iterator[tuple[str, Tag]]:
         """Iterate over ids and their tags, in order."""
@@ -183,15 +187,26 @@ class SharedStore:
         """Return the store in which a new id follows these."""
         place = self.ids.length
         # One atomic step, so that of two versions that give an id different places neither is lost.
-        if number_of(resource_id) != place + 1 and self._places.setdefault(resource_id, place) != place:
+        if (
+            number_of(resource_id) != place + 1
+            and self._places.setdefault(resource_id, place) != place
+        ):
             with _noting:
                 self._further[resource_id] = tuple({*self._further.get(resource_id, ()), place})
-        return self._with(self.ids.appended(resource_id), self._kinds.appended(self._kind(tag)), self._whens.appended(tag.when))
+        return self._with(
+            self.ids.appended(resource_id),
+            self._kinds.appended(self._kind(tag)),
+            self._whens.appended(tag.when),
+        )
 
     def replace(self, resource_id: str, tag: Tag) -> "SharedStore":
         """Return the store in which a known id has another tag."""
         place = cast("int", self.place(resource_id))
-        return self._with(self.ids, self._kinds.replaced(place, self._kind(tag)), self._whens.replaced(place, tag.when))
+        return self._with(
+            self.ids,
+            self._kinds.replaced(place, self._kind(tag)),
+            self._whens.replaced(place, tag.when),
+        )
 
     def place(self, resource_id: str) -> int | None:
         """Return where `resource_id` stands among the ids, None for an unknown id."""
@@ -201,7 +216,8 @@ class SharedStore:
         place = self._places.get(resource_id)
         if place is None or self._holds(place, resource_id):
             return place
-        return next((place for place in self._further.get(resource_id, ()) if self._holds(place, resource_id)), None)
+        further = self._further.get(resource_id, ())
+        return next((place for place in further if self._holds(place, resource_id)), None)
 
     def _holds(self, place: int, resource_id: str) -> bool:
         return 0 <= place < self.ids.length and self.ids[place] == resource_id

@@ -1,8 +1,15 @@
-from .builders import NodeContext, build_act_context, build_context, build_reply_context, build_think_context, build_understand_context
+from .builders import (
+    NodeContext,
+    build_act_context,
+    build_context,
+    build_reply_context,
+    build_think_context,
+    build_understand_context,
+)
 from .entities import SessionIdRegistry, format_entity_context, get_entity_context
 from .history import PendingState, format_conversation_for_prompt, get_conversation_history
 from .memory import ConversationContext, CurrentTurn, close_turn, summarize
-from .message import Attached, SentMessage, asend_message, asend_resolved, items_of, send_message
+from .message import SentMessage, SourcedItem, asend_message, asend_resolved, items_of, send_message
 from .prompts import PromptBuilder
 from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
 from .reasoning import format_reasoning_for_prompt, get_reasoning_trace
@@ -10,7 +17,6 @@ from .waffles import Portion, Waffle, cells, portions, waffle
 
 __all__ = [
     "ActionProps",
-    "Attached",
     "ChatProps",
     "ComponentRenderer",
     "ConversationContext",
@@ -22,6 +28,7 @@ __all__ = [
     "PromptBuilder",
     "SentMessage",
     "SessionIdRegistry",
+    "SourcedItem",
     "Status",
     "Waffle",
     "asend_message",

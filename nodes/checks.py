@@ -41,7 +41,7 @@ def check_not_blank(value: object, name: str) -> str:
     """Return `value` if it is storable text that says something; raise `InvalidDataError` otherwise."""
     text = check_text(value, name)
     if not text.strip():
-        raise InvalidDataError(name, "is blank", "text that says something")
+        raise InvalidDataError(name, "is blank", "non-empty text")
     return text
 
 
@@ -66,7 +66,9 @@ def check_count(value: object, name: str, least: int = 0) -> int:
     """Return `value` if it is a whole number, at least `least`; raise `InvalidDataError` otherwise."""
     # A bool is an int to Python, and would be written as true.
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_INTEGER:
-        raise InvalidDataError(name, f"{value!r:.60} is no such number", f"a whole number from {least}")
+        raise InvalidDataError(
+            name, f"{value!r:.60} is no such number", f"a whole number from {least}"
+        )
     return value
 
 

@@ -4,12 +4,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from attrs import frozen
 
-from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Summariser
+from polycontext.pressure import (
+    CompressionResult,
+    ContextProjector,
+    ExtractiveSummariser,
+    Summariser,
+)
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn, default_counter
 
 
 @frozen
-class Written:
+class WrittenText:
     """Hold a text, its tokens, and the compression behind it, None where the whole window is in it."""
 
     text: str
@@ -18,21 +23,27 @@ class Written:
 
 
 def write_within(
-    window: ContextWindow, budget: int, write: Callable[[Iterable[Turn]], str], count: Callable[[str], int], projector: ContextProjector
-) -> Written:
+    window: ContextWindow,
+    budget: int,
+    write: Callable[[Iterable[Turn]], str],
+    count: Callable[[str], int],
+    projector: ContextProjector,
+) -> WrittenText:
     """Return what `write` makes of the window's turns or, where that is over `budget`, of a compressed view.
 
     The window itself stays as it is. Where even the harshest plan does not suffice, the text is
     over the budget, and its tokens say by how much.
     """
-    written = Written(text := write(window.all_turns()), count(text))
+    written = WrittenText(text := write(window.all_turns()), count(text))
     # The text counts differently from the window: what it is over, the window gives, until it fits or can give no more.
     room = window.total_tokens
     while written.tokens > budget and (written.compression is None or written.compression.reached):
         room -= written.tokens - budget
         result = projector.commit(window, projector.fulfil(projector.plan_within(window, room)))
-        room = min(room, result.tokens_after)  # or a plan that gave more than asked for would be asked for again
-        written = Written(text := write(result.window.all_turns()), count(text), result)
+        room = min(
+            room, result.tokens_after
+        )  # or a plan that gave more than asked for would be asked for again
+        written = WrittenText(text := write(result.window.all_turns()), count(text), result)
     return written
 
 
@@ -40,7 +51,12 @@ _EXTRACTIVE = ExtractiveSummariser()
 
 
 def condense(
-    text: str, max_tokens: int, *, role: Role = Role.ASSISTANT, counter: TokenCounter | None = None, summariser: Summariser = _EXTRACTIVE
+    text: str,
+    max_tokens: int,
+    *,
+    role: Role = Role.ASSISTANT,
+    counter: TokenCounter | None = None,
+    summariser: Summariser = _EXTRACTIVE,
 ) -> str:
     """Return `text` as it is where it takes at most `max_tokens`, what matters most of it otherwise.
 
@@ -71,7 +87,9 @@ def share_out(pool: int, wants: Sequence[int]) -> Sequence[int]:
     [2, 4, 4]
     """
     shares = [0] * len(wants)
-    for left, place in zip(range(len(wants), 0, -1), sorted(range(len(wants)), key=wants.__getitem__), strict=True):
+    for left, place in zip(
+        range(len(wants), 0, -1), sorted(range(len(wants)), key=wants.__getitem__), strict=True
+    ):
         shares[place] = min(wants[place], pool // left)
         pool -= shares[place]
     return shares

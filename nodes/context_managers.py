@@ -44,7 +44,7 @@ _CONVERTER = strict_converter(complete=True)
 
 
 class ContextManagers(Mapping[str, ContextManager]):
-    """Map names to the context managers of `session`, in the order in which they were opened (see docs/items.md).
+    """Map names to the context managers of `session`, in the order in which they were opened (see docs/attachments.md).
 
     They are saved with the session, in the commit of whatever is written next; those it was saved with are there again.
     Make it once for a session: a second one begins with what was saved last, and is saved from then on. `on_evict` is told the
@@ -71,7 +71,9 @@ class ContextManagers(Mapping[str, ContextManager]):
             self._restore(saved)
         session.documents.accompany(COMPANION, self)
 
-    def open(self, name: str, *, max_items: int | None = None, max_tokens: int | None = None) -> ContextManager:
+    def open(
+        self, name: str, *, max_items: int | None = None, max_tokens: int | None = None
+    ) -> ContextManager:
         """Return the manager of that name, made where there is none: with up to 50 items, or `max_items`, within `max_tokens`.
 
         Raises:
@@ -82,10 +84,17 @@ class ContextManagers(Mapping[str, ContextManager]):
         with self._lock:
             there = self._managers.get(name)
             if there is None:
-                there = self._managers[name] = self._create_manager(name, MAX_ITEMS if max_items is None else max_items, max_tokens)
-        for option, asked, bound in (("max_items", max_items, there.max_items), ("max_tokens", max_tokens, there.max_tokens)):
+                there = self._managers[name] = self._create_manager(
+                    name, MAX_ITEMS if max_items is None else max_items, max_tokens
+                )
+        for option, asked, bound in (
+            ("max_items", max_items, there.max_items),
+            ("max_tokens", max_tokens, there.max_tokens),
+        ):
             if asked is not None and asked != bound:
-                raise InvalidOptionError(option, asked, f"{bound}, the bound of the manager {name!r}")
+                raise InvalidOptionError(
+                    option, asked, f"{bound}, the bound of the manager {name!r}"
+                )
         return there
 
     def remove(self, name: str) -> ContextManager:
@@ -99,16 +108,26 @@ class ContextManagers(Mapping[str, ContextManager]):
 
     def attachments(self) -> list[tuple[ContextItem, str]]:
         """Return every item at hand with its source: file and lines, or its own id, so that an updated item supersedes itself."""
-        return [(item, source_of(item) or item.id) for _, manager in self._all() for item in manager]
+        return [
+            (item, source_of(item) or item.id) for _, manager in self._all() for item in manager
+        ]
 
     @procedure
-    def add_user_turn(self, content: str, *, expected_revision: int | None = None) -> Steps[ContextOutput]:
+    def add_user_turn(
+        self, content: str, *, expected_revision: int | None = None
+    ) -> Steps[ContextOutput]:
         """Attach what is at hand and does not stand in the view, and add what the user says behind it, as one commit.
 
         Raises:
             Whatever `ContextSession.send_message` raises; nothing was attached then.
         """
-        output: ContextOutput = yield call(self._session, "send_message", content, self.attachments(), expected_revision=expected_revision)
+        output: ContextOutput = yield call(
+            self._session,
+            "send_message",
+            content,
+            self.attachments(),
+            expected_revision=expected_revision,
+        )
         return output
 
     aadd_user_turn = twin(add_user_turn)
@@ -127,7 +146,11 @@ class ContextManagers(Mapping[str, ContextManager]):
     def to_data(self) -> dict[str, Any]:
         """Return all of them as JSON data, for the session to save."""
         saved = {
-            name: {"max_items": each.max_items, "max_tokens": each.max_tokens, "items": [item_to_dict(item) for item in each]}
+            name: {
+                "max_items": each.max_items,
+                "max_tokens": each.max_tokens,
+                "items": [item_to_dict(item) for item in each],
+            }
             for name, each in self._all()
         }
         return {"schema": 1, "managers": saved}
@@ -140,12 +163,16 @@ class ContextManagers(Mapping[str, ContextManager]):
     def _create_manager(self, name: str, max_items: int, max_tokens: int | None) -> ContextManager:
         on_evict = self._on_evict
         tell = None if on_evict is None else lambda item: on_evict(name, item)
-        return ContextManager(max_items, max_tokens=max_tokens, counter=self._session.window.counter, on_evict=tell)
+        return ContextManager(
+            max_items, max_tokens=max_tokens, counter=self._session.window.counter, on_evict=tell
+        )
 
     def _restore(self, saved: object) -> None:
         path = f"companions.{COMPANION}"
         for name, manager in structured(_CONVERTER, saved, _Managers, path=path).managers.items():
-            made = self._managers[name] = self._create_manager(name, manager.max_items, manager.max_tokens)
+            made = self._managers[name] = self._create_manager(
+                name, manager.max_items, manager.max_tokens
+            )
             for index, item in enumerate(manager.items):
                 try:
                     made.add(item_from_dict(item))

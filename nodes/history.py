@@ -1,4 +1,4 @@
-"""Layer 2: what user and assistant said; how it is built, who reads which part, and how it is printed (docs/memory.md).
+"""Layer 2: what user and assistant said; how it is built, who reads which part, and how it is printed (docs/nodes.md).
 
 What is said there is data: printed, it cannot pose as a part of the prompt.
 """
@@ -12,7 +12,7 @@ import orjson
 from attrs import Attribute, evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
-from polycontext.linearity.json_data import FrozenDict, check_text, thawed
+from polycontext.linearity.json_data import FrozenDict, check_text, thaw
 from polycontext.polynomial import ContextOutput
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.filler import is_opening
@@ -20,7 +20,17 @@ from polycontext.window.items import attachment_of
 
 from .checks import are_texts, is_text, object_or_none, parse_member, texts
 from .condensation import condense
-from .prompt_text import Entry, Part, drop_empty, indent_lines, one_line, part, quote, quote_block, render_parts
+from .prompt_text import (
+    Entry,
+    Part,
+    drop_empty,
+    indent_lines,
+    one_line,
+    part,
+    quote,
+    quote_block,
+    render_parts,
+)
 
 if TYPE_CHECKING:
     from .memory import ConversationContext
@@ -48,16 +58,21 @@ def _pending_kind(value: PendingKind | str) -> PendingKind:
 
 def _is_moment(_turn: object, attribute: "Attribute[str]", value: object) -> None:
     try:
-        known = not check_text(value, attribute.name) or datetime.fromisoformat(str(value)).tzinfo is not None
+        known = (
+            not check_text(value, attribute.name)
+            or datetime.fromisoformat(str(value)).tzinfo is not None
+        )
     except ValueError:
         known = False
     if not known:
-        raise InvalidDataError(attribute.name, f"{value!r:.60} is no moment", "empty, or ISO 8601 with a time zone")
+        raise InvalidDataError(
+            attribute.name, f"{value!r:.60} is no moment", "empty, or ISO 8601 with a time zone"
+        )
 
 
 @frozen
 class ConversationTurn:
-    """Hold one exchange: what the user said and what the assistant answered, condensed (docs/memory.md).
+    """Hold one exchange: what the user said and what the assistant answered, condensed (docs/nodes.md).
 
     `assistant_summary` is empty while there is no answer. `routing` is what a router
     decided, JSON data. `timestamp` is when the user spoke, in ISO 8601 with a time zone, or empty.
@@ -83,7 +98,7 @@ class ConversationTurn:
 
 @frozen
 class PendingState:
-    """Hold what waits for the user's answer: the kind, what was proposed or asked, and the questions (docs/memory.md).
+    """Hold what waits for the user's answer: the kind, what was proposed or asked, and the questions (docs/nodes.md).
 
     Raises:
         InvalidDataError: an unknown kind, text that cannot be stored.
@@ -99,12 +114,14 @@ class PendingState:
 
 @frozen
 class ConversationHistory:
-    """Hold layer 2 as a node reads it (docs/memory.md): recent exchanges, what came earlier, the theme, what is pending.
+    """Hold layer 2 as a node reads it (docs/nodes.md): recent exchanges, what came earlier, the theme, what is pending.
 
     `recent_turns` stand oldest first; one under way is the last of them.
     """
 
-    recent_turns: tuple[ConversationTurn, ...] = field(default=(), converter=tuple[ConversationTurn, ...])
+    recent_turns: tuple[ConversationTurn, ...] = field(
+        default=(), converter=tuple[ConversationTurn, ...]
+    )
     history_summary: str = ""
     engagement_summary: str = ""
     pending: PendingState | None = None
@@ -116,7 +133,11 @@ class ConversationHistory:
         """
         # A negative index would count from the end.
         split = max(len(self.recent_turns) - recent, 0)
-        summary = "\n".join(filter(None, (self.history_summary, *(turn.lines for turn in self.recent_turns[:split]))))
+        summary = "\n".join(
+            filter(
+                None, (self.history_summary, *(turn.lines for turn in self.recent_turns[:split]))
+            )
+        )
         return evolve(self, recent_turns=self.recent_turns[split:], history_summary=summary)
 
 
@@ -139,9 +160,13 @@ def check_depth(depth: object) -> None:
 
 
 def get_conversation_history(
-    output: ContextOutput, conversation: "ConversationContext", depth: Depth = "full", *, recent: int | None = None
+    output: ContextOutput,
+    conversation: "ConversationContext",
+    depth: Depth = "full",
+    *,
+    recent: int | None = None,
 ) -> ConversationHistory:
-    """Build conversation history from the machine's output and the memory of closed exchanges (docs/memory.md).
+    """Build conversation history from the machine's output and the memory of closed exchanges (docs/nodes.md).
 
     `depth` 2 holds the last two exchanges only, 5 the last five and the summary of earlier ones,
     ``'full'`` all that is remembered; `recent` asks for fewer exchanges. The one under
@@ -158,11 +183,15 @@ def get_conversation_history(
         engagement_summary=conversation.engagement_summary if full else "",
         pending=conversation.pending if full else None,
     )
-    history = history.limit_recent(min(most for most in (depth, recent, len(history.recent_turns)) if isinstance(most, int)))
+    history = history.limit_recent(
+        min(most for most in (depth, recent, len(history.recent_turns)) if isinstance(most, int))
+    )
     return evolve(history, history_summary="") if depth == RECENT_ONLY else history
 
 
-def _under_way(output: ContextOutput, conversation: "ConversationContext") -> list[ConversationTurn]:
+def _under_way(
+    output: ContextOutput, conversation: "ConversationContext"
+) -> list[ConversationTurn]:
     """Return the exchange that is not closed yet, if there is one: the user's words as they are, the answer condensed."""
     found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
     if found is None:
@@ -184,7 +213,9 @@ class Exchange:
     last_id: str
 
 
-def open_exchange(window: ContextWindow, closed_id: str = "", closed_at: str = "") -> Exchange | None:
+def open_exchange(
+    window: ContextWindow, closed_id: str = "", closed_at: str = ""
+) -> Exchange | None:
     """Return the exchange that is not closed yet, None where there is none.
 
     `closed_id` and `closed_at` are the `last_id` and `timestamp` of the exchange closed last:
@@ -233,13 +264,20 @@ def _answers(turn: Turn) -> bool:
 
 
 def _join_turns(asked: Sequence[Turn], answers: Sequence[Turn]) -> Exchange:
-    return Exchange(_spoken_text(asked), _spoken_text(answers), asked[0].timestamp.isoformat(), asked[-1].resource_id)
+    return Exchange(
+        _spoken_text(asked),
+        _spoken_text(answers),
+        asked[0].timestamp.isoformat(),
+        asked[-1].resource_id,
+    )
 
 
 def _spoken_text(turns: Sequence[Turn]) -> str:
     """Return what was said; what was attached by its name, and nothing for the line that opens where the assistant spoke first."""
     named = ((turn, attachment_of(turn)) for turn in turns if not is_opening(turn))
-    return "\n".join(attachment.mention if attachment else turn.text.strip() for turn, attachment in named)
+    return "\n".join(
+        attachment.mention if attachment else turn.text.strip() for turn, attachment in named
+    )
 
 
 _WAITS_FOR = {
@@ -261,21 +299,30 @@ class ConversationPart(StrEnum):
     """What a router decided, with each exchange."""
 
 
-Said = ConversationPart
-
-_PARTS = {RECENT_ONLY: frozenset({Said.RECENT}), WITH_SUMMARY: frozenset({Said.RECENT, Said.SUMMARY})}
+_PARTS = {
+    RECENT_ONLY: frozenset({ConversationPart.RECENT}),
+    WITH_SUMMARY: frozenset({ConversationPart.RECENT, ConversationPart.SUMMARY}),
+}
 """What the depths show that do not show everything."""
 
 
-def visible_conversation(history: ConversationHistory, parts: frozenset[ConversationPart]) -> ConversationHistory:
+def visible_conversation(
+    history: ConversationHistory, parts: frozenset[ConversationPart]
+) -> ConversationHistory:
     """Return `history` with the named parts alone, so that printing has nothing to hide."""
-    history = history.limit_recent(WITH_SUMMARY if Said.SUMMARY in parts else RECENT_ONLY)
-    recent = history.recent_turns if Said.RECENT in parts else ()
+    history = history.limit_recent(
+        WITH_SUMMARY if ConversationPart.SUMMARY in parts else RECENT_ONLY
+    )
+    recent = history.recent_turns if ConversationPart.RECENT in parts else ()
     return ConversationHistory(
-        recent_turns=recent if Said.ROUTING in parts else [evolve(turn, routing=None) for turn in recent],
-        history_summary=history.history_summary if Said.SUMMARY in parts else "",
-        engagement_summary=history.engagement_summary if Said.ENGAGEMENT in parts else "",
-        pending=history.pending if Said.PENDING in parts else None,
+        recent_turns=recent
+        if ConversationPart.ROUTING in parts
+        else [evolve(turn, routing=None) for turn in recent],
+        history_summary=history.history_summary if ConversationPart.SUMMARY in parts else "",
+        engagement_summary=history.engagement_summary
+        if ConversationPart.ENGAGEMENT in parts
+        else "",
+        pending=history.pending if ConversationPart.PENDING in parts else None,
     )
 
 
@@ -289,9 +336,17 @@ def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
     return drop_empty(
         (
             part("Engagement", [quote_block(history.engagement_summary)]),
-            part("Earlier", map(quote_block, history.history_summary.splitlines()), ResourceClass.DROPPABLE),
+            part(
+                "Earlier",
+                map(quote_block, history.history_summary.splitlines()),
+                ResourceClass.DROPPABLE,
+            ),
             Part("Recent turns", map(_turn_entry, history.recent_turns)),
-            part("Pending", [_pending(history.pending)] if history.pending else (), ResourceClass.PRESERVED),
+            part(
+                "Pending",
+                [_format_pending(history.pending)] if history.pending else (),
+                ResourceClass.PRESERVED,
+            ),
         )
     )
 
@@ -299,19 +354,19 @@ def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
 def _turn_entry(turn: ConversationTurn) -> Entry:
     lines = [f"User: {quote(turn.user)}"]
     if turn.routing:
-        lines.append(f"Routed: {one_line(orjson.dumps(thawed(turn.routing)).decode())}")
+        lines.append(f"Routed: {one_line(orjson.dumps(thaw(turn.routing)).decode())}")
     lines.append(f"Assistant: {quote(turn.assistant_summary) or '(not answered yet)'}")
     waits = ResourceClass.REQUIRED if turn.assistant_summary else ResourceClass.PRESERVED
     return Entry("\n".join(lines), resource_class=waits)
 
 
-def _pending(pending: PendingState) -> str:
+def _format_pending(pending: PendingState) -> str:
     lines = [f"Waiting for {_WAITS_FOR[pending.type]} ({pending.type}): {quote(pending.context)}"]
     return "\n".join([*lines, *(f"- {one_line(question)}" for question in pending.questions)])
 
 
 def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = "full") -> str:
-    r"""Print `history` for injection into a prompt (docs/memory.md).
+    r"""Print `history` for injection into a prompt (docs/nodes.md).
 
     `depth` 2 prints the last two exchanges only, 5 the last five and the summary of
     earlier ones, ``'full'`` everything, engagement and pending state included. A part that is

@@ -9,12 +9,23 @@ from attrs import frozen
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session import held_attachment
 from polycontext.window import ContextItem, ContextWindow, ItemType, PillDocument
-from polycontext.window.pills import PillProblem, PillType, Resolved, ResolvedMessage, Resolver, resolve_document
+from polycontext.window.pills import (
+    PillProblem,
+    PillType,
+    Resolved,
+    ResolvedMessage,
+    Resolver,
+    resolve_document,
+)
 
-Attached = tuple[ContextItem, str | None]
+SourcedItem = tuple[ContextItem, str | None]
 """A context item and its source."""
 
-_ITEM_TYPES = {PillType.FILE: ItemType.FILE, PillType.SYMBOL: ItemType.CODE, PillType.BUFFER: ItemType.TEXT}
+_ITEM_TYPES = {
+    PillType.FILE: ItemType.FILE,
+    PillType.SYMBOL: ItemType.CODE,
+    PillType.BUFFER: ItemType.TEXT,
+}
 
 
 @frozen
@@ -34,13 +45,20 @@ class SentMessage:
 
 def item_of(resolved: Resolved) -> ContextItem:
     """Return the content of a pill as a context item: a file, code, or text, under its name and lines."""
-    known = {"filename": resolved.path or resolved.name, "start_line": resolved.start_line, "end_line": resolved.end_line}
+    known = {
+        "filename": resolved.path or resolved.name,
+        "start_line": resolved.start_line,
+        "end_line": resolved.end_line,
+    }
     metadata: dict[str, Any] = {key: value for key, value in known.items() if value is not None}
     return ContextItem(resolved.attached_text, _ITEM_TYPES[resolved.type], metadata)
 
 
 def send_message(
-    session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver], items: Iterable[tuple[ContextItem, str]] = ()
+    session: ContextSession,
+    document: PillDocument,
+    resolvers: Iterable[Resolver],
+    items: Iterable[tuple[ContextItem, str]] = (),
 ) -> SentMessage:
     """Attach what the pills of `document` name, as it is now, and add the user turn behind it.
 
@@ -57,35 +75,52 @@ def send_message(
     """
     message = resolve_document(document, resolvers)
     before = session.window
-    return _report(message, before, session.send_message(message.text, [*items, *items_of(message)]))
+    return _report(
+        message, before, session.send_message(message.text, [*items, *items_of(message)])
+    )
 
 
 async def asend_message(
-    session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver], items: Iterable[tuple[ContextItem, str]] = ()
+    session: ContextSession,
+    document: PillDocument,
+    resolvers: Iterable[Resolver],
+    items: Iterable[tuple[ContextItem, str]] = (),
 ) -> SentMessage:
     """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`."""
-    return await asend_resolved(session, await asyncio.to_thread(resolve_document, document, resolvers), items)
+    return await asend_resolved(
+        session, await asyncio.to_thread(resolve_document, document, resolvers), items
+    )
 
 
-async def asend_resolved(session: ContextSession, message: ResolvedMessage, items: Iterable[tuple[ContextItem, str]] = ()) -> SentMessage:
+async def asend_resolved(
+    session: ContextSession, message: ResolvedMessage, items: Iterable[tuple[ContextItem, str]] = ()
+) -> SentMessage:
     """Send a message that is resolved already, so that you can look at its problems first; see `asend_message`."""
     before = session.window
-    return _report(message, before, await session.asend_message(message.text, [*items, *items_of(message)]))
+    return _report(
+        message, before, await session.asend_message(message.text, [*items, *items_of(message)])
+    )
 
 
-def items_of(message: ResolvedMessage) -> list[Attached]:
+def items_of(message: ResolvedMessage) -> list[SourcedItem]:
     """Return what is attached to a message, each with its source, as `ContextSession.send_message` takes it."""
     return [(item_of(each), each.source) for each in message.attachments]
 
 
 def _report(message: ResolvedMessage, before: ContextWindow, output: ContextOutput) -> SentMessage:
     """Return what became of the message, from the window before it and the output after all of it."""
-    held = _standing(message, before)
+    held = _find_held(message, before)
     # Asked at the end, since a later attachment may have made an earlier one yield.
-    stand = _standing(message, output.window)
-    attached, yielded = (tuple(each for each in message.attachments if each not in some) for some in (held, stand))
+    stand = _find_held(message, output.window)
+    attached, yielded = (
+        tuple(each for each in message.attachments if each not in some) for some in (held, stand)
+    )
     return SentMessage(message.text, attached, held, yielded, message.problems, output)
 
 
-def _standing(message: ResolvedMessage, window: ContextWindow) -> tuple[Resolved, ...]:
-    return tuple(each for each in message.attachments if held_attachment(window, item_of(each), each.source) is not None)
+def _find_held(message: ResolvedMessage, window: ContextWindow) -> tuple[Resolved, ...]:
+    return tuple(
+        each
+        for each in message.attachments
+        if held_attachment(window, item_of(each), each.source) is not None
+    )

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import field, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.linearity.json_data import thawed
+from polycontext.linearity.json_data import thaw
 
 MARK = "> "
 """What a quoted line starts with, as in a letter."""
@@ -65,7 +65,7 @@ def json_line(value: Any) -> str:
     >>> print(json_line({"label": "Soup\n## Your Task\u2028"}))
     {"label":"Soup\n## Your Task\u2028"}
     """
-    text = json.dumps(thawed(value), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(thaw(value), ensure_ascii=False, separators=(",", ":"))
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -89,9 +89,16 @@ class Part:
         return "\n".join([f"### {self.heading}", *(entry.text for entry in self.entries)])
 
 
-def part(heading: str, texts: Iterable[str], resource_class: ResourceClass = ResourceClass.REQUIRED) -> Part:
+def part(
+    heading: str, texts: Iterable[str], resource_class: ResourceClass = ResourceClass.REQUIRED
+) -> Part:
     """Return a part of plain entries; blank ones are left out."""
     return Part(heading, [Entry(text, resource_class=resource_class) for text in texts if text])
+
+
+def pin(text: str) -> Entry:
+    """Return an entry that stays word for word."""
+    return Entry(text, resource_class=ResourceClass.PRESERVED)
 
 
 def drop_empty(parts: Iterable[Part]) -> tuple[Part, ...]:

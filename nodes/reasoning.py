@@ -1,4 +1,4 @@
-"""Layer 3: what was decided and done, exchange by exchange; who reads which part, and how it is printed (docs/memory.md)."""
+"""Layer 3: what was decided and done, exchange by exchange; who reads which part, and how it is printed (docs/nodes.md)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -12,7 +12,7 @@ from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
 
 from .checks import are_texts, is_text, parse_member, texts, whole_from
-from .prompt_text import Entry, Part, drop_empty, one_line, part, quote_block, render_parts
+from .prompt_text import Entry, Part, drop_empty, one_line, part, pin, quote_block, render_parts
 
 if TYPE_CHECKING:
     from .memory import ConversationContext, CurrentTurn
@@ -108,7 +108,8 @@ class CurationSummary:
         return CurationSummary(
             retained=(*(ref for ref in self.retained if ref not in settled), *later.retained),
             demoted=(*(ref for ref in self.demoted if ref not in settled), *later.demoted),
-            reasons={ref: reason for ref, reason in self.reasons.items() if ref not in settled} | dict(later.reasons),
+            reasons={ref: reason for ref, reason in self.reasons.items() if ref not in settled}
+            | dict(later.reasons),
         )
 
 
@@ -122,7 +123,7 @@ class TurnCuration:
 
 @frozen
 class TurnExecutionSummary:
-    """Hold what happened in one exchange (docs/memory.md).
+    """Hold what happened in one exchange (docs/nodes.md).
 
     `think_decision` and `conversation_phase` are None where the exchange was blocked before
     they were known; `blocked_reason` is None where it was not blocked.
@@ -148,7 +149,9 @@ class ReasoningTrace:
     `curation_log` is Understand's own decision history, oldest first.
     """
 
-    recent_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), converter=tuple[TurnExecutionSummary, ...])
+    recent_summaries: tuple[TurnExecutionSummary, ...] = field(
+        default=(), converter=tuple[TurnExecutionSummary, ...]
+    )
     reasoning_summary: str = ""
     current: TurnExecutionSummary | None = None
     curation_log: tuple[TurnCuration, ...] = field(default=(), converter=tuple[TurnCuration, ...])
@@ -156,17 +159,18 @@ class ReasoningTrace:
     @property
     def turns(self) -> tuple[TurnExecutionSummary, ...]:
         """Return the recent exchanges and the one under way, oldest first."""
-        return self.recent_summaries if self.current is None else (*self.recent_summaries, self.current)
+        return (*self.recent_summaries, *filter(None, [self.current]))
 
     @property
     def phase(self) -> ConversationPhase | None:
         """Return the newest phase that is known."""
-        return next((turn.conversation_phase for turn in reversed(self.turns) if turn.conversation_phase), None)
+        phases = (turn.conversation_phase for turn in reversed(self.turns))
+        return next(filter(None, phases), None)
 
     @property
     def user_expressed(self) -> str:
         """Return what the user expressed last."""
-        return next((turn.user_expressed for turn in reversed(self.turns) if turn.user_expressed), "")
+        return next(filter(None, (turn.user_expressed for turn in reversed(self.turns))), "")
 
 
 ReasoningNode = Literal["understand", "think", "act", "reply"]
@@ -191,70 +195,97 @@ class ReasoningPart(StrEnum):
     USER_EXPRESSED = "user_expressed"
 
 
-Done = ReasoningPart
 Parts = frozenset[ReasoningPart]
 
+_FULL_TURN = frozenset(
+    {
+        ReasoningPart.STEPS,
+        ReasoningPart.CURATION,
+        ReasoningPart.PHASE,
+        ReasoningPart.USER_EXPRESSED,
+    }
+)
 NODE_PARTS: Mapping[str, Parts] = MappingProxyType(
     {
-        "understand": frozenset({Done.OWN_CURATION}),
-        "think": frozenset({Done.EARLIER, Done.STEPS, Done.CURATION, Done.PHASE, Done.USER_EXPRESSED}),
-        "act": frozenset({Done.CURRENT_STEPS}),
-        "reply": frozenset({Done.OUTCOMES, Done.PHASE, Done.USER_EXPRESSED}),
+        "understand": frozenset({ReasoningPart.OWN_CURATION}),
+        "think": _FULL_TURN | {ReasoningPart.EARLIER},
+        "act": frozenset({ReasoningPart.CURRENT_STEPS}),
+        "reply": frozenset(
+            {ReasoningPart.OUTCOMES, ReasoningPart.PHASE, ReasoningPart.USER_EXPRESSED}
+        ),
     }
 )
 """What each of the four nodes reads."""
 
 _OUTCOME_TURNS = 2
 """Of how many exchanges those read the outcomes who do not read the steps."""
-_OF_PAST_TURNS = frozenset({Done.STEPS, Done.OUTCOMES, Done.CURATION, Done.PHASE, Done.USER_EXPRESSED})
+_OF_PAST_TURNS = _FULL_TURN | {ReasoningPart.OUTCOMES}
 
 
-def get_reasoning_trace(conversation: "ConversationContext", turn: "CurrentTurn | None" = None) -> ReasoningTrace:
-    """Build the reasoning trace from what is remembered and the exchange under way (docs/memory.md).
+def get_reasoning_trace(
+    conversation: "ConversationContext", turn: "CurrentTurn | None" = None
+) -> ReasoningTrace:
+    """Build the reasoning trace from what is remembered and the exchange under way (docs/nodes.md).
 
     A `turn` that was closed already is not shown twice.
     """
     recent = conversation.turn_summaries
-    current = None if turn is None or any(each.turn_num == turn.turn_num for each in recent) else turn.summary
-    return ReasoningTrace(recent, conversation.reasoning_summary, current, conversation.understand_decision_log)
+    current = (
+        None
+        if turn is None or any(each.turn_num == turn.turn_num for each in recent)
+        else turn.summary
+    )
+    return ReasoningTrace(
+        recent, conversation.reasoning_summary, current, conversation.understand_decision_log
+    )
 
 
 def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:
     """Return `trace` with the named parts alone; why an exchange was blocked stands wherever a part of the exchange does."""
     past = bool(parts & _OF_PAST_TURNS)
     # Who reads the steps under way and nothing else is told nothing of the exchanges before.
-    current = trace.current if past or Done.CURRENT_STEPS in parts else None
-    recent = trace.recent_summaries if Done.STEPS in parts else trace.turns[-_OUTCOME_TURNS:]
+    current = trace.current if past or ReasoningPart.CURRENT_STEPS in parts else None
+    recent = (
+        trace.recent_summaries if ReasoningPart.STEPS in parts else trace.turns[-_OUTCOME_TURNS:]
+    )
     return ReasoningTrace(
-        recent_summaries=[_visible_turn(turn, parts) for turn in recent if turn is not trace.current] if past else (),
-        reasoning_summary=trace.reasoning_summary if Done.EARLIER in parts else "",
-        current=current and _visible_turn(current, parts, under_way=True),
-        curation_log=trace.curation_log if Done.OWN_CURATION in parts else (),
+        recent_summaries=[
+            _visible_turn(turn, parts - {ReasoningPart.CURRENT_STEPS})
+            for turn in recent
+            if past and turn is not trace.current
+        ],
+        reasoning_summary=trace.reasoning_summary if ReasoningPart.EARLIER in parts else "",
+        current=current and _visible_turn(current, parts),
+        curation_log=trace.curation_log if ReasoningPart.OWN_CURATION in parts else (),
     )
 
 
-def _visible_turn(turn: TurnExecutionSummary, parts: Parts, *, under_way: bool = False) -> TurnExecutionSummary:
-    full = Done.STEPS in parts
+def _visible_turn(turn: TurnExecutionSummary, parts: Parts) -> TurnExecutionSummary:
+    full = ReasoningPart.STEPS in parts
     return TurnExecutionSummary(
         turn_num=turn.turn_num,
         think_decision=turn.think_decision if full else None,
         think_goal=turn.think_goal if full else "",
-        steps=_visible_steps(turn, parts, under_way=under_way),
-        entity_curation=turn.entity_curation if Done.CURATION in parts else CurationSummary(),
-        conversation_phase=turn.conversation_phase if Done.PHASE in parts else None,
-        user_expressed=turn.user_expressed if Done.USER_EXPRESSED in parts else "",
+        steps=_visible_steps(turn, parts),
+        entity_curation=turn.entity_curation
+        if ReasoningPart.CURATION in parts
+        else CurationSummary(),
+        conversation_phase=turn.conversation_phase if ReasoningPart.PHASE in parts else None,
+        user_expressed=turn.user_expressed if ReasoningPart.USER_EXPRESSED in parts else "",
         blocked_reason=turn.blocked_reason,
     )
 
 
-def _visible_steps(turn: TurnExecutionSummary, parts: Parts, *, under_way: bool) -> tuple[StepSummary, ...]:
-    if Done.STEPS in parts:
+def _visible_steps(turn: TurnExecutionSummary, parts: Parts) -> tuple[StepSummary, ...]:
+    if ReasoningPart.STEPS in parts:
         return turn.steps
-    if under_way and Done.CURRENT_STEPS in parts:
+    if ReasoningPart.CURRENT_STEPS in parts:
         return tuple(evolve(step, entities_involved=()) for step in turn.steps)
-    if Done.OUTCOMES in parts:
+    if ReasoningPart.OUTCOMES in parts:
         # Without a description a step prints as its outcome.
-        return tuple(StepSummary(step.step_num, step.type, "", "", step.outcome) for step in turn.steps)
+        return tuple(
+            StepSummary(step.step_num, step.type, "", "", step.outcome) for step in turn.steps
+        )
     return ()
 
 
@@ -268,48 +299,76 @@ def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
     flow = (("Phase", trace.phase or ""), ("User expressed", one_line(trace.user_expressed)))
     return drop_empty(
         (
-            part("Your decisions so far", (f"- Turn {entry.turn_num}: {_format_curation(entry.curation)}" for entry in trace.curation_log)),
-            part("Earlier reasoning", map(quote_block, trace.reasoning_summary.splitlines()), ResourceClass.DROPPABLE),
-            *(_turn(turn, trace) for turn in trace.turns),
-            part("Conversation flow", (f"{label}: {text}" for label, text in flow if text), ResourceClass.PRESERVED),
+            part(
+                "Your decisions so far",
+                (
+                    f"- Turn {entry.turn_num}: {_format_curation(entry.curation)}"
+                    for entry in trace.curation_log
+                ),
+            ),
+            part(
+                "Earlier reasoning",
+                map(quote_block, trace.reasoning_summary.splitlines()),
+                ResourceClass.DROPPABLE,
+            ),
+            *(_format_turn(turn, trace) for turn in trace.turns),
+            part(
+                "Conversation flow",
+                (f"{label}: {text}" for label, text in flow if text),
+                ResourceClass.PRESERVED,
+            ),
         )
     )
 
 
-def _turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
-    which = "This turn" if turn is trace.current else "Last turn" if turn is trace.recent_summaries[-1] else "Turn before"
+def _format_turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
+    which = (
+        "This turn"
+        if turn is trace.current
+        else "Last turn"
+        if turn is trace.recent_summaries[-1]
+        else "Turn before"
+    )
     decided = ": ".join(filter(None, (turn.think_decision, one_line(turn.think_goal))))
     entries = [f"Decided: {decided}"] if decided else []
-    entries += [_step(step) for step in turn.steps if step.description or step.outcome]
+    entries += [_format_step(step) for step in turn.steps if step.description or step.outcome]
     if not turn.entity_curation.is_empty:
         entries.append(f"Curation: {_format_curation(turn.entity_curation)}")
     # The parts of an exchange may yield, why it was blocked may not: it stands last and by itself.
     blocked = [] if turn.blocked_reason is None else [f"BLOCKED: {one_line(turn.blocked_reason)}"]
-    pinned = (Entry(text, resource_class=ResourceClass.PRESERVED) for text in blocked)
-    return Part(f"{which} (turn {turn.turn_num})", [*map(Entry, entries), *pinned])
+    return Part(f"{which} (turn {turn.turn_num})", [*map(Entry, entries), *map(pin, blocked)])
 
 
-def _step(step: StepSummary) -> str:
+def _format_step(step: StepSummary) -> str:
     """Return a step with all that is known of it; one without a description is its outcome."""
     if not step.description:
         return f"- {one_line(step.outcome)}"
-    lines = [f"- Step {step.step_num} ({step.type} {one_line(step.subdomain)}): {one_line(step.description)}"]
+    lines = [
+        f"- Step {step.step_num} ({step.type} {one_line(step.subdomain)}): {one_line(step.description)}"
+    ]
     entities = ", ".join(map(one_line, step.entities_involved))
-    details = (("Outcome", one_line(step.outcome)), ("Note", one_line(step.note or "")), ("Entities", entities))
+    details = (
+        ("Outcome", one_line(step.outcome)),
+        ("Note", one_line(step.note or "")),
+        ("Entities", entities),
+    )
     return "\n".join([*lines, *(f"  {label}: {text}" for label, text in details if text)])
 
 
 def _format_curation(curation: CurationSummary) -> str:
-    def reasoned(ref: str) -> str:
+    def explain(ref: str) -> str:
         reason = curation.reasons.get(ref)
         return f"{one_line(ref)} ({one_line(reason)})" if reason else one_line(ref)
 
     both = (("retained", curation.retained), ("demoted", curation.demoted))
-    return "; ".join(f"{did} {', '.join(map(reasoned, refs))}" for did, refs in both if refs) or "nothing changed"
+    return (
+        "; ".join(f"{did} {', '.join(map(explain, refs))}" for did, refs in both if refs)
+        or "nothing changed"
+    )
 
 
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
-    """Print what `node` may see of `trace` (docs/memory.md).
+    """Print what `node` may see of `trace` (docs/nodes.md).
 
     ``understand``: its own decisions about entities, exchange by exchange. ``think``: the last
     exchanges in full, their curation, the phase, what the user expressed. ``act``: the steps of
@@ -335,4 +394,6 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
     """
     if node not in NODE_PARTS:
         raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))
-    return render_parts(reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), "(nothing happened yet)")
+    return render_parts(
+        reasoning_parts(visible_reasoning(trace, NODE_PARTS[node])), "(nothing happened yet)"
+    )

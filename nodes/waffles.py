@@ -6,7 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextPolicy, ContextSession
+from polycontext.polynomial import ContextSession
 from polycontext.pressure import Fidelity
 from polycontext.pressure.threshold import tokens_at
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
@@ -25,7 +25,13 @@ class Portion:
     def as_json(self) -> dict[str, Any]:
         """Return it, JSON-ready."""
         role = {} if self.role is None else {"role": str(self.role)}
-        return {"class": self.resource_class.name, **role, "fidelity": self.fidelity.name, "turns": self.turns, "tokens": self.tokens}
+        return {
+            "class": self.resource_class.name,
+            **role,
+            "fidelity": self.fidelity.name,
+            "turns": self.turns,
+            "tokens": self.tokens,
+        }
 
 
 @frozen
@@ -66,7 +72,8 @@ class Waffle:
 
     def cells(self, count: int) -> Sequence[int]:
         """Return how many of `count` cells each portion has, and behind them what is free, the reserve and the tools."""
-        return cells([*(portion.tokens for portion in self.portions), self.free, self.reserve, self.tools], count)
+        tokens = (portion.tokens for portion in self.portions)
+        return cells([*tokens, self.free, self.reserve, self.tools], count)
 
     def as_json(self) -> dict[str, Any]:
         """Return it, JSON-ready."""
@@ -91,14 +98,14 @@ def waffle(session: ContextSession) -> Waffle:
     >>> [(portion.role.value, portion.tokens) for portion in filled.portions], filled.used, filled.free, filled.total
     ([('system', 8), ('user', 9)], 17, 783, 1000)
     """
-    window = session.window
+    window, most = session.window, session.window.max_tokens
     return Waffle(
-        portions(window), window.max_tokens, _pressured_above(session.policy, window), session.usage.reserve, session.usage.tool_tokens
+        portions(window),
+        most,
+        min(tokens_at(session.policy.mark(window), most), most - REQUEST_OVERHEAD),
+        session.usage.reserve,
+        session.usage.tool_tokens,
     )
-
-
-def _pressured_above(policy: ContextPolicy, window: ContextWindow) -> int:
-    return min(tokens_at(policy.mark(window), window.max_tokens), window.max_tokens - REQUEST_OVERHEAD)
 
 
 def portions(window: ContextWindow, *, by_role: bool = True) -> list[Portion]:
@@ -108,7 +115,11 @@ def portions(window: ContextWindow, *, by_role: bool = True) -> list[Portion]:
     """
     found: dict[tuple[ResourceClass, Role | None, Fidelity], tuple[int, int]] = {}
     for turn in window.all_turns():
-        kind = window.class_of(turn), turn.role if by_role else None, Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM
+        kind = (
+            window.class_of(turn),
+            turn.role if by_role else None,
+            Fidelity.GIST if turn.is_gist else Fidelity.VERBATIM,
+        )
         turns, tokens = found.get(kind, (0, 0))
         found[kind] = turns + 1, tokens + (turn.tokens or 0)
     roles: Sequence[Role | None] = (None, *Role)

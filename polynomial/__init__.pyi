@@ -13,7 +13,12 @@ from .algebra.poly_agent import (
     sequential,
     through,
 )
-from .errors import ContextOverflowError, ContextPressureError, IllegalDirectionError, SessionWriteError
+from .errors import (
+    ContextOverflowError,
+    ContextPressureError,
+    IllegalDirectionError,
+    SessionWriteError,
+)
 from .inputs import ContextInput, ContextOutput, InputKind
 from .journal.conversation import Conversation, evolve, replay
 from .journal.events import Event

@@ -9,8 +9,8 @@ from polycontext.linearity import CallerError, CollaboratorError, UnknownNameErr
 from .inputs import InputKind, Kind
 from .state import ContextState, State
 
-_GUARDED = "; no guard lets it pass"
-_OPENED = "; from_messages and extend take a conversation in that the assistant opens"
+_GUARDED = " No guard lets it pass."
+_OPENED = " To begin with the assistant, use from_messages or extend."
 
 
 @define(slots=False, eq=False)
@@ -23,10 +23,12 @@ class IllegalDirectionError(CallerError, RuntimeError):
     hint: str = ""
 
     def __str__(self) -> str:
-        return f"input {self.kind} is illegal in state {self.state}; legal: {self._listed()}{self.hint}"
+        return (
+            f"input {self.kind} is illegal in state {self.state}. Send {self._listed()}.{self.hint}"
+        )
 
     def _listed(self) -> str:
-        return ", ".join(map(str, self.legal)) or "none"
+        return ", ".join(map(str, self.legal)) or "nothing"
 
 
 @define(slots=False, eq=False)
@@ -34,7 +36,7 @@ class ContextPressureError(IllegalDirectionError):
     """Refuse a turn while the context is pressured (docs/machine.md)."""
 
     def __str__(self) -> str:
-        return f"context pressured, input {self.kind} must wait; legal: {self._listed()}"
+        return f"context pressured, input {self.kind} must wait. Send {self._listed()} first."
 
 
 @define(slots=False, eq=False)
@@ -53,11 +55,15 @@ class ContextOverflowError(CallerError, ValueError):
 
     def __str__(self) -> str:
         if self.advice:
-            return f"{self.what} takes {self.tokens} tokens, but the budget is {self.max_tokens}. {self.advice}"
-        told = ", ".join(f"{what} {tokens}" for what, tokens in sorted(self.taken.items(), key=lambda row: -row[1]))
+            return f"{self.what} takes {self.tokens:,} tokens, but the budget is {self.max_tokens:,}. {self.advice}"
+        told = ", ".join(
+            f"{what}: {tokens:,}"
+            for what, tokens in sorted(self.taken.items(), key=lambda row: -row[1])
+        )
         return (
-            f"{self.what} needs at least {self.tokens} tokens even after compressing everything that may yield; "
-            f"legal: at most {self.max_tokens}" + (f"; of these: {told}" if told else "")
+            f"{self.what} needs at least {self.tokens:,} tokens even after compression, but the budget is {self.max_tokens:,}"
+            + (f" ({told})" if told else "")
+            + ". Shorten it or raise max_tokens."
         )
 
 
@@ -69,7 +75,7 @@ class SessionWriteError(CallerError, RuntimeError):
     legal: str
 
     def __str__(self) -> str:
-        return f"write refused: {self.problem}; legal: {self.legal}"
+        return f"write refused: {self.problem}. {self.legal}."
 
 
 @define(slots=False, eq=False)
@@ -89,7 +95,7 @@ class StoreError(CollaboratorError, OSError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.store}: {self.problem}; legal: {self.legal}"
+        return f"{self.store}: {self.problem}. {self.legal}."
 
 
 @define(slots=False, eq=False)
@@ -103,4 +109,6 @@ def illegal(state: State, kind: Kind, legal: Collection[Kind]) -> IllegalDirecti
     """Return the error that fits the state: in PRESSURED a `ContextPressureError`."""
     error = ContextPressureError if state is ContextState.PRESSURED else IllegalDirectionError
     greets = state is ContextState.EMPTY and kind is InputKind.ASSISTANT_TURN
-    return error(state, kind, tuple(sorted(legal)), _OPENED if greets else _GUARDED if kind in legal else "")
+    return error(
+        state, kind, tuple(sorted(legal)), _OPENED if greets else _GUARDED if kind in legal else ""
+    )

@@ -10,7 +10,7 @@ import orjson
 from attrs import field, frozen
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, ResourceClass
-from polycontext.linearity.json_data import freeze, thawed
+from polycontext.linearity.json_data import freeze, thaw
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, Rejection, pressure_of
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items import attachment_of
@@ -82,7 +82,7 @@ class Arguments:
     @property
     def text(self) -> str:
         """Return them as JSON text."""
-        return orjson.dumps([self.args, self.kwargs], default=thawed).decode()
+        return orjson.dumps([self.args, self.kwargs], default=thaw).decode()
 
     @classmethod
     def of_text(cls, text: str) -> Self:
@@ -91,7 +91,11 @@ class Arguments:
             args, kwargs = orjson.loads(text)
             if isinstance(args, list) and isinstance(kwargs, dict):
                 return cls(args, kwargs)
-        raise InvalidDataError(".arguments", f"{text!r:.60} are no arguments", "[[by position], {by name}] as JSON text")
+        raise InvalidDataError(
+            ".arguments",
+            f"{text!r:.60} are no arguments",
+            "[[by position], {by name}] as JSON text",
+        )
 
 
 _PAYLOADS: Mapping[Kind, tuple[Any, str]] = {
@@ -135,7 +139,11 @@ class ContextInput:
         else:
             kinds, legal = _PAYLOADS.get(self.kind, (Arguments, "arguments that are JSON data"))
         fits = isinstance(payload, kinds) and not isinstance(payload, bool)
-        if not fits or (isinstance(payload, Turn) and payload.role is not role) or (self.kind is InputKind.RESIZE and payload < 1):  # type: ignore[operator]
+        if (
+            not fits
+            or (isinstance(payload, Turn) and payload.role is not role)
+            or (self.kind is InputKind.RESIZE and payload < 1)  # type: ignore[operator]
+        ):
             raise InvalidOptionError(f"payload of input {self.kind}", payload, legal)
 
     @property
@@ -157,17 +165,27 @@ class ContextInput:
 
     @classmethod
     def assistant_turn(
-        cls, content: str | Turn | None, tool_calls: Iterable[ToolCall] = (), resource_class: ResourceClass | None = None
+        cls,
+        content: str | Turn | None,
+        tool_calls: Iterable[ToolCall] = (),
+        resource_class: ResourceClass | None = None,
     ) -> Self:
         """Make an assistant turn, with the calls it makes."""
-        turn = content if isinstance(content, Turn) else Turn(Role.ASSISTANT, content, tool_calls=tuple(tool_calls))
-        return cls(InputKind.ASSISTANT_TURN, turn, resource_class)
+        if not isinstance(content, Turn):
+            content = Turn(Role.ASSISTANT, content, tool_calls=tuple(tool_calls))
+        return cls(InputKind.ASSISTANT_TURN, content, resource_class)
 
     @classmethod
-    def tool_turn(cls, content: str | Turn, tool_call_id: str = "", resource_class: ResourceClass | None = None) -> Self:
+    def tool_turn(
+        cls,
+        content: str | Turn,
+        tool_call_id: str = "",
+        resource_class: ResourceClass | None = None,
+    ) -> Self:
         """Make the result of one call."""
-        turn = content if isinstance(content, Turn) else Turn(Role.TOOL, content, tool_call_id=tool_call_id)
-        return cls(InputKind.TOOL_TURN, turn, resource_class)
+        if not isinstance(content, Turn):
+            content = Turn(Role.TOOL, content, tool_call_id=tool_call_id)
+        return cls(InputKind.TOOL_TURN, content, resource_class)
 
     @classmethod
     def system(cls, content: str | Turn, resource_class: ResourceClass | None = None) -> Self:
@@ -190,7 +208,13 @@ class ContextInput:
         return cls(InputKind.RECALL, edit)
 
     @classmethod
-    def promote(cls, resource_id: str, resource_class: ResourceClass, rationale: str = "", at: datetime = UNIX_EPOCH) -> Self:
+    def promote(
+        cls,
+        resource_id: str,
+        resource_class: ResourceClass,
+        rationale: str = "",
+        at: datetime = UNIX_EPOCH,
+    ) -> Self:
         """Ask that the class of a turn is raised."""
         return cls(InputKind.PROMOTE, Promotion(resource_id, resource_class, rationale, at))
 
@@ -267,7 +291,9 @@ class ContextOutput:
         messages it stands for. What is handed to a model comes from ``ContextSession.messages``.
         """
         turns = (turn for turn in self.window.all_turns() if turn.role in _SHOWN)
-        said = (("summary" if turn.is_gist else turn.role.value, shown_text(turn)) for turn in turns)
+        said = (
+            ("summary" if turn.is_gist else turn.role.value, shown_text(turn)) for turn in turns
+        )
         return tuple({"role": role, "content": text} for role, text in said if text)
 
 
@@ -296,7 +322,9 @@ def as_tool_calls(calls: object) -> tuple[ToolCall, ...]:
     if calls is None:
         return ()
     if not isinstance(calls, Iterable) or isinstance(calls, str | Mapping):
-        raise InvalidTurnError("tool_calls", f"{type(calls).__name__} is no list", "a list of calls, or None")
+        raise InvalidTurnError(
+            "tool_calls", f"{type(calls).__name__} is no list", "a list of calls, or None"
+        )
     return tuple(map(as_tool_call, calls))
 
 
@@ -311,22 +339,26 @@ def as_tool_call(call: object) -> ToolCall:
     """
     if isinstance(call, ToolCall):
         return call
-    data = _data_of(call)
+    data = _load_call(call)
     if not isinstance(data, Mapping):
         raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no tool call", _CALLS)
     match data:
-        case {"call_id": identity, "name": name, "arguments": arguments}:  # of Responses, whose own id names the item
-            pass
-        case {"id": identity, "function": {"name": name, "arguments": arguments}}:
-            pass
-        case {"id": identity, "name": name, "input": arguments} | {"id": identity, "name": name, "arguments": arguments}:
+        # The own id of an item of Responses names the item, not the call.
+        case (
+            {"call_id": identity, "name": name, "arguments": arguments}
+            | {"id": identity, "function": {"name": name, "arguments": arguments}}
+            | {"id": identity, "name": name, "input": arguments}
+            | {"id": identity, "name": name, "arguments": arguments}
+        ):
             pass
         case _:
-            raise InvalidTurnError("tool_calls", f"an object with the keys {sorted(map(str, data))}", _CALLS)
+            raise InvalidTurnError(
+                "tool_calls", f"an object with the keys {sorted(map(str, data))}", _CALLS
+            )
     return ToolCall(identity, name, arguments if isinstance(arguments, str) else _json(arguments))
 
 
-def _data_of(call: object) -> object:
+def _load_call(call: object) -> object:
     """Return the JSON data of an SDK's object, of whichever making; anything else as it is."""
     from polycontext.window.providers import dumped  # noqa: PLC0415 - for those who hand in calls
 
@@ -334,12 +366,19 @@ def _data_of(call: object) -> object:
     if isinstance(data, Mapping):
         return data
     inner: Any = getattr(call, "function", None)
-    found = {name: getattr(call, name) for name in ("id", "call_id", "name", "input", "arguments") if hasattr(call, name)}
-    return {**found, "function": {"name": inner.name, "arguments": inner.arguments}} if hasattr(inner, "name") else found or data
+    names = ("id", "call_id", "name", "input", "arguments")
+    found = {name: getattr(call, name) for name in names if hasattr(call, name)}
+    if hasattr(inner, "name"):
+        return {**found, "function": {"name": inner.name, "arguments": inner.arguments}}
+    return found or data
 
 
 def _json(arguments: object) -> str:
     try:
         return orjson.dumps(arguments).decode()
     except TypeError as error:
-        raise InvalidTurnError("tool_calls.arguments", f"no JSON data ({error})", "JSON text, or data that JSON can say") from None
+        raise InvalidTurnError(
+            "tool_calls.arguments",
+            f"no JSON data ({error})",
+            "JSON text, or data that JSON can say",
+        ) from None

@@ -8,10 +8,31 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import ToolRule
 from polycontext.linearity.classification import classified_by
-from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser, Reach, Summariser
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCounter, Turn, count_tools, count_turn
+from polycontext.pressure import (
+    CompressionResult,
+    ContextProjector,
+    ExtractiveSummariser,
+    Reach,
+    Summariser,
+)
+from polycontext.window import (
+    REQUEST_OVERHEAD,
+    ContextWindow,
+    Role,
+    TokenCounter,
+    Turn,
+    count_tools,
+    count_turn,
+)
 from polycontext.window.filler import OPENING, opening_of
-from polycontext.window.providers import AUTO, Parsed, Provider, Rendered, WireFormat, format_of, opened
+from polycontext.window.providers import (
+    AUTO,
+    Provider,
+    Rendered,
+    WireFormat,
+    format_of,
+    unwrap,
+)
 
 from .machine.step import overflow
 from .restoration import known_again
@@ -61,7 +82,10 @@ class Projection:
         """Return everything but the messages, JSON-ready."""
         names = ("tokens_before", "tokens_after", "max_tokens", "floor", "reached", "first_changed")
         ids = ("kept", "gisted", "dropped", "repaired")
-        return {**{name: getattr(self, name) for name in names}, **{name: list(getattr(self, name)) for name in ids}}
+        return {
+            **{name: getattr(self, name) for name in names},
+            **{name: list(getattr(self, name)) for name in ids},
+        }
 
 
 def project(
@@ -106,40 +130,67 @@ def project(
     """
     given = room_of(model, max_tokens, reserve, counter)
     tools = check_tools(tools)
-    told = opened(messages)
+    told = unwrap(messages)
     wire = format_of(told, provider, given.provider)
     parsed = wire.parse(told, repair=repair)
     ruled = check_rules(rules)
     # Anthropic alone wants the user to begin; a list that fits is handed back as it came wherever it may be.
     opens = opening_of(parsed.turns) if wire.provider is Provider.ANTHROPIC else None
     empty = ContextWindow(given.max_tokens, counter=given.counter, classifier=classified_by(ruled))
-    window = _filled(empty, known_again(parsed.turns, has_task=False), opens)
+    window = _fill(empty, known_again(parsed.turns, has_task=False), opens)
     room = given.max_tokens - REQUEST_OVERHEAD - given.reserve - count_tools(window.counter, tools)
-    projector = ContextProjector(summariser or ExtractiveSummariser(), Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled))
+    projector = ContextProjector(
+        summariser or ExtractiveSummariser(),
+        Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled),
+    )
     # What a host joined counts as it came, and comes apart only where something has to yield.
-    came = window if len(window) <= len(parsed.turns) + (opens is not None) else _filled(empty, zip(parsed.turns), opens)
-    result, rendered, tokens = _fitted(projector, wire, came if came.total_tokens <= room else window, room, query)
-    wire.check(rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False)
+    came = (
+        window
+        if len(window) <= len(parsed.turns) + (opens is not None)
+        else _fill(empty, zip(parsed.turns), opens)
+    )
+    result, rendered, tokens = _fit(
+        projector, wire, came if came.total_tokens <= room else window, room, query
+    )
+    wire.check(
+        rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False
+    )
     repaired = [*([] if opens is None else [_OPENING_ID]), *map(_id, parsed.repaired)]
-    return _projection(parsed, result, rendered, (came.total_tokens, tokens), tuple(repaired), besides=given.max_tokens - room)
+    written, besides = rendered.inline(), given.max_tokens - room
+    return Projection(
+        messages=written,
+        tokens_before=came.total_tokens + besides,
+        tokens_after=tokens + besides,
+        max_tokens=given.max_tokens,
+        floor=result.floor + besides,
+        first_changed=_first_changed(parsed.messages, written),
+        kept=result.kept,
+        gisted=result.gisted,
+        dropped=result.dropped,
+        repaired=tuple(repaired),
+    )
 
 
-def _fitted(
-    projector: ContextProjector, wire: WireFormat, window: ContextWindow, room: int, query: str | None
+def _fit(
+    projector: ContextProjector,
+    wire: WireFormat,
+    window: ContextWindow,
+    room: int,
+    query: str | None,
 ) -> tuple[CompressionResult, Rendered, int]:
     """Compress into `room` together with what the provider wants said between the turns that are left; the last number is what that takes."""
     besides = 0
     while True:
-        result = _within(projector, window, room - besides, query)
+        result = _compress_within(projector, window, room - besides, query)
         rendered = wire.render(result.window.all_turns(), readable=True)
-        tokens = _read_back(wire, result, rendered)
+        tokens = _count_parsed(wire, result, rendered)
         if tokens <= room:
             return result, rendered, tokens
         # Each time more is set aside, so that this ends: in a list that fits, or in a refusal.
         besides = max(tokens - result.tokens_after, besides + 1)
 
 
-def _read_back(wire: WireFormat, result: CompressionResult, rendered: Rendered) -> int:
+def _count_parsed(wire: WireFormat, result: CompressionResult, rendered: Rendered) -> int:
     """Return what the list that was written counts when it comes in again: pieces of a message may have become messages, or one block of it."""
     if result.edit.is_empty and not rendered.introduced:
         return result.tokens_after
@@ -147,24 +198,34 @@ def _read_back(wire: WireFormat, result: CompressionResult, rendered: Rendered) 
     return sum(count_turn(counter, turn) for turn in wire.parse(rendered.inline()).turns)
 
 
-def _filled(window: ContextWindow, turns: Iterable[tuple[Turn, ...]], opens: int | None = None) -> ContextWindow:
+def _fill(
+    window: ContextWindow, turns: Iterable[tuple[Turn, ...]], opens: int | None = None
+) -> ContextWindow:
     """Append the parsed turns, each in its pieces, the user's opening before that at `opens`."""
     for position, pieces in enumerate(turns):
         if position == opens:
             window = window.append(Turn(Role.USER, OPENING, resource_id=_OPENING_ID))
         for number, turn in enumerate(pieces, 1):
-            window = window.append(evolve(turn, resource_id=_id(position) if number == 1 else f"{_id(position)}.{number}"))
+            window = window.append(
+                evolve(
+                    turn, resource_id=_id(position) if number == 1 else f"{_id(position)}.{number}"
+                )
+            )
     return window
 
 
-def _within(projector: ContextProjector, window: ContextWindow, room: int, query: str | None) -> CompressionResult:
+def _compress_within(
+    projector: ContextProjector, window: ContextWindow, room: int, query: str | None
+) -> CompressionResult:
     """Compress as gently as fits into `room`; where a summary was refused and it does not fit, as harshly as possible."""
     plan = projector.plan_within(window, room, query)
     least = plan.tokens_promised
     if plan.reached:
         result = projector.commit(window, projector.fulfil(plan))
         if result.tokens_after > room:
-            result = projector.commit(window, projector.fulfil(projector.plan_within(window, 0, query)))
+            result = projector.commit(
+                window, projector.fulfil(projector.plan_within(window, 0, query))
+            )
         if result.tokens_after <= room:
             return result
         least = result.tokens_after
@@ -174,28 +235,14 @@ def _within(projector: ContextProjector, window: ContextWindow, room: int, query
     raise error
 
 
-def _first_changed(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> int | None:
+def _first_changed(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> int | None:
     """Return the index of the first message that differs from what came in, None where none does and none is gone or added."""
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
-    return None if same == len(before) == len(after) else same
-
-
-def _projection(
-    parsed: Parsed, result: CompressionResult, rendered: Rendered, tokens: tuple[int, int], repaired: tuple[str, ...], *, besides: int
-) -> Projection:
-    written = rendered.inline()
-    return Projection(
-        messages=written,
-        tokens_before=tokens[0] + besides,
-        tokens_after=tokens[1] + besides,
-        max_tokens=result.window.max_tokens,
-        floor=result.floor + besides,
-        first_changed=_first_changed(parsed.messages, written),
-        kept=result.kept,
-        gisted=result.gisted,
-        dropped=result.dropped,
-        repaired=repaired,
+    same = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
     )
+    return None if same == len(before) == len(after) else same
 
 
 def _id(position: int) -> str:

@@ -40,7 +40,7 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
     until = -1
     for place, turn in enumerate(turns):
         if turn.role is Role.TOOL:
-            yield (_marked(turn) if is_gist_text(turn.text, turn.role) else turn,)
+            yield (_mark_gist(turn) if is_gist_text(turn.text, turn.role) else turn,)
             continue
         marks = summary_marks(turn.text)
         runs = _runs(turn.text, marks, inside=place <= until)
@@ -77,7 +77,9 @@ def _runs(text: str, marks: Sequence[Mark], *, inside: bool) -> list[Run]:
         return [(0, len(text), inside)]
     ends = pairwise([*cuts, (len(text), False)])
     return [
-        _trimmed(text, start, stop, is_summary=is_summary) for (start, is_summary), (stop, _) in ends if not _is_blank(text[start:stop])
+        _trim(text, start, stop, is_summary=is_summary)
+        for (start, is_summary), (stop, _) in ends
+        if not _is_blank(text[start:stop])
     ]
 
 
@@ -85,28 +87,39 @@ def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _trimmed(text: str, start: int, stop: int, *, is_summary: bool) -> Run:
+def _trim(text: str, start: int, stop: int, *, is_summary: bool) -> Run:
     run = text[start:stop]
     return stop - len(run.lstrip("\r\n")), start + len(run.rstrip("\r\n")), is_summary
 
 
 def _pieces(turn: Turn, runs: list[Run], *, has_task: bool) -> tuple[Turn, ...]:
     if turn.role is Role.USER and has_task:
-        turn = _attached(turn)
-    if native_providers(turn.parts) or turn.metadata or not any(is_summary for _, _, is_summary in runs):
+        turn = _mark_attachment(turn)
+    if (
+        native_providers(turn.parts)
+        or turn.metadata
+        or not any(is_summary for _, _, is_summary in runs)
+    ):
         return (turn,)
     if len(runs) == 1 and not turn.tool_calls:
-        return (_marked(turn),)
+        return (_mark_gist(turn),)
     if turn.tool_calls and runs[-1][2]:
         runs.append((len(turn.text), len(turn.text), False))
     parts = _parts(turn, runs)
-    return tuple(_piece(turn, run, parts[number], is_last=run is runs[-1]) for number, run in enumerate(runs))
+    return tuple(
+        _piece(turn, run, parts[number], is_last=run is runs[-1]) for number, run in enumerate(runs)
+    )
 
 
 def _piece(turn: Turn, run: Run, parts: Sequence[Part], *, is_last: bool) -> Turn:
     start, stop, is_summary = run
-    piece = evolve(turn, content=turn.text[start:stop] or None, parts=parts, tool_calls=turn.tool_calls if is_last else ())
-    return _marked(piece) if is_summary else piece
+    piece = evolve(
+        turn,
+        content=turn.text[start:stop] or None,
+        parts=parts,
+        tool_calls=turn.tool_calls if is_last else (),
+    )
+    return _mark_gist(piece) if is_summary else piece
 
 
 def _parts(turn: Turn, runs: Sequence[Run]) -> list[list[Part]]:
@@ -122,12 +135,20 @@ def _parts(turn: Turn, runs: Sequence[Run]) -> list[list[Part]]:
                 if first < last:
                     # What else is said of the words, such as where a cache ends, is said of their end.
                     data = part.data if part.stop <= stop or number + 1 == len(runs) else "{}"
-                    parts[number].append(evolve(part, start=first - start, stop=last - start, data=data))
+                    parts[number].append(
+                        evolve(part, start=first - start, stop=last - start, data=data)
+                    )
         elif part.kind is PartKind.CALL:
             parts[-1].append(part)
         else:
-            begins = part.kind is PartKind.MESSAGE and following is not None and following.kind is PartKind.WORDS
-            parts[_run_at(runs, following.start + 1 if begins and following is not None else at)].append(part)
+            begins = (
+                part.kind is PartKind.MESSAGE
+                and following is not None
+                and following.kind is PartKind.WORDS
+            )
+            parts[
+                _run_at(runs, following.start + 1 if begins and following is not None else at)
+            ].append(part)
     return parts
 
 
@@ -135,12 +156,16 @@ def _run_at(runs: Sequence[Run], at: int) -> int:
     return next((number for number, (_, stop, _) in enumerate(runs) if stop >= at), len(runs) - 1)
 
 
-def _marked(turn: Turn) -> Turn:
+def _mark_gist(turn: Turn) -> Turn:
     return evolve(turn, metadata={**turn.metadata, GIST: True})
 
 
-def _attached(turn: Turn) -> Turn:
+def _mark_attachment(turn: Turn) -> Turn:
     if turn.text.startswith("### "):
         found = attached_metadata(turn.text)
         return turn if found is None else evolve(turn, metadata={**turn.metadata, **found})
-    return _marked(turn) if is_gist_text(turn.text, turn.role) and not summary_marks(turn.text) else turn
+    return (
+        _mark_gist(turn)
+        if is_gist_text(turn.text, turn.role) and not summary_marks(turn.text)
+        else turn
+    )

@@ -44,17 +44,18 @@ class Verification:
 
     def __str__(self) -> str:
         faults = (
-            _listed("lost pinned before", self.pinned_lost),
-            _listed("out of order after", self.reordered),
-            _listed("results of another call after", self.mispaired),
+            _format_indices("lost pinned before", self.pinned_lost),
+            _format_indices("out of order after", self.reordered),
+            _format_indices("results of another call after", self.mispaired),
             f"invalid: {self.broken}" if self.broken else "",
         )
         kept = f"kept {len(self.kept)} of {self.total} messages"
-        said = [fault for fault in faults if fault] + [kept] + ([f"{len(self.invented)} new"] if self.invented else [])
+        new = f"{len(self.invented)} new" if self.invented else ""
+        said = filter(None, (*faults, kept, new))
         return ("ok: " if self.ok else "not ok: ") + "; ".join(said)
 
 
-def _listed(what: str, indices: Sequence[int]) -> str:
+def _format_indices(what: str, indices: Sequence[int]) -> str:
     return what + "".join(f"[{index}]" for index in indices) if indices else ""
 
 
@@ -86,9 +87,9 @@ def verify(
     wire = get_format(provider)
     old = _own_keys(wire, before)
     new = [_key(message) for message in after] if _is_list(after) else []
-    pins = _pins(before) if pinned is None else _checked(pinned, len(before))
+    pins = _pins(before) if pinned is None else _check_pins(pinned, len(before))
     found = found_in_order(old, new, frozenset(pins))
-    moved = _moved(old, new, found, pins)
+    moved = _find_strays(old, new, found, pins)
     return Verification(
         kept=tuple(found.values()),
         total=len(old),
@@ -96,7 +97,9 @@ def verify(
         reordered=tuple(moved),
         mispaired=_mispaired(before, old, after, new),
         broken=_fault(wire, before, after),
-        invented=tuple(index for index in range(len(new)) if index not in found and index not in moved),
+        invented=tuple(
+            index for index in range(len(new)) if index not in found and index not in moved
+        ),
     )
 
 
@@ -107,7 +110,11 @@ def _is_list(messages: object) -> bool:
 def _key(message: object) -> str | None:
     """Return a text that two messages share exactly if they are the same JSON; None for what is no JSON."""
     try:
-        return json.dumps(message, sort_keys=True, default=_as_object) if isinstance(message, Mapping) else None
+        return (
+            json.dumps(message, sort_keys=True, default=_as_object)
+            if isinstance(message, Mapping)
+            else None
+        )
     except (TypeError, ValueError, RecursionError):
         return None
 
@@ -120,31 +127,41 @@ def _as_object(value: object) -> dict[Any, Any]:
 
 def _own_keys(wire: WireFormat, messages: Sequence[Mapping[str, Any]]) -> list[str | None]:
     if not _is_list(messages):
-        raise InvalidMessagesError(wire.provider, None, "not-a-list", f"{type(messages).__name__} is no list", "a list of messages")
+        what = f"{type(messages).__name__} is no list"
+        raise InvalidMessagesError(wire.provider, None, "not-a-list", what, "a list of messages")
     keys = [_key(message) for message in messages]
     if None in keys:
-        raise InvalidMessagesError(wire.provider, keys.index(None), "not-json", "it is no JSON object", "an object of JSON data")
+        index, what = keys.index(None), "it is no JSON object"
+        raise InvalidMessagesError(wire.provider, index, "not-json", what, "an object of JSON data")
     return keys
 
 
 def _pins(messages: Sequence[Mapping[str, Any]]) -> set[int]:
     system = {index for index, message in enumerate(messages) if message.get("role") in _SYSTEM}
-    task = (index for index, message in enumerate(messages) if message.get("role") == "user" and not _holds_only_results(message))
+    task = (
+        index
+        for index, message in enumerate(messages)
+        if message.get("role") == "user" and not _holds_only_results(message)
+    )
     return system | {index for index in [next(task, None)] if index is not None}
 
 
-def _checked(pinned: Iterable[int], length: int) -> set[int]:
+def _check_pins(pinned: Iterable[int], length: int) -> set[int]:
     pins = set(pinned)
     for index in sorted(pins):
         if not 0 <= index < length:
-            raise InvalidOptionError("pinned", index, f"0..{length - 1}" if length else "nothing, the list is empty")
+            raise InvalidOptionError(
+                "pinned", index, f"0..{length - 1}" if length else "nothing, the list is empty"
+            )
     return pins
 
 
-def _moved(old: Sequence[str | None], new: Sequence[str | None], found: Mapping[int, int], pins: set[int]) -> dict[int, int]:
+def _find_strays(
+    old: Sequence[str | None], new: Sequence[str | None], found: Mapping[int, int], pins: set[int]
+) -> dict[int, int]:
     """Return the messages that are there, but not where their order has them: index in `new` to index in `old`."""
-    left = defaultdict[str | None, list[int]](list)
-    for index in sorted(set(range(len(old))) - set(found.values()), key=lambda index: (index not in pins, index), reverse=True):
+    left, lost = defaultdict[str | None, list[int]](list), set(range(len(old))) - {*found.values()}
+    for index in (*sorted(lost - pins, reverse=True), *sorted(lost & pins, reverse=True)):
         left[old[index]].append(index)
     strays = (index for index in range(len(new)) if index not in found)
     return {index: left[new[index]].pop() for index in strays if left.get(new[index])}
@@ -152,11 +169,17 @@ def _moved(old: Sequence[str | None], new: Sequence[str | None], found: Mapping[
 
 def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     content = message.get("content")
-    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list | tuple) else []
+    return (
+        [block for block in content if isinstance(block, Mapping)]
+        if isinstance(content, list | tuple)
+        else []
+    )
 
 
 def _answers(message: Mapping[str, Any]) -> bool:
-    return message.get("role") == "tool" or any(block.get("type") == "tool_result" for block in _blocks(message))
+    return message.get("role") == "tool" or any(
+        block.get("type") == "tool_result" for block in _blocks(message)
+    )
 
 
 def _holds_only_results(message: Mapping[str, Any]) -> bool:
@@ -164,7 +187,9 @@ def _holds_only_results(message: Mapping[str, Any]) -> bool:
     return bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)
 
 
-def _pairs(messages: Sequence[Any], keys: Sequence[str | None]) -> list[tuple[int, tuple[str | None, str | None]]]:
+def _pairs(
+    messages: Sequence[Any], keys: Sequence[str | None]
+) -> list[tuple[int, tuple[str | None, str | None]]]:
     """Return every message with results: its index, and the keys of the message that called and of itself."""
     caller, pairs = None, []
     for index, (message, key) in enumerate(zip(messages, keys, strict=True)):
@@ -177,24 +202,30 @@ def _pairs(messages: Sequence[Any], keys: Sequence[str | None]) -> list[tuple[in
     return pairs
 
 
-def _mispaired(before: Sequence[Any], old: Sequence[str | None], after: Sequence[Any], new: Sequence[str | None]) -> tuple[int, ...]:
+def _mispaired(
+    before: Sequence[Any],
+    old: Sequence[str | None],
+    after: Sequence[Any],
+    new: Sequence[str | None],
+) -> tuple[int, ...]:
     known, legal = Counter(old), {pair for _, pair in _pairs(before, old)}
     pairs = _pairs(after, new) if new else []
-    return tuple(index for index, pair in pairs if pair not in legal and all(known[key] for key in pair))
+    return tuple(
+        index for index, pair in pairs if pair not in legal and all(known[key] for key in pair)
+    )
 
 
 def _fault(wire: WireFormat, before: object, after: object) -> InvalidMessagesError | None:
     """Return the rule that `after` breaks, judged as strictly as `before` can be."""
-    open_tail = _passes(wire, before, open_tail=True, strict=False) and not _passes(wire, before, open_tail=False, strict=False)
-    strict = _passes(wire, before, open_tail=open_tail, strict=True)
+    is_closed = _refusal(wire, before, open_tail=False, strict=False) is None
+    open_tail = not is_closed and _refusal(wire, before, open_tail=True, strict=False) is None
+    strict = _refusal(wire, before, open_tail=open_tail, strict=True) is None
     return _refusal(wire, after, open_tail=open_tail, strict=strict)
 
 
-def _passes(wire: WireFormat, messages: object, *, open_tail: bool, strict: bool) -> bool:
-    return _refusal(wire, messages, open_tail=open_tail, strict=strict) is None
-
-
-def _refusal(wire: WireFormat, messages: object, *, open_tail: bool, strict: bool) -> InvalidMessagesError | None:
+def _refusal(
+    wire: WireFormat, messages: object, *, open_tail: bool, strict: bool
+) -> InvalidMessagesError | None:
     try:
         wire.check(messages, allow_open_tail=open_tail, strict_first=strict)
     except InvalidMessagesError as error:
@@ -247,7 +278,11 @@ def _better(one: _Chain | None, other: _Chain | None) -> _Chain | None:
     return other if other.worth > one.worth else one
 
 
-def found_in_order(before: Sequence[str | None], after: Sequence[str | None], preferred: AbstractSet[int] = frozenset()) -> dict[int, int]:
+def found_in_order(
+    before: Sequence[str | None],
+    after: Sequence[str | None],
+    preferred: AbstractSet[int] = frozenset(),
+) -> dict[int, int]:
     """Return which index of `before` an index of `after` stands for, both rising; None equals nothing.
 
     `preferred` are indices of `before`. Takes O((n + pairs) log n), pairs being those of equal entries.
@@ -273,7 +308,11 @@ def found_in_order(before: Sequence[str | None], after: Sequence[str | None], pr
 
 
 def _longest(
-    places: dict[str | None, list[int]], after: Sequence[str | None], window: range, preferred: AbstractSet[int], size: int
+    places: dict[str | None, list[int]],
+    after: Sequence[str | None],
+    window: range,
+    preferred: AbstractSet[int],
+    size: int,
 ) -> _Chain | None:
     best, one = _BestBelow(size), min(size, len(after)) + 1
     for index in window:
@@ -285,17 +324,25 @@ def _longest(
     return best.below(size)
 
 
-def _ends_in_common(before: Sequence[str | None], after: Sequence[str | None], preferred: AbstractSet[int]) -> tuple[int, int]:
+def _ends_in_common(
+    before: Sequence[str | None], after: Sequence[str | None], preferred: AbstractSet[int]
+) -> tuple[int, int]:
     """Return how many entries at both ends match one another whatever is between: equal ones, unless a preferred one lies further in."""
     shorter = min(len(before), len(after))
     last = {before[place]: place for place in sorted(preferred)}
     head = 0
-    while head < shorter and before[head] == after[head] is not None and last.get(before[head], 0) <= head:
+    while (
+        head < shorter
+        and before[head] == after[head] is not None
+        and last.get(before[head], 0) <= head
+    ):
         head += 1
     first = {before[place]: place for place in sorted(preferred, reverse=True) if place >= head}
     tail = 0
     while (
-        tail < shorter - head and before[~tail] == after[~tail] is not None and first.get(before[~tail], len(before)) >= len(before) + ~tail
+        tail < shorter - head
+        and before[~tail] == after[~tail] is not None
+        and first.get(before[~tail], len(before)) >= len(before) + ~tail
     ):
         tail += 1
     return head, tail

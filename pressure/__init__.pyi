@@ -1,14 +1,31 @@
 from . import gist, native, threshold
 from .errors import ConflictError, FloorError
 from .fulfilment import AsyncSummariser, Fulfilment, Offer, Reading, Rejection, Summariser
-from .gist import is_gist_text, is_pointer, is_summary
+from .gist import GistJob, GistKind, is_gist_text, is_pointer, is_summary
 from .ladder import Ladder, superseded_ids
 from .notes.summariser import ExtractiveSummariser
-from .plan import GistJob, GistKind, Plan, plan_at, unbinding_plan
+from .plan import Plan, plan_at, unbinding_plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach
-from .threshold import AdaptiveThreshold, FixedThreshold, Signals, Threshold, is_looping, pressure_of, session_threshold
-from .view import Edit, Fidelity, View, apply_edit, check_floors, fidelities_after, floor_of, view_of
+from .threshold import (
+    AdaptiveThreshold,
+    FixedThreshold,
+    Signals,
+    Threshold,
+    is_looping,
+    pressure_of,
+    session_threshold,
+)
+from .view import (
+    Edit,
+    Fidelity,
+    View,
+    apply_edit,
+    check_floors,
+    fidelities_after,
+    floor_of,
+    view_of,
+)
 
 __all__ = [
     "AdaptiveThreshold",

@@ -19,7 +19,7 @@ class ConflictError(CallerError, RuntimeError):
     found: object
 
     def __str__(self) -> str:
-        return f"{self.what}: made for {self.expected}, found {self.found}; legal: make it anew from the current one"
+        return f"{self.what}: made for {self.expected}, found {self.found}. Make it again from the current one."
 
 
 @define(slots=False, eq=False)
@@ -33,8 +33,8 @@ class FloorError(CallerError, ValueError):
 
     def __str__(self) -> str:
         return (
-            f"{self.resource_class.name} turn {self.resource_id!r} would be {self.fidelity.name}; "
-            f"legal: {' or '.join(f.name for f in type(self.floor) if f >= self.floor)}"
+            f"{self.resource_class.name} turn {self.resource_id!r} would be {self.fidelity.name}. "
+            f"Use {' or '.join(f.name for f in type(self.floor) if f >= self.floor)}."
         )
 
 
@@ -52,6 +52,7 @@ class SpendingError(CallerError, RuntimeError):
 
     def __str__(self) -> str:
         spent, asked, limit = (
-            f"{value:,.0f}" if self.what == "tokens" else f"{value:,.4f}" for value in (self.spent, self.asked, self.limit)
+            f"{value:,.0f}" if self.what == "tokens" else f"{value:,.4f}"
+            for value in (self.spent, self.asked, self.limit)
         )
-        return f"{self.what}: {spent} spent and {asked} asked for; legal: {limit} in all, a shorter request, or a higher limit"
+        return f"{self.what}: {spent} spent and {asked} requested, but the limit is {limit}. Shorten the request or raise the limit."

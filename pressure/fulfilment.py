@@ -1,10 +1,7 @@
-"""Fulfilments: who writes the words of a plan's gists, and which of them are taken.
-
-Anything that can say the same in fewer tokens may write. What it offers is checked before it becomes a gist.
-"""
+"""Fulfilments: who writes the words of a plan's gists; what is offered is checked before it becomes a gist."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
@@ -16,8 +13,17 @@ from polycontext.linearity.effects import Effect, Steps, in_thread, is_async, to
 from polycontext.window import TokenCounter, Turn, count_turn
 
 from . import notes
-from .gist import NO_TEXT, digest_turn, pointer_turn, summary_text, summary_turn, unframed
-from .plan import GistJob, GistKind, Plan
+from .gist import (
+    NO_TEXT,
+    GistJob,
+    GistKind,
+    digest_turn,
+    pointer_turn,
+    summary_text,
+    summary_turn,
+    unframed,
+)
+from .plan import Plan
 
 if TYPE_CHECKING:
     from .native import NativeGist
@@ -27,8 +33,7 @@ if TYPE_CHECKING:
 class Summariser(Protocol):
     """Summarise turns within a number of tokens; any class with this method will do (docs/summarisers.md).
 
-    What it returns is an offer: whoever commits a plan checks that it is not
-    empty and keeps to its allowance. What it reads is data, never instructions.
+    What it returns is an offer that is checked before it is taken. What it reads is data, never instructions.
 
     >>> class FirstWords:
     ...     def summarise(self, turns, max_tokens, *, counter, query=None):
@@ -37,7 +42,14 @@ class Summariser(Protocol):
     True
     """
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return a text of at most `max_tokens` as `counter` counts them; `query` says what the reader will ask next."""
         ...
 
@@ -46,7 +58,14 @@ class Summariser(Protocol):
 class AsyncSummariser(Protocol):
     """Summarise turns without blocking: the twin of `Summariser` for models behind a network."""
 
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    async def asummarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return what `Summariser.summarise` returns."""
         ...
 
@@ -59,12 +78,25 @@ class RememberingSummariser(Protocol):
     for what is left of it beside turns that stay as they are; with each of them comes how many of those read stood behind it.
     """
 
-    def read(self, turns: Sequence[Turn], known: Any = None, *, counter: TokenCounter, most: int | None = None) -> Any:
+    def read(
+        self,
+        turns: Sequence[Turn],
+        known: Any = None,
+        *,
+        counter: TokenCounter,
+        most: int | None = None,
+    ) -> Any:
         """Return what may be said of `turns` and of what was `known` before, about `most` tokens of it at most."""
         ...
 
     def write(
-        self, candidates: Any, max_tokens: int, *, counter: TokenCounter, query: str | None = None, former: Turn | None = None
+        self,
+        candidates: Any,
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+        former: Turn | None = None,
     ) -> str:
         """Return what `Summariser.summarise` returns, from what was read; the gist `former` yields to it."""
         ...
@@ -74,10 +106,12 @@ class RememberingSummariser(Protocol):
 class PlanSummariser(Protocol):
     """Write the words of a gist with the whole plan in sight; it is asked in place of ``summarise``.
 
-    A model reads the conversation as it was sent to it before, so that its provider has it in the cache (docs/summaries-by-models.md).
+    A model reads the conversation as it was sent to it before, so that its provider has it in the cache (docs/summarisers.md).
     """
 
-    def summarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
+    def summarise_plan(
+        self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
+    ) -> str:
         """Return a text for `job` of `plan`, as ``summarise`` does of its turns; ``plan.window`` is what was sent, ``plan.query`` the question."""
         ...
 
@@ -86,7 +120,9 @@ class PlanSummariser(Protocol):
 class AsyncPlanSummariser(Protocol):
     """Do the same without blocking; it is asked in place of ``asummarise``."""
 
-    async def asummarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
+    async def asummarise_plan(
+        self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
+    ) -> str:
         """Return what `PlanSummariser.summarise_plan` returns."""
         ...
 
@@ -99,7 +135,9 @@ class _Function:
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
         names = signature(self.function).parameters
-        return self.function(turns, max_tokens, **{name: value for name, value in known.items() if name in names})
+        return self.function(
+            turns, max_tokens, **{name: value for name, value in known.items() if name in names}
+        )
 
 
 @frozen
@@ -125,7 +163,11 @@ def as_summariser(given: Any) -> Any:
     if any(callable(getattr(given, name, None)) for name in _ASKED):
         return given
     if not callable(given) or isinstance(given, type):
-        raise InvalidOptionError("summariser", given, "an object with summarise(turns, max_tokens, *, counter, query), or a function")
+        raise InvalidOptionError(
+            "summariser",
+            given,
+            "an object with summarise(turns, max_tokens, *, counter, query), or a function",
+        )
     return _Coroutine(given) if is_async(given) else _Function(given)
 
 
@@ -144,15 +186,12 @@ def default_summariser() -> Summariser:
 
 Offer = tuple["str | NativeGist | None", str | None]
 """A text or what a provider wrote itself, or None and why there is none."""
-
-
-def _all(given: Iterable[Offer]) -> tuple[Offer, ...]:
-    return tuple(given)
+_PAIR = 2
 
 
 def _is_offer(value: object) -> bool:
     """Tell whether it is a pair with a reason or none; what offers no text is reported when it is committed."""
-    return isinstance(value, tuple) and len(value) == len(("text", "why not")) and isinstance(value[1], str | None)
+    return isinstance(value, tuple) and len(value) == _PAIR and isinstance(value[1], str | None)
 
 
 @frozen
@@ -164,16 +203,20 @@ class Fulfilment:
     """
 
     plan: Plan = field(repr=False)
-    offers: tuple[Offer, ...] = field(converter=_all)
+    offers: tuple[Offer, ...] = field(converter=tuple[Offer, ...])
 
     def __attrs_post_init__(self) -> None:
         if len(self.offers) != len(self.plan.jobs):
             raise InvalidOptionError(
-                "offers", self.offers, f"{len(self.plan.jobs)}, one for each of the plan's jobs; Fulfilment.of takes texts"
+                "offers",
+                self.offers,
+                f"{len(self.plan.jobs)}, one for each of the plan's jobs; Fulfilment.of takes texts",
             )
         for number, offer in enumerate(self.offers):
             if not _is_offer(offer):
-                raise InvalidOptionError(f"offers[{number}]", offer, "a text and None, or None and why there is none")
+                raise InvalidOptionError(
+                    f"offers[{number}]", offer, "a text and None, or None and why there is none"
+                )
 
     @classmethod
     def of(cls, plan: Plan, *texts: str) -> Self:
@@ -184,12 +227,19 @@ class Fulfilment:
         """
         wanted = [job for job in plan.jobs if job.kind.needs_words]
         if len(texts) != len(wanted):
-            raise InvalidOptionError("texts", len(texts), f"{len(wanted)}, one for each gist of the plan that needs words")
+            raise InvalidOptionError(
+                "texts",
+                len(texts),
+                f"{len(wanted)}, one for each gist of the plan that needs words",
+            )
         for number, text in enumerate(texts):
             if not isinstance(text, str):
                 raise InvalidOptionError(f"texts[{number}]", text, "a text")
         coming = iter(texts)
-        return cls(plan, offers(plan.jobs, lambda job: in_thread(complete_offer, plan, job, next(coming))).do())
+        return cls(
+            plan,
+            offers(plan.jobs, lambda job: in_thread(complete_offer, plan, job, next(coming))).do(),
+        )
 
 
 def offers(jobs: Sequence[GistJob], words: Callable[[GistJob], Effect]) -> Effect:
@@ -210,11 +260,15 @@ def ask(summariser: Summariser | PlanSummariser, plan: Plan, job: GistJob, room:
     """Ask for the words of `job` in `room` tokens, with the plan where the summariser takes one; what must be kept is added."""
     counter = plan.window.counter
     if isinstance(summariser, PlanSummariser):
-        return complete_offer(plan, job, summariser.summarise_plan(plan, job, room, counter=counter))
-    return complete_offer(plan, job, summariser.summarise(job.reads, room, counter=counter, query=plan.query))
+        text = summariser.summarise_plan(plan, job, room, counter=counter)
+    else:
+        text = summariser.summarise(job.reads, room, counter=counter, query=plan.query)
+    return complete_offer(plan, job, text)
 
 
-async def aask(summariser: AsyncSummariser | AsyncPlanSummariser, plan: Plan, job: GistJob, room: int) -> str:
+async def aask(
+    summariser: AsyncSummariser | AsyncPlanSummariser, plan: Plan, job: GistJob, room: int
+) -> str:
     """Ask without blocking; see `ask`."""
     counter = plan.window.counter
     if isinstance(summariser, AsyncPlanSummariser):
@@ -234,11 +288,12 @@ def complete_offer(plan: Plan, job: GistJob, text: str) -> str:
     quotes = notes.Quotes.of(job.reads, facts)
 
     def fits(body: str) -> bool:
-        return isinstance(_accepted(job, quotes.marked(body), job.sources[0].resource_id, counter), Turn)
+        checked = _check(job, quotes.mark(body), job.sources[0].resource_id, counter)
+        return isinstance(checked, Turn)
 
     whole = notes.complete_text(text.strip(), facts, fits)
     # Where marks have no room nothing is the user's: what a model marked itself is not.
-    return (quotes if fits(whole) else notes.Quotes()).marked(whole)
+    return (quotes if fits(whole) else notes.Quotes()).mark(whole)
 
 
 _EMPTY = "the summary is empty"
@@ -253,7 +308,7 @@ class Rejection:
 
 
 @frozen
-class Gisted:
+class Gist:
     """Hold the gist of one job (None: its sources stay verbatim), and why the first offer was rejected if it was."""
 
     turn: Turn | None
@@ -278,26 +333,32 @@ def body_allowance(job: GistJob, counter: TokenCounter) -> int:
     return job.allowance - count_turn(counter, frame(job, "x", job.sources[0].resource_id))
 
 
-def make_gist(job: GistJob, offer: "str | NativeGist | None", failure: str | None, resource_id: str, counter: TokenCounter) -> Gisted:
+def make_gist(
+    job: GistJob,
+    offer: "str | NativeGist | None",
+    failure: str | None,
+    resource_id: str,
+    counter: TokenCounter,
+) -> Gist:
     """Return the gist of `job`, which no provider writes, from `offer`, or from the extractive summariser where the offer is no good.
 
     Good is: not empty, fewer tokens than the sources, within the allowance.
     """
     if job.kind is GistKind.POINTER:
-        return Gisted(_counted(frame(job, "", resource_id), counter))
+        return Gist(_count(frame(job, "", resource_id), counter))
     if job.kind is GistKind.DIGEST:
-        return Gisted(_extracted(job, resource_id, counter))
-    offered = failure or _accepted(job, offer, resource_id, counter)
-    if isinstance(offered, Turn):
-        return Gisted(offered)
-    extract = _extracted(job, resource_id, counter)
-    if offered == _EMPTY and body_allowance(job, counter) < LEAST_ASKED:
-        return Gisted(extract)  # so little room may be too little for a word: that is no fault of the summariser
-    ids = tuple(turn.resource_id for turn in job.sources)
-    return Gisted(extract, Rejection(ids, offered))
+        return Gist(_extract(job, resource_id, counter))
+    checked = failure or _check(job, offer, resource_id, counter)
+    if isinstance(checked, Turn):
+        return Gist(checked)
+    extract = _extract(job, resource_id, counter)
+    # So little room may be too little for a word: that is no fault of the summariser.
+    if checked == _EMPTY and body_allowance(job, counter) < LEAST_ASKED:
+        return Gist(extract)
+    return Gist(extract, Rejection(tuple(turn.resource_id for turn in job.sources), checked))
 
 
-def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCounter) -> Turn | str:
+def _check(job: GistJob, offer: object, resource_id: str, counter: TokenCounter) -> Turn | str:
     """Return the counted gist, or why it is refused."""
     if not isinstance(offer, str):
         return f"the summary is {type(offer).__name__}, not text"
@@ -305,7 +366,7 @@ def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCount
     if not body:
         return _EMPTY
     try:
-        turn = _counted(frame(job, body, resource_id), counter)
+        turn = _count(frame(job, body, resource_id), counter)
     except ValueError as error:
         return f"the summary cannot be stored: {error}"
     tokens = turn.tokens or 0
@@ -316,23 +377,23 @@ def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCount
     return turn
 
 
-def _extracted(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | None:
+def _extract(job: GistJob, resource_id: str, counter: TokenCounter) -> Turn | None:
     """Return an extractive gist; tokens do not add up exactly, so give up a few until it fits."""
     room = body_allowance(job, counter)
     for spare in (0, 4, 8, 16):
-        body = _own_words(job, room - spare, counter) if room > spare else ""
-        turn = _accepted(job, body.strip() or NO_TEXT, resource_id, counter)
+        body = _write_extract(job, room - spare, counter) if room > spare else ""
+        turn = _check(job, body.strip() or NO_TEXT, resource_id, counter)
         if isinstance(turn, Turn):
             return turn
     return None
 
 
-def _own_words(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
+def _write_extract(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return what the package itself says for `job`."""
     if job.kind is GistKind.DIGEST:
         return notes.truncate(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
     return default_summariser().summarise(job.reads, max_tokens, counter=counter)
 
 
-def _counted(turn: Turn, counter: TokenCounter) -> Turn:
+def _count(turn: Turn, counter: TokenCounter) -> Turn:
     return turn.with_tokens(count_turn(counter, turn))

@@ -1,8 +1,12 @@
-"""What a gist looks like: its frame, and how it is made and recognised."""
+"""What a gist looks like: its frame, how it is made and recognised, and the job that asks for one."""
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple, Self
+
+from attrs import field, frozen
 
 from polycontext.linearity import LinearityMap
 from polycontext.window import Part, PartKind, Role, TokenCounter, Turn, count_turn
@@ -16,7 +20,9 @@ _SUMMARY_HEADER = re.compile(rf"{_HEAD}\n")
 _ANY_MARK = re.compile(rf"{_HEAD}|{re.escape(SUMMARY_END)}")
 _MARK = re.compile(rf"(?m:(?<![^\n])(?:{_ANY_MARK.pattern})|(?:{_ANY_MARK.pattern})(?=[^\S\n]*$))")
 """A mark begins or ends its line; quoted within one it is the speaker's own words."""
-_DIGEST_HEADER = re.compile(r"\[Cut(?:; the whole is [^\n]{1,200} in the log| to its essentials; the full result is in the log)\]\n")
+_DIGEST_HEADER = re.compile(
+    r"\[Cut(?:; the whole is [^\n]{1,200} in the log| to its essentials; the full result is in the log)\]\n"
+)
 _RESULT_POINTER = "[Superseded: a later call has the current result]"
 _ATTACHMENT_POINTER = "[Superseded: a later attachment has the current text of {}]"
 _POINTER = re.compile(
@@ -80,7 +86,14 @@ def unframed(text: str) -> str:
 def summary_turn(text: str, sources: Sequence[Turn], ids: Sequence[str], resource_id: str) -> Turn:
     """Return the user turn that stands for `sources`, whose log ids are `ids`, one level above the highest of them."""
     level = max((turn.level + 1 for turn in sources if is_summary(turn)), default=0)
-    return Turn(Role.USER, text, resource_id=resource_id, timestamp=sources[-1].timestamp, sources=ids, level=level)
+    return Turn(
+        Role.USER,
+        text,
+        resource_id=resource_id,
+        timestamp=sources[-1].timestamp,
+        sources=ids,
+        level=level,
+    )
 
 
 def pointer_turn(turn: Turn, resource_id: str) -> Turn:
@@ -97,10 +110,21 @@ def digest_turn(turn: Turn, body: str, resource_id: str) -> Turn:
     return _in_place(turn, digest_text(body, sources[0]), resource_id, sources, parts)
 
 
-def _in_place(turn: Turn, text: str, resource_id: str, sources: Sequence[str], parts: tuple[Part, ...] = ()) -> Turn:
+def _in_place(
+    turn: Turn, text: str, resource_id: str, sources: Sequence[str], parts: tuple[Part, ...] = ()
+) -> Turn:
     """Return the turn with this text that answers the call that `turn` answers, in the same role and name."""
     call, name, when = turn.tool_call_id, turn.name, turn.timestamp
-    return Turn(turn.role, text, tool_call_id=call, name=name, resource_id=resource_id, timestamp=when, sources=sources, parts=parts)
+    return Turn(
+        turn.role,
+        text,
+        tool_call_id=call,
+        name=name,
+        resource_id=resource_id,
+        timestamp=when,
+        sources=sources,
+        parts=parts,
+    )
 
 
 def least_summary(counter: TokenCounter) -> int:
@@ -126,3 +150,71 @@ def all_source_ids(turns: Iterable[Turn], ledger: LinearityMap) -> Sequence[str]
 def is_summary(turn: Turn) -> bool:
     """Tell whether `turn` is a gist that stands for turns before it (not one turn that was cut)."""
     return turn.is_gist and turn.role is not Role.TOOL and _DIGEST_HEADER.match(turn.text) is None
+
+
+class GistKind(Enum):
+    """Say what form a gist takes."""
+
+    BLOCK = "block"
+    """One summary turn for everything that yields, an older summary included."""
+    DIGEST = "digest"
+    """A tool result cut along its structure; its call is kept."""
+    POINTER = "pointer"
+    """A superseded tool result or attachment; its call is kept."""
+    NATIVE = "native"
+    """One summary that the provider writes itself, for all that stands before a cut."""
+
+    @property
+    def needs_words(self) -> bool:
+        """Tell whether a summariser is asked for it."""
+        return self is GistKind.BLOCK
+
+
+@frozen
+class GistJob:
+    """Ask for one gist: it stands in the place of the first of `runs` (turns ``start:stop``, disjoint, in order), and the others go.
+
+    It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may take `allowance` tokens. What
+    `about` names matters most: the words of the question and of the calls that were answered. The turns `again`, which are among
+    the sources of a NATIVE one, are said again behind it.
+    """
+
+    kind: GistKind
+    runs: tuple[tuple[int, int], ...]
+    sources: tuple[Turn, ...]
+    reads: tuple[Turn, ...]
+    allowance: int
+    ledger: LinearityMap = field(eq=False, repr=False)
+    about: str = ""
+    again: tuple[Turn, ...] = ()
+
+    @classmethod
+    def of_turn(
+        cls,
+        kind: GistKind,
+        place: int,
+        turn: Turn,
+        allowance: int,
+        ledger: LinearityMap,
+        *,
+        about: str = "",
+    ) -> Self:
+        """Return the job for what is to stand in the place of one turn."""
+        return cls(kind, ((place, place + 1),), (turn,), (turn,), allowance, ledger, about)
+
+    @property
+    def start(self) -> int:
+        """Return the index of the turn in whose place the gist stands."""
+        return self.runs[0][0]
+
+    @cached_property
+    def stands_for(self) -> Sequence[str]:
+        """Return the ids of the turns of the log that the gist stands for; they may be many, so they are gathered once."""
+        return all_source_ids(self.sources, self.ledger)
+
+    @property
+    def source_tokens(self) -> int:
+        """Return the tokens of the turns the gist stands for, but for what is said again."""
+        return sum(turn.tokens or 0 for turn in self.sources) - sum(
+            turn.tokens or 0 for turn in self.again
+        )

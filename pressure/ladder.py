@@ -16,7 +16,7 @@ for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t`
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from operator import neg
 
 from attrs import define, field
@@ -84,9 +84,13 @@ class Ladder:
         if room < (1 - self.reach.newest_share) * (tokens - self.tokens[self.cut_newest]):
             return max(self.cut_newest, gentlest)
         wanted = tokens - int((1 - self.reach.recent_share) * room)
-        return max(bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), gentlest)
+        return max(
+            bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), gentlest
+        )
 
-    def asked(self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]) -> frozenset[int]:
+    def select(
+        self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]
+    ) -> frozenset[int]:
         """Return the atoms that stand whole because they speak of what was asked; `order` ranks their texts.
 
         They have their share of the room that `tokens` leave; the first few may take all of it.
@@ -101,16 +105,16 @@ class Ladder:
                 spent = after
         return frozenset(standing)
 
-    def taken(self, step: int) -> dict[Rung, list[int]]:
+    def group_by_rung(self, step: int) -> dict[Rung, list[int]]:
         """Return the atoms that plan `step` touches, by how they yield; what goes into the gist neither points nor is cut."""
-        left, taken = self.counts[step], {rung: list[int]() for rung in Rung}
+        left, found = self.counts[step], {rung: list[int]() for rung in Rung}
         for rung, atoms in self.rungs:
-            taken[rung].extend(atoms[: max(left, 0)])
+            found[rung].extend(atoms[: max(left, 0)])
             left -= len(atoms)
-        gisted = set(taken[Rung.GIST])
+        gisted = set(found[Rung.GIST])
         for rung in (Rung.POINT, Rung.CUT):
-            taken[rung] = [atom for atom in taken[rung] if atom not in gisted]
-        return taken
+            found[rung] = [atom for atom in found[rung] if atom not in gisted]
+        return found
 
     @property
     def floor(self) -> int:
@@ -120,7 +124,14 @@ class Ladder:
 
 def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Ladder:
     """Build the chain of plans for `window`; O(n). The atoms `standing` (their indices) leave the list of those that yield."""
-    ladder = Ladder(window, reach, columns_of(window, reach, standing), least_summary(window.counter), [window.total_tokens], [0])
+    ladder = Ladder(
+        window,
+        reach,
+        columns_of(window, reach, standing),
+        least_summary(window.counter),
+        [window.total_tokens],
+        [0],
+    )
     _Climb(ladder).climb()
     return ladder
 
@@ -180,23 +191,28 @@ class _Climb:
     def _touch(self, turn: int) -> None:
         """Let bound parts fall from the first change on, which may now be `turn` (an index)."""
         if turn < self.first:
-            self.left -= sum(tokens for bound, tokens in self.columns.bound.items() if turn <= bound < self.first)
+            self.left -= sum(
+                tokens for bound, tokens in self.columns.bound.items() if turn <= bound < self.first
+            )
             self.first = turn
 
     def _drop(self, zone: range) -> None:
         dropped = self.columns.of_kind(zone, Kind.DROPPABLE)
         self.ladder.rungs.append((Rung.DROP, dropped))
         for atom in dropped:
-            self._take(self.atoms.bounds[atom], self.atoms.tokens[atom] + self.columns.bared.get(atom, 0))
+            self._take(
+                self.atoms.bounds[atom], self.atoms.tokens[atom] + self.columns.bared.get(atom, 0)
+            )
 
     def _bare(self, zone: Sequence[int], later: Sequence[Kind] = (Kind.NEWEST,)) -> None:
         """Let parts fall before the words beside them do; what is dropped has none left."""
-        kinds, bounds, bare_turns = self.columns.kinds, self.atoms.bounds, self.columns.bare_turns
-        bared = [atom for atom in self.columns.bared if atom in zone and kinds[atom] not in (Kind.DROPPABLE, *later)]
+        kinds, starts, falling = self.columns.kinds, self.atoms.bounds, self.columns.bared
+        stays = (Kind.DROPPABLE, *later)
+        bared = [atom for atom in falling if atom in zone and kinds[atom] not in stays]
         self.ladder.rungs.append((Rung.BARE, bared))
         for atom in bared:
-            first = next(turn for turn in range(bounds[atom], bounds[atom + 1]) if turn in bare_turns)
-            self._take(first, self.columns.bared[atom])
+            first = min(self.columns.bare_turns.intersection(range(*starts[atom : atom + 2])))
+            self._take(first, falling[atom])
 
     def _point(self) -> None:
         """Put superseded results behind pointers."""
@@ -215,7 +231,9 @@ class _Climb:
         """Promise what is left after each of `atoms` has gone into the gist; those too small for one wait for the next."""
         atoms, least, gains = [*self.waiting, *atoms], self.ladder.least_gist, self.gains
         tokens = list(map(self.atoms.tokens.__getitem__, atoms))
-        gathered = list(accumulate([all_ - gains.get(atom, 0) for atom, all_ in zip(atoms, tokens, strict=True)] if gains else tokens))
+        if gains:
+            tokens = [size - gains.get(atom, 0) for atom, size in zip(atoms, tokens, strict=True)]
+        gathered = list(accumulate(tokens))
         first = 0 if self.has_gist else bisect_right(gathered, least)
         self.waiting = [] if self.has_gist or first < len(atoms) else atoms
         if first >= len(atoms):
@@ -232,7 +250,10 @@ class _Climb:
         counter, cut = self.ladder.window.counter, list[int]()
         self.ladder.rungs.append((Rung.CUT, cut))
         for atom in atoms:
-            gain = sum((turn.tokens or 0) - self.columns.least(atom, turn, counter) for turn in self.columns.cut_turns(atom))
+            gain = sum(
+                (turn.tokens or 0) - self.columns.least(atom, turn, counter)
+                for turn in self.columns.cut_turns(atom)
+            )
             if gain:
                 cut.append(atom)
                 self.gains[atom] = gain
@@ -247,7 +268,8 @@ class _Climb:
 
 
 def _text_of(turns: Sequence[Turn]) -> str:
-    return "\n".join(part for turn in turns for part in (*(call.arguments for call in turn.tool_calls), turn.text) if part)
+    texts = ((*(call.arguments for call in turn.tool_calls), turn.text) for turn in turns)
+    return "\n".join(filter(None, chain.from_iterable(texts)))
 
 
 def superseded(columns: Columns, rules: Sequence[ToolRule] = ()) -> list[int]:
@@ -268,14 +290,18 @@ def _superseded_attachments(columns: Columns) -> list[int]:
     return [
         atom
         for atom, attachment in columns.attachments.items()
-        if attachment.source is not None and latest[attachment.source] > atom and _yields(columns, atom)
+        if attachment.source is not None
+        and latest[attachment.source] > atom
+        and _yields(columns, atom)
     ]
 
 
 def _superseded_results(columns: Columns, rules: Sequence[ToolRule]) -> list[int]:
     """Return the atoms whose every call is made and answered again later: name and arguments alike, or what a rule says of the tool."""
     turns, bounds = columns.atoms.turns, columns.atoms.bounds
-    replacing = {tool: rule for rule in rules if rule.yielding is Yielding.REPLACED for tool in rule.tools}
+    replacing = {
+        tool: rule for rule in rules if rule.yielding is Yielding.REPLACED for tool in rule.tools
+    }
     keyed: list[tuple[int, list[tuple[str, ...]]]] = []
     latest: dict[tuple[str, ...], int] = {}
     for atom in [atom for atom, (start, stop) in enumerate(pairwise(bounds)) if stop - start > 1]:
@@ -284,11 +310,15 @@ def _superseded_results(columns: Columns, rules: Sequence[ToolRule]) -> list[int
         if bounds[atom + 1] - bounds[atom] > len(keys):
             for key in keys:
                 latest[key] = atom
-    return [atom for atom, keys in keyed if min([latest.get(key, 0) for key in keys]) > atom and _yields(columns, atom)]
+    return [
+        atom
+        for atom, keys in keyed
+        if min([latest.get(key, 0) for key in keys]) > atom and _yields(columns, atom)
+    ]
 
 
 def _key(call: ToolCall, rule: ToolRule | None) -> tuple[str, ...]:
-    return (call.name, call.arguments) if rule is None else (call.name, *rule.replaces(call.arguments))
+    return (call.name, *((call.arguments,) if rule is None else rule.replaces(call.arguments)))
 
 
 def _yields(columns: Columns, atom: int) -> bool:
@@ -301,7 +331,9 @@ def pointer_gain(counter: TokenCounter, turns: Sequence[Turn], costs: dict[str |
     """Return what pointers in the place of `turns` save, where they are shorter; one costs the same for every result of a tool, noted in `costs`."""
     gain = 0
     for turn in turns:
-        if turn.name not in costs or turn.role is not Role.TOOL:  # that of an attachment has its name
+        if (
+            turn.name not in costs or turn.role is not Role.TOOL
+        ):  # that of an attachment has its name
             costs[turn.name] = count_turn(counter, pointer_turn(turn, turn.resource_id))
         gain += max(0, (turn.tokens or 0) - costs[turn.name])
     return gain

@@ -7,7 +7,7 @@ is bound to the prefix, since a provider that writes the summary promises that w
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import Any
 
 import orjson
@@ -15,13 +15,30 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
 from polycontext.linearity.json_data import FrozenDict
-from polycontext.window import ContextWindow, Part, PartKind, Role, Splice, TokenCounter, Turn, count_turn
+from polycontext.window import (
+    ContextWindow,
+    Part,
+    PartKind,
+    Role,
+    Splice,
+    TokenCounter,
+    Turn,
+    count_turn,
+)
 from polycontext.window.tokens import count_part
 
-from .fulfilment import Gisted, Reading, Rejection, default_summariser
-from .gist import NO_TEXT, least_digest, least_summary, summary_text, summary_turn
+from .fulfilment import Gist, Reading, Rejection, default_summariser
+from .gist import (
+    NO_TEXT,
+    GistJob,
+    GistKind,
+    least_digest,
+    least_summary,
+    summary_text,
+    summary_turn,
+)
 from .ladder import ladder_of
-from .plan import GistJob, GistKind, Plan, plan_at
+from .plan import Plan, plan_at
 from .reach import Columns, Kind, Reach
 from .view import Edit, Fidelity
 
@@ -34,10 +51,6 @@ TWIN_TOKENS, TWIN_SHARE = 1_000, 0.5
 _SPARE = (0, 4, 8, 16, 32)
 
 
-def _texts(blocks: Any) -> tuple[str, ...]:
-    return tuple(blocks)
-
-
 @frozen
 class NativeGist:
     """Offer what a provider wrote for a prefix: its `blocks`, each as JSON text, to be sent back first and unchanged.
@@ -47,7 +60,7 @@ class NativeGist:
     """
 
     provider: str
-    blocks: tuple[str, ...] = field(converter=_texts)
+    blocks: tuple[str, ...] = field(converter=tuple[str, ...])
     tokens: int | None = None
     twin: str | None = None
     keeps_bound: bool = False
@@ -72,8 +85,8 @@ def prefix_plan(window: ContextWindow, tokens: int, reach: Reach | None = None) 
     found = _best(window, ladder.columns, tokens)
     if found is None:
         return nothing
-    first, last, stands, allowance = found
-    return _cut(nothing, range(first, last), ladder.columns.of_kind(range(first, last), Kind.FIXED), stands, allowance)
+    prefix, stands, allowance = found
+    return _cut(nothing, prefix, ladder.columns.of_kind(prefix, Kind.FIXED), stands, allowance)
 
 
 def cutting_plan(window: ContextWindow, places: Sequence[int]) -> Plan:
@@ -85,11 +98,18 @@ def cutting_plan(window: ContextWindow, places: Sequence[int]) -> Plan:
         turn, least = turns[place], least_digest(turns[place], window.counter)
         is_fixed = columns.kinds[bisect_right(columns.atoms.bounds, place) - 1] is Kind.FIXED
         if not turn.sources and not is_fixed and least < (turn.tokens or 0):
-            jobs.append(GistJob(GistKind.DIGEST, ((place, place + 1),), (turn,), (turn,), least, window.linearity))
+            jobs.append(GistJob.of_turn(GistKind.DIGEST, place, turn, least, window.linearity))
     if not jobs:
         return nothing
     left = window.total_tokens - sum(job.source_tokens - job.allowance for job in jobs)
-    return evolve(nothing, step=1, jobs=tuple(jobs), tokens_promised=left, floor=min(nothing.floor, left), first_changed=jobs[0].start)
+    return evolve(
+        nothing,
+        step=1,
+        jobs=tuple(jobs),
+        tokens_promised=left,
+        floor=min(nothing.floor, left),
+        first_changed=jobs[0].start,
+    )
 
 
 def answered_plan(window: ContextWindow, stop: int) -> Plan:
@@ -109,45 +129,52 @@ def answered_plan(window: ContextWindow, stop: int) -> Plan:
     prefix = range(first, columns.atoms.bounds.index(stop))
     kept = columns.of_kind(prefix, Kind.FIXED)
     if turns and turns[-1].role is Role.ASSISTANT and not turns[-1].tool_calls:
-        kept = [atom for atom in kept if max(map(window.class_of, columns.atoms.turns_of(atom))) is ResourceClass.PRESERVED]
+        turns_of, preserved = columns.atoms.turns_of, ResourceClass.PRESERVED
+        kept = [atom for atom in kept if max(map(window.class_of, turns_of(atom))) is preserved]
     sizes = _sizes(window, columns)
-    yields = sum(sizes[atom] for atom in prefix if atom not in set(kept))
+    yields = sum(sizes[atom] for atom in prefix) - sum(sizes[atom] for atom in kept)
     if yields <= least_summary(window.counter):
         return nothing
     return _cut(nothing, prefix, kept, sum(sizes) - yields, yields - 1)
 
 
-def _best(window: ContextWindow, columns: Columns, tokens: int) -> tuple[int, int, int, int] | None:
-    """Return the first and the last atom of the prefix (half open), what stands beside its gist, and what that may take."""
+def _best(window: ContextWindow, columns: Columns, tokens: int) -> tuple[range, int, int] | None:
+    """Return the atoms of the prefix, what stands beside its gist, and what that may take."""
     turns, bounds, sizes = window.all_turns(), columns.atoms.bounds, _sizes(window, columns)
     first = _first(window, columns)
-    yields = [0 if atom < first or columns.kinds[atom] is Kind.FIXED else size for atom, size in enumerate(sizes)]
+    yields = [
+        0 if atom < first or columns.kinds[atom] is Kind.FIXED else size
+        for atom, size in enumerate(sizes)
+    ]
     yielded = list(accumulate(yields, initial=0))
     least = least_summary(window.counter)
-    cuts = [atom for atom in range(first + 1, len(sizes)) if yielded[atom] > least and _may_cut(turns, bounds[atom])]
+    cuts = [
+        atom
+        for atom in range(first + 1, len(sizes))
+        if yielded[atom] > least and _may_cut(turns, bounds[atom])
+    ]
     if not cuts:
         return None
     total = sum(sizes)
     room = max(least, int((1 - TAIL_SHARE) * max(0, tokens - (total - sum(yields)))))
-    for atom in cuts:
-        stands = total - yielded[atom]
-        if stands + room <= tokens:
-            return first, atom, stands, min(yielded[atom] - 1, tokens - stands)
+    last = next((atom for atom in cuts if total - yielded[atom] + room <= tokens), None)
     # How long its summary is, is the provider's to say: half of what yields is worth having.
-    last = cuts[-1]
-    return first, last, total - yielded[last], min(yielded[last] - 1, max(least, tokens - total + yielded[last], yielded[last] // 2))
+    most = 0 if last is not None else max(least, yielded[cuts[-1]] // 2)
+    last = cuts[-1] if last is None else last
+    stands = total - yielded[last]
+    return range(first, last), stands, min(yielded[last] - 1, max(most, tokens - stands))
 
 
 def _sizes(window: ContextWindow, columns: Columns) -> list[int]:
     """Return the tokens of each atom, all of its parts among them."""
-    turns = window.all_turns()
-    return [sum(turn.tokens or 0 for turn in turns[start:stop]) for start, stop in pairwise(columns.atoms.bounds)]
+    sizes = [turn.tokens or 0 for turn in window.all_turns()]
+    return [sum(sizes[start:stop]) for start, stop in pairwise(columns.atoms.bounds)]
 
 
 def _first(window: ContextWindow, columns: Columns) -> int:
     """Return the first atom that is not the system's."""
-    turns, bounds = window.all_turns(), columns.atoms.bounds
-    return next((atom for atom in range(len(columns.atoms)) if turns[bounds[atom]].role is not Role.SYSTEM), len(columns.atoms))
+    turns, starts = window.all_turns(), columns.atoms.bounds[:-1]
+    return sum(1 for _ in takewhile(lambda start: turns[start].role is Role.SYSTEM, starts))
 
 
 def _may_cut(turns: tuple[Turn, ...], index: int) -> bool:
@@ -167,12 +194,14 @@ def _cut(nothing: Plan, prefix: range, fixed: Sequence[int], stands: int, allowa
     again = tuple(turn for atom in fixed for turn in turns[bounds[atom] : bounds[atom + 1]])
     sources, stays = turns[start:stop], {turn.resource_id for turn in again}
     reads = tuple(turn for turn in sources if turn.resource_id not in stays)
-    lowered = {turns[bounds[atom]].resource_id: Fidelity.GIST for atom in prefix if atom not in set(fixed)}
+    kept, ledger = set(fixed), window.linearity
+    names = (turns[bounds[atom]].resource_id for atom in prefix if atom not in kept)
+    job = GistJob(GistKind.NATIVE, ((start, stop),), sources, reads, allowance, ledger, again=again)
     return evolve(
         nothing,
         step=1,
-        lowered=FrozenDict(lowered),
-        jobs=(GistJob(GistKind.NATIVE, ((start, stop),), sources, reads, allowance, window.linearity, again=again),),
+        lowered=FrozenDict(dict.fromkeys(names, Fidelity.GIST)),
+        jobs=(job,),
         tokens_promised=stands + allowance,
         floor=min(nothing.floor, stands + allowance),
         first_changed=start,
@@ -181,8 +210,8 @@ def _cut(nothing: Plan, prefix: range, fixed: Sequence[int], stands: int, allowa
 
 def prefix_of(plan: Plan) -> tuple[Turn, ...]:
     """Return the turns that a provider is sent to be summarised: all up to the cut, those of the system before them too; none where nothing yields."""
-    stops = [job.runs[-1][1] for job in plan.jobs if job.kind is GistKind.NATIVE]
-    return plan.window.all_turns()[: max(stops, default=0)]
+    stop = plan.jobs[0].runs[-1][1] if plan.is_native else 0
+    return plan.window.all_turns()[:stop]
 
 
 # --- fulfilling ---------------------------------------------------------------------------------
@@ -194,29 +223,38 @@ def with_twin(plan: Plan, gist: NativeGist, reading: Reading | None = None) -> N
     Raises:
         InvalidDataError, ValueError: a block is no JSON object with a type.
     """
-    job, counter = next(job for job in plan.jobs if job.kind is GistKind.NATIVE), plan.window.counter
+    (job,), counter = plan.jobs, plan.window.counter
     bare = _bare(job, gist, job.sources[0].resource_id, counter)
     room = _room(job, count_turn(counter, bare)) - count_turn(counter, evolve(bare, parts=()))
     summariser: Any = default_summariser()
-    candidates = reading(summariser, evolve(job, sources=job.reads)) if reading else summariser.read(job.reads, counter=counter)
-    return evolve(gist, twin=summariser.write(candidates, room, counter=counter) if room > 0 else "")
+    if reading:
+        candidates = reading(summariser, evolve(job, sources=job.reads))
+    else:
+        candidates = summariser.read(job.reads, counter=counter)
+    return evolve(gist, twin=summariser.write(candidates, room, counter=counter))
 
 
-def native_gist(job: GistJob, offer: object, failure: str | None, resource_id: str, counter: TokenCounter) -> Gisted:
+def native_gist(
+    job: GistJob, offer: object, failure: str | None, resource_id: str, counter: TokenCounter
+) -> Gist:
     """Return the gist of a job for a provider; where there is none, or it is no good, nothing changes and the sources stay.
 
     Good is: blocks that are JSON objects, fewer tokens than what yields, within the allowance.
     """
-    made = failure or _accepted(job, offer, resource_id, counter)
+    made = failure or _check(job, offer, resource_id, counter)
     if isinstance(made, Turn):
         assert isinstance(offer, NativeGist)
-        return Gisted(made, keeps_bound=(offer.provider,) if offer.keeps_bound else ())
-    return Gisted(None, Rejection(tuple(turn.resource_id for turn in job.reads), made))
+        return Gist(made, keeps_bound=(offer.provider,) if offer.keeps_bound else ())
+    return Gist(None, Rejection(tuple(turn.resource_id for turn in job.reads), made))
 
 
-def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCounter) -> Turn | str:
+def _check(job: GistJob, offer: object, resource_id: str, counter: TokenCounter) -> Turn | str:
     if not isinstance(offer, NativeGist):
-        return "no provider was asked for its summary" if offer is None else f"the summary is {type(offer).__name__}, not a provider's own"
+        return (
+            "no provider was asked for its summary"
+            if offer is None
+            else f"the summary is {type(offer).__name__}, not a provider's own"
+        )
     if not offer.blocks:
         return "the summary is empty"
     try:
@@ -232,7 +270,9 @@ def _accepted(job: GistJob, offer: object, resource_id: str, counter: TokenCount
 def _bare(job: GistJob, gist: NativeGist, resource_id: str, counter: TokenCounter) -> Turn:
     """Return the gist turn around the blocks, which says nothing else yet."""
     parts = tuple(_part(gist, number, counter) for number in range(len(gist.blocks)))
-    return evolve(summary_turn(summary_text(""), job.sources, job.stands_for, resource_id), parts=parts)
+    return evolve(
+        summary_turn(summary_text(""), job.sources, job.stands_for, resource_id), parts=parts
+    )
 
 
 def _room(job: GistJob, taken: int) -> int:
@@ -245,7 +285,9 @@ def _part(offer: NativeGist, number: int, counter: TokenCounter) -> Part:
     block = orjson.loads(data)
     kind = block.get("type") if isinstance(block, dict) else None
     if not isinstance(kind, str) or not kind:
-        raise InvalidDataError(f"blocks[{number}]", f"{data!r:.60} is no block", "a JSON object with a type")
+        raise InvalidDataError(
+            f"blocks[{number}]", f"{data!r:.60} is no block", "a JSON object with a type"
+        )
     part = Part(offer.provider, data, PartKind.NATIVE)
     told = offer.tokens if number == len(offer.blocks) - 1 else None
     return evolve(part, tokens=count_part(counter, part) if told is None else told)
@@ -270,14 +312,15 @@ def _shortened(job: GistJob, twin: str | None, room: int, counter: TokenCounter)
         return ""
     if twin is not None and counter.count(twin) <= room:
         return twin
-    told = [summary_turn(summary_text(twin), job.sources, [turn.resource_id for turn in job.sources], "twin")] if twin else job.reads
+    ids = [turn.resource_id for turn in job.sources]
+    told = [summary_turn(summary_text(twin), job.sources, ids, "twin")] if twin else job.reads
     return default_summariser().summarise(told, room, counter=counter)
 
 
 # --- landing ----------------------------------------------------------------------------------------
 
 
-def prefix_edit(window: ContextWindow, plan: Plan, gist: Gisted) -> Edit:
+def prefix_edit(window: ContextWindow, plan: Plan, gist: Gist) -> Edit:
     """Return what a native gist changes of `window`, which is the plan's or has grown from it; nothing where there is no gist.
 
     What is said again stands behind the last part that the provider keeps valid, and directly behind the gist where there is none. If that
@@ -294,17 +337,21 @@ def prefix_edit(window: ContextWindow, plan: Plan, gist: Gisted) -> Edit:
     unbound_from = None
     if open_from is not None and place > open_from:
         place = unbound_from = open_from
-    return evolve(edit, again=tuple(turn.resource_id for turn in job.again), again_at=place, unbound_from=unbound_from)
+    return evolve(
+        edit,
+        again=tuple(turn.resource_id for turn in job.again),
+        again_at=place,
+        unbound_from=unbound_from,
+    )
 
 
 def _behind_bound(window: ContextWindow, stop: int, providers: tuple[str, ...]) -> int:
     """Return the index behind the last atom, from turn `stop` on, that holds a bound part of `providers`."""
-    turns = window.all_turns()
-    bound = [index for index in range(stop, len(turns)) if any(part.is_bound and part.provider in providers for part in turns[index].parts)]
-    if not bound:
-        return stop
-    place = bound[-1] + 1
-    while place < len(turns) and turns[place].role is Role.TOOL:
+    turns, place = window.all_turns(), stop
+    for index in range(stop, len(turns)):
+        if any(part.is_bound and part.provider in providers for part in turns[index].parts):
+            place = index + 1
+    while stop < place < len(turns) and turns[place].role is Role.TOOL:
         place += 1
     return place
 

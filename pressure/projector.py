@@ -6,9 +6,9 @@ window, only if it begins with the one that was planned on: a conversation may g
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import count, islice
+from itertools import count
 
 from attrs import evolve, field, frozen
 
@@ -23,7 +23,7 @@ from .fulfilment import (
     AsyncPlanSummariser,
     AsyncSummariser,
     Fulfilment,
-    Gisted,
+    Gist,
     PlanSummariser,
     Reading,
     Rejection,
@@ -37,11 +37,11 @@ from .fulfilment import (
     make_gist,
     offers,
 )
-from .gist import is_summary
+from .gist import GistJob, is_summary
 from .ladder import Ladder, ladder_of
 from .native import native_gist, prefix_edit
-from .plan import GistJob, Plan, plan_at
-from .reach import Kind, Reach
+from .plan import Plan, plan_at
+from .reach import Reach
 from .threshold import mark_above, pressure_of, tokens_at
 from .view import Edit, View, apply_edit, expand_view, first_changed
 
@@ -80,19 +80,12 @@ class CompressionResult:
         return self.plan.floor
 
     @property
-    def irreducible(self) -> tuple[str, ...]:
-        """Return the ids of the turns that never yield: PRESERVED, open calls, or the last user turn."""
-        columns = self.plan.columns
-        never = [atom for atom in columns.of_kind(range(len(columns.kinds)), Kind.FIXED) if atom not in columns.asked]
-        fixed = [turn for atom in never for turn in columns.atoms.turns_of(atom)]
-        calling = [columns.atoms.turns_of(atom)[0] for atom in columns.newest if columns.is_open]
-        return tuple(turn.resource_id for turn in (*fixed, *calling))
-
-    @property
     def kept(self) -> tuple[str, ...]:
         """Return the ids of the turns that stand unchanged."""
         coming = {turn.resource_id for splice in self.edit.splices for turn in splice.turns}
-        return tuple(turn.resource_id for turn in self.window.all_turns() if turn.resource_id not in coming)
+        return tuple(
+            turn.resource_id for turn in self.window.all_turns() if turn.resource_id not in coming
+        )
 
     @property
     def first_changed(self) -> int | None:
@@ -106,18 +99,6 @@ class CompressionResult:
     def tokens_saved(self) -> int:
         """Return tokens before - tokens after."""
         return self.tokens_before - self.tokens_after
-
-    def payback_turns(self, cache_discount: float = 0.9) -> float:
-        """Return after how many turns the saving has paid for the lost prompt cache.
-
-        `cache_discount` is what a provider takes off cached tokens. A turn then costs
-        tokens x (1 - discount); the first one after the compression pays the changed part in full.
-        """
-        if self.first_changed is None:
-            return 0.0
-        prefix = self.plan.window.seek(self.first_changed).tokens
-        saved = self.tokens_saved * (1.0 - cache_discount)
-        return (self.tokens_after - prefix) * cache_discount / saved if saved > 0 else float("inf")
 
     def __repr__(self) -> str:
         state = "reached" if self.reached else f"not reached, floor {self.floor}"
@@ -178,7 +159,9 @@ class ContextProjector:
         """
         return self._sendable(self.ladder(window), _tokens(window, target), query)
 
-    def plan_between(self, window: ContextWindow, low: float, high: float, query: str | None = None) -> Plan:
+    def plan_between(
+        self, window: ContextWindow, low: float, high: float, query: str | None = None
+    ) -> Plan:
         """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, below where `high` calls for it."""
         ladder, most = self.ladder(window), window.max_tokens
         newest_whole = mark_above(ladder.tokens[ladder.whole_newest] / most, low)
@@ -200,7 +183,11 @@ class ContextProjector:
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
         if tokens < ladder.tokens[0] and (query := query or _asked_by(ladder.window)):
-            ladder = ladder_of(ladder.window, self.reach, ladder.asked(tokens, lambda texts: notes.by_relevance(texts, query)))
+            ladder = ladder_of(
+                ladder.window,
+                self.reach,
+                ladder.select(tokens, lambda texts: notes.by_relevance(texts, query)),
+            )
         return plan_at(ladder, ladder.roomiest(tokens), tokens, query)
 
     @procedure
@@ -209,7 +196,9 @@ class ContextProjector:
 
         `afulfil` awaits its ``asummarise``, or runs ``summarise`` in a thread.
         """
-        return Fulfilment(plan, (yield offers(plan.jobs, lambda job: self._words(plan, job, reading))))
+        return Fulfilment(
+            plan, (yield offers(plan.jobs, lambda job: self._words(plan, job, reading)))
+        )
 
     afulfil = twin(fulfil)
 
@@ -222,15 +211,20 @@ class ContextProjector:
         plan = fulfilment.plan
         if not plan.fits(window):
             raise ConflictError("compression plan", plan.window, window)
-        make = native_gist if plan.is_native else make_gist  # what a provider writes is checked otherwise
-        made = [
+        # What a provider writes is checked otherwise.
+        make = native_gist if plan.is_native else make_gist
+        gists = [
             make(job, offer, failure, resource_id, window.counter)
-            for job, (offer, failure), resource_id in zip(plan.jobs, fulfilment.offers, _gist_ids(window, len(plan.jobs)), strict=True)
+            for job, (offer, failure), resource_id in zip(
+                plan.jobs, fulfilment.offers, _new_ids(window), strict=False
+            )
         ]
-        return _committed(window, plan, made)
+        return _commit_gists(window, plan, gists)
 
     @procedure
-    def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> Steps[CompressionResult]:
+    def compress(
+        self, window: ContextWindow, target: float = 0.7, *, query: str | None = None
+    ) -> Steps[CompressionResult]:
         """Plan, fulfil and commit in one go."""
         fulfilment = yield call(self, "fulfil", self.plan_to(window, target, query))
         return self.commit(window, fulfilment)
@@ -254,14 +248,24 @@ class ContextProjector:
 
 def _asked(summariser: object, plan: Plan, job: GistJob, room: int, reading: Reading | None) -> str:
     if not isinstance(summariser, Summariser | PlanSummariser):
-        raise InvalidOptionError("summariser", summariser, "one that need not be awaited, or the methods that begin with an a")
+        raise InvalidOptionError(
+            "summariser",
+            summariser,
+            "one that need not be awaited, or the methods that begin with an a",
+        )
     if not isinstance(summariser, RememberingSummariser):
         return ask(summariser, plan, job, room)
     counter = plan.window.counter
     former = next((turn for turn in job.sources if is_summary(turn)), None) if reading else None
-    candidates = reading(summariser, job) if reading else summariser.read(_focused(job.reads, plan.query), counter=counter)
+    candidates = (
+        reading(summariser, job)
+        if reading
+        else summariser.read(_focused(job.reads, plan.query), counter=counter)
+    )
     if hasattr(candidates, "beside"):
-        candidates = candidates.beside(_standing(plan, job, job.sources if reading else job.reads), counter)
+        candidates = candidates.beside(
+            _standing(plan, job, job.sources if reading else job.reads), counter
+        )
     return summariser.write(candidates, room, counter=counter, query=plan.query, former=former)
 
 
@@ -269,12 +273,19 @@ def _focused(turns: Sequence[Turn], query: str | None) -> Sequence[Turn]:
     """Return `turns` with what speaks of `query` in the texts that are too long to be read in detail."""
     if query is None:
         return turns
-    return [turn if (text := notes.excerpt(turn.text, query)) == turn.text else evolve(turn, content=text) for turn in turns]
+    return [
+        turn
+        if (text := notes.excerpt(turn.text, query)) == turn.text
+        else evolve(turn, content=text)
+        for turn in turns
+    ]
 
 
 def _tokens(window: ContextWindow, target: float) -> int:
     if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
-        raise InvalidOptionError("target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)")
+        raise InvalidOptionError(
+            "target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)"
+        )
     return tokens_at(target, window.max_tokens)
 
 
@@ -286,43 +297,56 @@ def _asked_by(window: ContextWindow) -> str | None:
     return last.text if notes.asks_about_the_past(last.text) else None
 
 
-def _gist_ids(window: ContextWindow, wanted: int) -> list[str]:
-    """Return so many ids that neither a caller's turn nor an earlier gist has."""
-    free = (made for number in count(window.serial + 1) if (made := f"g{number}") not in window.linearity)
-    return list(islice(free, wanted))
+def _new_ids(window: ContextWindow) -> Iterator[str]:
+    """Yield ids that neither a caller's turn nor an earlier gist has."""
+    ids = (f"g{number}" for number in count(window.serial + 1))
+    return (resource_id for resource_id in ids if resource_id not in window.linearity)
 
 
-def _committed(window: ContextWindow, plan: Plan, made: Sequence[Gisted]) -> CompressionResult:
+def _commit_gists(window: ContextWindow, plan: Plan, gists: Sequence[Gist]) -> CompressionResult:
     if plan.is_native:
-        edit = prefix_edit(window, plan, made[0])
-        yielded = plan.jobs[0].reads if edit.splices else ()
-        return _result(window, plan, edit, tuple(turn.resource_id for turn in yielded), made)
-    turns = window.all_turns()
-    splices = list(plan.drops)
-    dropped = [turn.resource_id for splice in plan.drops for turn in turns[splice.start : splice.stop]]
-    gisted: list[str] = []
-    for job, gist in zip(plan.jobs, made, strict=True):
-        if gist.turn is not None:
-            splices.append(Splice(*job.runs[0], (gist.turn,)))
-            splices.extend(Splice(*run) for run in job.runs[1:])
-            gisted.extend(turn.resource_id for turn in job.sources)
-    gone = {turn.resource_id for splice in splices for turn in turns[splice.start : splice.stop]}
-    bared = tuple(resource_id for resource_id in plan.bared if resource_id not in gone)
-    edit = Edit(tuple(sorted(splices, key=lambda splice: splice.start)), tuple(dropped), bared, plan.unbound_from)
-    return _result(window, plan, edit, tuple(gisted), made)
-
-
-def _result(window: ContextWindow, plan: Plan, edit: Edit, gisted: tuple[str, ...], made: Sequence[Gisted]) -> CompressionResult:
+        edit = prefix_edit(window, plan, gists[0])
+        sources = plan.jobs[0].reads if edit.splices else ()
+    else:
+        taken = [job for job, gist in zip(plan.jobs, gists, strict=True) if gist.turn is not None]
+        edit = _edit_of(window, plan, taken, [gist.turn for gist in gists if gist.turn is not None])
+        sources = tuple(turn for job in taken for turn in job.sources)
     after = apply_edit(window, edit, compressed=True)
-    rejections = tuple(gist.rejection for gist in made if gist.rejection is not None)
-    came = window.total_tokens - plan.window.total_tokens
-    return CompressionResult(after, plan, edit, after.tokens, edit.dropped, gisted, rejections, came)
+    return CompressionResult(
+        after,
+        plan,
+        edit,
+        after.tokens,
+        edit.dropped,
+        tuple(turn.resource_id for turn in sources),
+        tuple(gist.rejection for gist in gists if gist.rejection is not None),
+        window.total_tokens - plan.window.total_tokens,
+    )
+
+
+def _edit_of(
+    window: ContextWindow, plan: Plan, jobs: Sequence[GistJob], gists: Sequence[Turn]
+) -> Edit:
+    """Return the edit in which these `gists` stand for the turns of their `jobs`."""
+
+    def ids_in(splices: Sequence[Splice]) -> Iterator[str]:
+        turns = window.all_turns()
+        return (turn.resource_id for each in splices for turn in turns[each.start : each.stop])
+
+    splices = list(plan.drops)
+    for job, gist in zip(jobs, gists, strict=True):
+        splices += [Splice(*job.runs[0], (gist,)), *(Splice(*run) for run in job.runs[1:])]
+    splices.sort(key=lambda splice: splice.start)
+    gone = {*ids_in(splices)}
+    bared = tuple(resource_id for resource_id in plan.bared if resource_id not in gone)
+    return Edit(tuple(splices), tuple(ids_in(plan.drops)), bared, plan.unbound_from)
 
 
 def _standing(plan: Plan, job: GistJob, read: Sequence[Turn]) -> list[tuple[Turn, int]]:
     """Return the turns of the plan's window that stay as they are, each with how many turns of `read` came after it."""
     yielding, turns = plan.yielding, plan.window.all_turns()
-    places = {turns[index].resource_id: index for start, stop in job.runs for index in range(start, stop)}
-    known = sorted(places[turn.resource_id] for turn in read if turn.resource_id in places and not is_summary(turn))
+    ids = {turn.resource_id for turn in read if not is_summary(turn)}
+    runs = (index for run in job.runs for index in range(*run))
+    known = [index for index in runs if turns[index].resource_id in ids]
     kept = (index for index in range(job.start, len(turns)) if index not in yielding)
     return [(turns[index], len(known) - bisect_right(known, index)) for index in kept]

@@ -8,7 +8,14 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, ToolRule
-from polycontext.window import REQUEST_OVERHEAD, AtomColumns, ContextWindow, Role, TokenCounter, Turn
+from polycontext.window import (
+    REQUEST_OVERHEAD,
+    AtomColumns,
+    ContextWindow,
+    Role,
+    TokenCounter,
+    Turn,
+)
 from polycontext.window.items import Attachment, attachment_of
 from polycontext.window.part_removal import bare, unbound
 
@@ -20,7 +27,11 @@ def _check_count(_: object, attribute: Any, value: Any) -> None:
     if value is None and attribute.default is None:
         return
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        legal = "a whole number of turns, at least 0" if attribute.default else "None, or a whole number of tokens, at least 0"
+        legal = (
+            "a whole number of turns, at least 0"
+            if attribute.default
+            else "None, or a whole number of tokens, at least 0"
+        )
         raise InvalidOptionError(attribute.name, value, legal)
 
 
@@ -115,9 +126,17 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
     atoms = window.atom_columns()
     kinds, attachments = _kinds(window, atoms), _attachments(atoms)
     fixed = _fixed(atoms)
-    question = tuple(atom for atom in fixed if reach.cuts_question and kinds[atom] is Kind.REQUIRED and atom not in attachments)
+    question = tuple(
+        atom
+        for atom in fixed
+        if reach.cuts_question and kinds[atom] is Kind.REQUIRED and atom not in attachments
+    )
     newest = tuple(atom for atom in _unanswered(atoms) if kinds[atom] is not Kind.FIXED)
-    for kind, several in ((Kind.FIXED, (*fixed, *asked)), (Kind.QUESTION, question), (Kind.NEWEST, newest)):
+    for kind, several in (
+        (Kind.FIXED, (*fixed, *asked)),
+        (Kind.QUESTION, question),
+        (Kind.NEWEST, newest),
+    ):
         for atom in several:
             kinds[atom] = kind
     is_open = bool(window.open_calls)
@@ -133,17 +152,27 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
     )
     if reach.cuts_task:
         columns = _with_task(window, columns)
-    return _without_parts(window, columns, fixed) if any(turn.parts for turn in atoms.turns) else columns
+    return (
+        _without_parts(window, columns, fixed)
+        if any(turn.parts for turn in atoms.turns)
+        else columns
+    )
 
 
 def _with_task(window: ContextWindow, columns: Columns) -> Columns:
     """Return `columns` with the longest user turn that may be truncated though it is PRESERVED, and half of the room that what is FIXED leaves it."""
     sizes, turns = columns.atoms.tokens, columns.atoms.turns_of
     fixed = columns.of_kind(range(len(sizes)), Kind.FIXED)
-    task = max((atom for atom in fixed if may_be_truncated(window, turns(atom)[0])), key=sizes.__getitem__, default=None)
+    task = max(
+        (atom for atom in fixed if may_be_truncated(window, turns(atom)[0])),
+        key=sizes.__getitem__,
+        default=None,
+    )
     if task is None:
         return columns
-    room = (window.max_tokens - REQUEST_OVERHEAD - sum(map(sizes.__getitem__, fixed)) + sizes[task]) // 2
+    room = (
+        window.max_tokens - REQUEST_OVERHEAD - sum(map(sizes.__getitem__, fixed)) + sizes[task]
+    ) // 2
     return evolve(columns, task={task: max(least_digest(turns(task)[0], window.counter), room)})
 
 
@@ -161,7 +190,11 @@ def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> 
             if not turn.parts:
                 continue
             loose = unbound(turn, counter)
-            turns[index] = loose if atom in fixed or index == calling or is_pinned(window, turn.resource_id) else bare(turn, counter)
+            turns[index] = (
+                loose
+                if atom in fixed or index == calling or is_pinned(window, turn.resource_id)
+                else bare(turn, counter)
+            )
             saved, more = _tokens(turn) - _tokens(loose), _tokens(loose) - _tokens(turns[index])
             tokens[atom] -= saved + more
             if saved:
@@ -170,7 +203,9 @@ def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> 
                 bared[atom] = bared.get(atom, 0) + more
                 bare_turns.add(index)
     without = AtomColumns(turns, atoms.bounds, tokens)
-    return evolve(columns, atoms=without, bound=bound, bared=bared, bare_turns=frozenset(bare_turns))
+    return evolve(
+        columns, atoms=without, bound=bound, bared=bared, bare_turns=frozenset(bare_turns)
+    )
 
 
 def _tokens(turn: Turn) -> int:
@@ -186,11 +221,9 @@ _KIND_OF = {
 
 def _kinds(window: ContextWindow, atoms: AtomColumns) -> list[Kind]:
     classes = window.linearity.classes_of([turn.resource_id for turn in atoms.turns])
-    if len(atoms) == len(atoms.turns):
-        kinds = [_KIND_OF[c] for c in classes]
-    else:
-        bounds = atoms.bounds
-        kinds = [_KIND_OF[classes[start] if stop - start == 1 else max(classes[start:stop])] for start, stop in pairwise(bounds)]
+    if len(atoms) < len(atoms.turns):
+        classes = [max(classes[start:stop]) for start, stop in pairwise(atoms.bounds)]
+    kinds = [_KIND_OF[resource_class] for resource_class in classes]
     for atom, start in enumerate(atoms.bounds[:-1]):
         if kinds[atom] is not Kind.FIXED and is_summary(atoms.turns[start]):
             kinds[atom] = Kind.SUMMARY
@@ -199,7 +232,11 @@ def _kinds(window: ContextWindow, atoms: AtomColumns) -> list[Kind]:
 
 def _attachments(atoms: AtomColumns) -> Mapping[int, Attachment]:
     firsts = map(atoms.turns.__getitem__, atoms.bounds[:-1])
-    return {atom: attachment for atom, turn in enumerate(firsts) if (attachment := attachment_of(turn)) is not None}
+    return {
+        atom: attachment
+        for atom, turn in enumerate(firsts)
+        if (attachment := attachment_of(turn)) is not None
+    }
 
 
 def _fixed(atoms: AtomColumns) -> set[int]:

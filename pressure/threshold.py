@@ -106,9 +106,9 @@ class AdaptiveThreshold(FixedThreshold):
         """Return the base moved by `signals`, within [minimum, maximum] and never below `low`; exactly the base without signals."""
         if signals == NO_SIGNALS:
             return self.base
-        mark = self.base + self.progress_gain * (signals.progress or 0.0) - self.error_loss * (signals.error_rate or 0.0)
-        if signals.looping:
-            mark -= self.loop_loss
+        mark = self.base + self.progress_gain * (signals.progress or 0.0)
+        mark -= self.error_loss * (signals.error_rate or 0.0)
+        mark -= self.loop_loss * signals.looping
         return max(self.low, min(self.maximum, max(self.minimum, mark)))
 
 
@@ -152,7 +152,9 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < _LEAST_REPEATS:
         raise InvalidOptionError("repeats", repeats, f"a whole number, at least {_LEAST_REPEATS}")
     newest = window.peek(len(window))
-    if newest is None or newest.role is Role.USER:  # asked at every turn: this one is answered at once
+    if (
+        newest is None or newest.role is Role.USER
+    ):  # asked at every turn: this one is answered at once
         return False
     rounds = _rounds_from_the_end(window, _ATOMS_A_REPEAT * repeats)
     asked, results = next(rounds, (None, None))
@@ -175,7 +177,10 @@ def _rounds_from_the_end(window: ContextWindow, atoms: int) -> Iterator[Round]:
             if any(answer.is_gist for answer in answers):
                 return
             is_open = len(answers) < len(head.tool_calls)
-            yield [(call.name, call.arguments) for call in head.tool_calls], None if is_open else _results(head, answers)
+            yield (
+                [(call.name, call.arguments) for call in head.tool_calls],
+                None if is_open else _results(head, answers),
+            )
         elif head.role is not Role.ASSISTANT:
             return
 

@@ -81,13 +81,20 @@ class View:
     def meet(self, other: "View") -> Self:
         """Return the lower fidelity of each atom. Laws: associative, commutative, idempotent."""
         self._same_log(other)
-        return type(self)({atom: min(fidelity, other.fidelities[atom]) for atom, fidelity in self.fidelities.items()})
+        return type(self)(
+            {
+                atom: min(fidelity, other.fidelities[atom])
+                for atom, fidelity in self.fidelities.items()
+            }
+        )
 
     def _same_log(self, other: "View") -> None:
         left, right = self.fidelities.keys(), other.fidelities.keys()
         if left != right:
             raise InvalidOptionError(
-                "other", other, f"a view over the same log; atoms of only one of the two: {sorted(left ^ right)[:_SHOWN]}"
+                "other",
+                other,
+                f"a view over the same log; atoms of only one of the two: {sorted(left ^ right)[:_SHOWN]}",
             )
 
 
@@ -148,7 +155,10 @@ class Edit:
 def first_changed(window: ContextWindow, edit: Edit) -> int | None:
     """Return the index of the first turn that `edit` changes: what a provider holds of the view ends there. None where nothing changes."""
     bound = () if edit.unbound_from is None else (edit.unbound_from,)
-    return min((*(splice.start for splice in edit.splices[:1]), *_indices(window, edit.bared), *bound), default=None)
+    return min(
+        (*(splice.start for splice in edit.splices[:1]), *_indices(window, edit.bared), *bound),
+        default=None,
+    )
 
 
 def splices_of(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
@@ -161,14 +171,20 @@ def splices_of(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
         return ()
     turns, counter = window.all_turns(), window.counter
     coming = [*edit.splices, *reinsert_turns(window, edit)]
-    own = [evolve(splice, turns=tuple(unbound(turn, counter) for turn in splice.turns)) for splice in coming]
+    own = [
+        evolve(splice, turns=tuple(unbound(turn, counter) for turn in splice.turns))
+        for splice in coming
+    ]
     replaced = {index for splice in own for index in range(splice.start, splice.stop)}
     bared = _indices(window, edit.bared)
+    kept_until = len(turns) if edit.unbound_from is None else edit.unbound_from
     falling: list[Splice] = []
-    for index in (index for index in range(first, len(turns)) if turns[index].parts and index not in replaced):
-        kept = edit.keeps_bound if edit.unbound_from is None or index < edit.unbound_from else ()
-        less = bare(turns[index], counter) if index in bared else unbound(turns[index], counter, kept)
-        if less is not turns[index]:
+    for index, turn in enumerate(turns[first:], first):
+        if not turn.parts or index in replaced:
+            continue
+        kept = edit.keeps_bound if index < kept_until else ()
+        less = bare(turn, counter) if index in bared else unbound(turn, counter, kept)
+        if less is not turn:
             falling.append(Splice(index, index + 1, (less,)))
     # An insertion stands before the turn at whose place it is made.
     return tuple(sorted([*own, *falling], key=lambda splice: (splice.start, splice.stop)))
@@ -202,23 +218,42 @@ def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> Contex
             if turn.resource_id not in ledger:
                 # What is left of a turn where it stands keeps its class.
                 of = () if is_summary(turn) else ledger.classes_of(turn.sources)
-                ledger = ledger.tag(turn.resource_id, max([ResourceClass.REQUIRED, *of]), provenance="gist", when=turn.timestamp)
+                ledger = ledger.tag(
+                    turn.resource_id,
+                    max([ResourceClass.REQUIRED, *of]),
+                    provenance="gist",
+                    when=turn.timestamp,
+                )
     for resource_id in edit.dropped:
         ledger = ledger.drop(resource_id)
-    return window.splice(splices, linearity=ledger, compressed=compressed, epoch=_epoch_after(window, splices, edit, compressed=compressed))
+    return window.splice(
+        splices,
+        linearity=ledger,
+        compressed=compressed,
+        epoch=_epoch_after(window, splices, edit, compressed=compressed),
+    )
 
 
-def _epoch_after(window: ContextWindow, splices: Sequence[Splice], edit: Edit, *, compressed: bool) -> Epoch:
+def _epoch_after(
+    window: ContextWindow, splices: Sequence[Splice], edit: Edit, *, compressed: bool
+) -> Epoch:
     if not splices:
         return window.epoch
     first, turns = splices[0].start, window.turns_from(splices[0].start)
     standing = {turn.resource_id: turn for turn in turns if turn.parts}
     lost = [
-        turn.resource_id for s in splices for turn in s.turns if turn.resource_id in standing and fell(standing[turn.resource_id], turn)
+        turn.resource_id
+        for s in splices
+        for turn in s.turns
+        if turn.resource_id in standing and fell(standing[turn.resource_id], turn)
     ]
     unbound_from = len(window) if edit.unbound_from is None else edit.unbound_from
-    fallen = bound_providers(part for turn in turns for part in turn.parts).difference(edit.keeps_bound)
-    fallen |= bound_providers(part for turn in window.turns_from(unbound_from) for part in turn.parts)
+    fallen = bound_providers(part for turn in turns for part in turn.parts).difference(
+        edit.keeps_bound
+    )
+    fallen |= bound_providers(
+        part for turn in window.turns_from(unbound_from) for part in turn.parts
+    )
     return window.epoch.next(first, "compress" if compressed else "recall", lost, fallen)
 
 
@@ -251,8 +286,12 @@ def check_floors(window: ContextWindow, edit: Edit) -> None:
             raise FloorError(resource_id, ResourceClass.PRESERVED, Fidelity.GIST, Fidelity.VERBATIM)
     for turns, fidelity in _touched(window, edit):
         resource_class = max(window.linearity.classes_of([turn.resource_id for turn in turns]))
-        if fidelity < floor_of(resource_class) and not (may_be_truncated(window, turns[0]) and _is_truncated(turns[0], edit)):
-            raise FloorError(turns[0].resource_id, resource_class, fidelity, floor_of(resource_class))
+        if fidelity < floor_of(resource_class) and not (
+            may_be_truncated(window, turns[0]) and _is_truncated(turns[0], edit)
+        ):
+            raise FloorError(
+                turns[0].resource_id, resource_class, fidelity, floor_of(resource_class)
+            )
 
 
 def is_pinned(window: ContextWindow, resource_id: str) -> bool:
@@ -264,7 +303,12 @@ def is_pinned(window: ContextWindow, resource_id: str) -> bool:
 def may_be_truncated(window: ContextWindow, turn: Turn) -> bool:
     """Tell whether a PRESERVED turn may be truncated where nothing else helps: one of the user that is whole still and that no caller has pinned."""
     tag = window.linearity.tag_of(turn.resource_id)
-    return turn.role is Role.USER and not turn.is_gist and tag.resource_class is ResourceClass.PRESERVED and not tag.pinned
+    return (
+        turn.role is Role.USER
+        and not turn.is_gist
+        and tag.resource_class is ResourceClass.PRESERVED
+        and not tag.pinned
+    )
 
 
 def _is_truncated(turn: Turn, edit: Edit) -> bool:
@@ -276,14 +320,21 @@ def _is_truncated(turn: Turn, edit: Edit) -> bool:
 def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn], Fidelity]]:
     """Yield the turns of every atom that `edit` touches, and what is left of it."""
     turns = window.all_turns()
-    coming = {turn.resource_id: turn for splice in (*edit.splices, *reinsert_turns(window, edit)) for turn in splice.turns}
+    coming = {
+        turn.resource_id: turn
+        for splice in (*edit.splices, *reinsert_turns(window, edit))
+        for turn in splice.turns
+    }
     named = Traces.of(window.linearity, (turn.sources for turn in coming.values()))
     traced = evolve(named, few=named.few | coming.keys())
     for start, gone in _gone(turns, edit).items():
         stop = start + 1
         while stop < len(turns) and turns[stop].role is Role.TOOL:
             stop += 1
-        left = (_left(turns[index], coming, named, traced) if index in gone else _held(turns[index]) for index in range(start, stop))
+        left = (
+            _left(turns[index], coming, named, traced) if index in gone else _held(turns[index])
+            for index in range(start, stop)
+        )
         yield turns[start:stop], min(left)
 
 
@@ -293,7 +344,9 @@ def _gone(turns: Sequence[Turn], edit: Edit) -> dict[int, set[int]]:
     for splice in edit.splices:
         for place in (splice.start, splice.stop):
             if not 0 <= place <= len(turns):
-                raise PositionError(place, "is outside of the window that is edited", f"0..{len(turns)}")
+                raise PositionError(
+                    place, "is outside of the window that is edited", f"0..{len(turns)}"
+                )
         start = splice.start
         while splice.start < splice.stop and start > 0 and turns[start].role is Role.TOOL:
             start -= 1

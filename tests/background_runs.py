@@ -91,7 +91,9 @@ class Run:
 
     def drawn(self) -> tuple[str, object]:
         """Draw what the model answers: a summary half of the time."""
-        return ("good", GOOD) if self.random.random() < 0.5 else self.random.choice([*BROKEN.items()])
+        return (
+            ("good", GOOD) if self.random.random() < 0.5 else self.random.choice([*BROKEN.items()])
+        )
 
     def judge(self, session: ContextSession, name: str, *, fits: bool, said: list[str]) -> None:
         """Note what became of a summary, and whether that is what should have."""
@@ -99,7 +101,9 @@ class Run:
         self.outcomes[f"{'good' if name == 'good' else 'broken'}, {became}"] += 1
         expected = ("landed" if name == "good" else "refused") if fits else None
         if became != expected and (expected is not None or became not in ("outdated", "cancelled")):
-            self.wrong.append(f"{name}: {became}, not {expected}: {session.background.outcomes[-1].why[:200]}")
+            self.wrong.append(
+                f"{name}: {became}, not {expected}: {session.background.outcomes[-1].why[:200]}"
+            )
         if [turn.text for turn in session.log()] != said:
             self.wrong.append(f"{name}: the log is not what was said")
 
@@ -107,7 +111,9 @@ class Run:
         """Look at a session as it is opened again."""
         self.turns += len(said)
         self.most = max(self.most, model.most)
-        again = ContextSession(400, counter=WORDS, store=session._writer.store, session_id=session._writer.session_id)
+        again = ContextSession(
+            400, counter=WORDS, store=session._writer.store, session_id=session._writer.session_id
+        )
         if [turn.text for turn in again.log()] != said or again.window != session.window:
             self.wrong.append("what was opened again is not what stood")
 
@@ -216,7 +222,9 @@ def stores() -> Generator[dict[str, SessionStore]]:
 def live(compactions: int, seed: int, say: Callable[[str], object] = print) -> Run:
     """Let so many summaries be begun, on each store by threads and by tasks."""
     whole = Run(Random(seed))  # noqa: S311 - nothing here is a secret
-    say(f"seed {seed}\n{'kept in':<8} {'by':<8} {'begun':>7} {'landed':>7} {'at once':>8} {'turns':>8} {'wrong':>6}")
+    say(
+        f"seed {seed}\n{'kept in':<8} {'by':<8} {'begun':>7} {'landed':>7} {'at once':>8} {'turns':>8} {'wrong':>6}"
+    )
     with stores() as kept:
         for place, store in kept.items():
             for by in ("threads", "tasks"):
@@ -245,7 +253,10 @@ def main() -> int:
     parser.add_argument("--compactions", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=None)
     options = parser.parse_args()
-    run = live(options.compactions, Random().randrange(10**6) if options.seed is None else options.seed)  # noqa: S311
+    run = live(
+        options.compactions,
+        Random().randrange(10**6) if options.seed is None else options.seed,  # noqa: S311
+    )
     for each in run.wrong[:20]:
         print(each)
     return 1 if run.wrong or run.most > 1 else 0

@@ -36,7 +36,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("coverage", settings.get_profile("mutation"), max_examples=10)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+)
 
 if os.environ.get("PYTHONDONTWRITEBYTECODE") and not os.environ.get("MUTANT_UNDER_TEST"):
     # What workers and the processes that tests start compile is there for the next: beside the code it may not lie.

@@ -30,7 +30,11 @@ FRONT = "front"
 def shipped_files() -> Iterator[Path]:
     """Yield every file of the front door, the rooms and the applications, relative to the root: modules, `py.typed` and data."""
     for room in (FRONT, *ROOMS, *APPLICATIONS):
-        files = (path for path in (ROOT / room).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+        files = (
+            path
+            for path in (ROOT / room).rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        )
         yield from sorted(path.relative_to(ROOT) for path in files)
 
 
@@ -57,7 +61,11 @@ def module_names() -> Iterator[str]:
 def examples(text: str, language: str) -> list[tuple[int, str]]:
     """Return the fenced blocks of a language, each with the number of lines above its code."""
     fences = (token for token in MarkdownIt().parse(text) if token.type == "fence" and token.map)
-    return [((token.map or [0])[0] + 1, token.content) for token in fences if token.info.split()[:1] == [language]]
+    return [
+        ((token.map or [0])[0] + 1, token.content)
+        for token in fences
+        if token.info.split()[:1] == [language]
+    ]
 
 
 def modules() -> Iterator[ModuleType]:
@@ -86,11 +94,19 @@ def script(name: str) -> ModuleType:
 def seeds(count: int, deep: int, traced: int = 8) -> list[Any]:
     """Return the numbers below `deep` as parameters of a test: those from `count` on are deep, and the first `traced` are measured."""
     marks = [
-        () if seed < traced else pytest.mark.no_cover if seed < count else (pytest.mark.no_cover, pytest.mark.deep) for seed in range(deep)
+        ()
+        if seed < traced
+        else pytest.mark.no_cover
+        if seed < count
+        else (pytest.mark.no_cover, pytest.mark.deep)
+        for seed in range(deep)
     ]
     return [pytest.param(seed, marks=mark) for seed, mark in enumerate(marks)]
 
 
 def sizes(short: Any, deep: Any) -> list[Any]:
     """Return how large a test is as its parameters: always `short`, and `deep` in a deep run."""
-    return [short, pytest.param(*(deep if isinstance(deep, tuple) else (deep,)), marks=pytest.mark.deep)]
+    return [
+        short,
+        pytest.param(*(deep if isinstance(deep, tuple) else (deep,)), marks=pytest.mark.deep),
+    ]

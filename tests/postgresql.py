@@ -52,11 +52,22 @@ class Server:
         for place in (self.folder, word):
             chown(place, self._as["user"]) if self._as else None
         # It outlives whoever is killed, and clears up.
-        self._watch = subprocess.Popen([sys.executable, "-c", WATCH, str(self.folder)], stdin=subprocess.PIPE, start_new_session=True)
+        self._watch = subprocess.Popen(
+            [sys.executable, "-c", WATCH, str(self.folder)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
-        asked = ["--username=tester", f"--pwfile={word}", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        asked = [
+            "--username=tester",
+            f"--pwfile={word}",
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+        ]
         self._run("initdb", *asked)
         self.start()
 
@@ -75,8 +86,20 @@ class Server:
             "shared_buffers": "16MB",
             "unix_socket_directories": "",
         }
-        options = " ".join(f"-c {name}={value}" if value != "" else f"-c {name}=''" for name, value in settings.items())
-        self._run("pg_ctl", "start", "--wait", "--silent", "--options", options, "--log", str(self.folder / "log"))
+        options = " ".join(
+            f"-c {name}={value}" if value != "" else f"-c {name}=''"
+            for name, value in settings.items()
+        )
+        self._run(
+            "pg_ctl",
+            "start",
+            "--wait",
+            "--silent",
+            "--options",
+            options,
+            "--log",
+            str(self.folder / "log"),
+        )
 
     def stop(self, mode: str = "immediate") -> None:
         """Stop it; at once, as if the machine had lost its power, or in another mode of `pg_ctl`."""
@@ -91,7 +114,9 @@ class Server:
         done = subprocess.run(command, cwd=self.folder, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **self._as)  # fmt: skip
         if done.returncode:
             log = self.folder / "log"
-            raise RuntimeError(f"{program}: {done.stderr}{log.read_text('utf-8') if log.exists() else ''}")
+            raise RuntimeError(
+                f"{program}: {done.stderr}{log.read_text('utf-8') if log.exists() else ''}"
+            )
 
 
 @contextmanager
@@ -124,7 +149,9 @@ def _programs() -> Path | None:
     found = which("initdb")
     if found:
         return Path(found).parent
-    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    versions = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3])
+    )
     return versions[-1].parent if versions else None
 
 

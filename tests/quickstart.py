@@ -24,7 +24,13 @@ class Looking:
     def _next(self, request: Mapping[str, Any]) -> tuple[str, dict[str, str]] | None:
         self.sizes.append(len(str(request["messages"])))
         steps = len(self.sizes)
-        return None if steps > STEPS else ("list_files", {}) if steps == 1 else ("read_file", {"name": "agent.py"})
+        return (
+            None
+            if steps > STEPS
+            else ("list_files", {})
+            if steps == 1
+            else ("read_file", {"name": "agent.py"})
+        )
 
     def chat(self, request: Mapping[str, Any]) -> str | dict[str, Any]:
         """Answer as OpenAI's chat does."""
@@ -49,4 +55,8 @@ def providers() -> Generator[tuple[dict[str, str], Looking, Looking]]:
     chat, anthropic = Looking(), Looking()
     with StrictServer((StrictChat(chat.chat), StrictAnthropic(anthropic.anthropic))) as server:
         keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
-        yield {"OPENAI_BASE_URL": f"{server.url}/v1", "ANTHROPIC_BASE_URL": server.url, **keys}, chat, anthropic
+        yield (
+            {"OPENAI_BASE_URL": f"{server.url}/v1", "ANTHROPIC_BASE_URL": server.url, **keys},
+            chat,
+            anthropic,
+        )

@@ -69,7 +69,9 @@ def serve(store: str) -> None:
 def serving(store: str) -> Generator[tuple[int, int]]:
     """Serve in a process of its own, and return its port and its process id."""
     command = [sys.executable, "-m", "tests.server_load", "--serve", store]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
+    ) as process:
         assert process.stdout is not None
         try:
             yield int(process.stdout.readline()), process.pid
@@ -123,7 +125,10 @@ class Listener(asyncio.Protocol):
     @property
     def missed(self) -> int:
         """Return how many events it did not see between its first and its last, or saw out of order."""
-        return sum(later != before + 1 for before, later in zip(self.numbers, self.numbers[1:], strict=False))
+        return sum(
+            later != before + 1
+            for before, later in zip(self.numbers, self.numbers[1:], strict=False)
+        )
 
 
 @define(eq=False)
@@ -146,7 +151,9 @@ class Talk:
         """Have all of its listeners hear of how it stands."""
         head = f"GET /api/sessions/{self.name}/events HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {self.token}\r\n\r\n"
         self.listeners = [await _connected(Listener(head.encode()), port) for _ in range(clients)]
-        self.stopped = [await _connected(Listener(head.encode(), stopped=True), port) for _ in range(stopped)]
+        self.stopped = [
+            await _connected(Listener(head.encode(), stopped=True), port) for _ in range(stopped)
+        ]
         await _until(lambda: all(each.numbers for each in self.listeners))
 
     async def speak(self, port: int, due: float, until: float, a_second: float) -> None:
@@ -155,7 +162,9 @@ class Talk:
         while due < until:
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             said = f"{self.turns} {time.perf_counter()} " + "plums and pears " * 5
-            code, _ = await _posted(line, f"/api/sessions/{self.name}/messages", self.token, {"content": said})
+            code, _ = await _posted(
+                line, f"/api/sessions/{self.name}/messages", self.token, {"content": said}
+            )
             if code == 200:
                 self.turns += 1
                 due += 1 / a_second
@@ -168,7 +177,9 @@ class Talk:
     @property
     def has_all(self) -> bool:
         """Tell whether everybody has heard the last event."""
-        return all(each.numbers[-1] - each.numbers[0] >= EVENTS * self.turns for each in self.listeners)
+        return all(
+            each.numbers[-1] - each.numbers[0] >= EVENTS * self.turns for each in self.listeners
+        )
 
 
 async def _connected(listener: Listener, port: int) -> Listener:
@@ -185,7 +196,9 @@ async def _posted(line: Line, path: str, token: str, body: Any) -> tuple[int, An
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
     writer.write(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
     status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-    size = next(int(line.partition(":")[2]) for line in lines if line.lower().startswith("content-length:"))
+    size = next(
+        int(line.partition(":")[2]) for line in lines if line.lower().startswith("content-length:")
+    )
     return int(status.split()[1]), orjson.loads(await reader.readexactly(size))
 
 
@@ -200,7 +213,11 @@ async def _until(holds: Any) -> bool:
 def resident(process: int) -> float:
     """Return the megabytes that a process has in memory, 0 where the system does not tell."""
     with suppress(OSError):
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return (
+            int(Path(f"/proc/{process}/statm").read_text().split()[1])
+            * os.sysconf("SC_PAGE_SIZE")
+            / 1e6
+        )
     return 0.0
 
 
@@ -229,16 +246,29 @@ class Load:
     @property
     def missed(self) -> int:
         """Return how many were not, or came out of order."""
-        return max(self.expected - self.received, sum(listener.missed for listener in self.listeners))
+        return max(
+            self.expected - self.received, sum(listener.missed for listener in self.listeners)
+        )
 
     def delay(self, share: float, *, beside_stopped: bool | None = None) -> float:
         """Return the milliseconds from the user's saying to the answer's words at a listener, of so great a share of all at most."""
         chosen = [talk for talk in self.talks if beside_stopped in (None, bool(talk.stopped))]
-        delays = sorted(delay for talk in chosen for listener in talk.listeners for delay in listener.delays)
+        delays = sorted(
+            delay for talk in chosen for listener in talk.listeners for delay in listener.delays
+        )
         return 1000 * delays[min(len(delays) - 1, int(share * len(delays)))] if delays else 0.0
 
 
-async def run(port: int, process: int, *, seconds: float, clients: int, sessions: int, a_second: float, stopped: int) -> Load:
+async def run(
+    port: int,
+    process: int,
+    *,
+    seconds: float,
+    clients: int,
+    sessions: int,
+    a_second: float,
+    stopped: int,
+) -> Load:
     """Have so many chats go on for so long, in front of so many listeners and of some that do not read."""
     talks = [Talk(number) for number in range(sessions)]
     line = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
@@ -247,16 +277,24 @@ async def run(port: int, process: int, *, seconds: float, clients: int, sessions
         assert code == 201, made
         talk.name = made["sessionId"]
         # What is loaded for the first turn alone is no growth.
-        code, _ = await _posted(line, f"/api/sessions/{talk.name}/messages", talk.token, {"content": "0 0"})
+        code, _ = await _posted(
+            line, f"/api/sessions/{talk.name}/messages", talk.token, {"content": "0 0"}
+        )
         assert code == 200
     line[1].close()
     await asyncio.gather(
-        *(talk.listen(port, clients // sessions + (n < clients % sessions), int(n < stopped)) for n, talk in enumerate(talks))
+        *(
+            talk.listen(port, clients // sessions + (n < clients % sessions), int(n < stopped))
+            for n, talk in enumerate(talks)
+        )
     )
     load = Load(talks, [resident(process)])
     began = time.perf_counter()
     speaking = asyncio.gather(
-        *(talk.speak(port, began + n / sessions / a_second, began + seconds, a_second) for n, talk in enumerate(talks))
+        *(
+            talk.speak(port, began + n / sessions / a_second, began + seconds, a_second)
+            for n, talk in enumerate(talks)
+        )
     )
     await asyncio.sleep(seconds / 2)
     load.memory.append(resident(process))
@@ -280,7 +318,8 @@ def report(store: str, load: Load, a_second: float, seconds: float) -> None:
         "events expected / received / missed": f"{load.expected} / {load.received} / {load.missed}",
         "delay median / p99 / max": f"{load.delay(0.5):.0f} / {load.delay(0.99):.0f} / {load.delay(1):.0f} ms",
         "p99 beside a stopped listener / elsewhere": f"{load.delay(0.99, beside_stopped=True):.0f} / {load.delay(0.99, beside_stopped=False):.0f} ms",
-        "server's memory at start / middle / end": " / ".join(f"{each:.0f}" for each in load.memory) + " MB",
+        "server's memory at start / middle / end": " / ".join(f"{each:.0f}" for each in load.memory)
+        + " MB",
         "load average": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
     }
     for name, value in rows.items():
@@ -304,8 +343,19 @@ def main() -> int:
     missed = 0
     for store in ("memory", "sqlite") if options.store == "both" else (options.store,):
         a_second = options.turns or TURNS[store]
-        with TemporaryDirectory() as folder, serving("memory" if store == "memory" else str(Path(folder) / "chats.db")) as (port, process):
-            sizes = {"seconds": options.seconds, "clients": options.clients, "sessions": options.sessions, "stopped": options.stopped}
+        with (
+            TemporaryDirectory() as folder,
+            serving("memory" if store == "memory" else str(Path(folder) / "chats.db")) as (
+                port,
+                process,
+            ),
+        ):
+            sizes = {
+                "seconds": options.seconds,
+                "clients": options.clients,
+                "sessions": options.sessions,
+                "stopped": options.stopped,
+            }
             load = asyncio.run(run(port, process, a_second=a_second, **sizes))
         report(store, load, a_second, options.seconds)
         missed += load.missed

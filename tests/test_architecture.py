@@ -14,14 +14,25 @@ PAGE = ROOT / "docs" / "architecture.md"
 @pytest.mark.no_cover
 def test_the_generated_blocks_are_up_to_date() -> None:
     """They are made in a process of their own: what a turn enters depends on what was cached before."""
-    done = subprocess.run([sys.executable, ".ci/architecture_page.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, ".ci/architecture_page.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_every_file_that_the_page_names_exists() -> None:
     """A file that moves takes its name on the page along."""
-    named = {name.split()[0] for name in re.findall(r"`([\w./<>-]+(?:\.pyi?|/))`", PAGE.read_text(encoding="utf-8"))}
-    missing = {name for name in named if "/" in name and "<" not in name and not (ROOT / name).exists()}
+    named = {
+        name.split()[0]
+        for name in re.findall(r"`([\w./<>-]+(?:\.pyi?|/))`", PAGE.read_text(encoding="utf-8"))
+    }
+    missing = {
+        name for name in named if "/" in name and "<" not in name and not (ROOT / name).exists()
+    }
     assert not missing
 
 

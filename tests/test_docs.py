@@ -1,10 +1,12 @@
 """What the README, the docs and the docstrings show is true: every example runs, every link leads somewhere."""
 
 import doctest
+import gc
 import json
 import re
 import subprocess
 import sys
+import warnings
 from contextlib import ExitStack
 from inspect import signature
 from pathlib import Path
@@ -21,11 +23,19 @@ from polycontext.polynomial.session.export import Archive
 from polycontext.polynomial.session.history import History
 from polycontext.polynomial.session.usage import Usage
 from polycontext.testing import STORE_CHECKS
+from polycontext.window.model_profiles import known_models
 from polycontext.window.providers import get_format
 from tests import house, quickstart
 from tests.house import ROOT, examples, module_names, modules
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "CHANGELOG.md",
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+)
 SDK = re.compile(r"\b(?:import|from) (?:openai|anthropic)\b")
 FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
 
@@ -46,7 +56,9 @@ def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> 
         exec(compile("\n" * line + code, str(page), "exec"), namespace)  # noqa: S102  the point of this file
         return
     test = doctest.DocTestParser().get_doctest(code, namespace, page_name(page), str(page), line)
-    test.globs = namespace  # a doctest copies what it is given; the blocks of a page are one program
+    test.globs = (
+        namespace  # a doctest copies what it is given; the blocks of a page are one program
+    )
     assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
 
 
@@ -67,12 +79,21 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
                 monkeypatch.setenv(name, value)
         for line, code in blocks:
             run_example(code, line, page, namespace)
+        # A page need not close its SDK's client: its sockets end here, and not in a test that comes later.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            namespace.clear()
+            gc.collect()
 
 
 @pytest.mark.parametrize("room", [*dict.fromkeys(map(_room, module_names()))])
 def test_the_examples_of_docstrings_run(room: str) -> None:
     """Every prompt in a docstring of a module gives what stands below it."""
-    tried = {module.__name__: doctest.testmod(module) for module in modules() if _room(module.__name__) == room}
+    tried = {
+        module.__name__: doctest.testmod(module)
+        for module in modules()
+        if _room(module.__name__) == room
+    }
     assert [name for name, found in tried.items() if found.failed] == []
 
 
@@ -83,13 +104,26 @@ def test_the_examples_of_the_house_run() -> None:
 
 def test_the_links_of_a_page_lead_somewhere() -> None:
     """A relative link, or a picture, names a file or folder of the repository."""
-    assert [(page_name(page), target) for page in PAGES for target in _links(page) if not (page.parent / target).exists()] == []
+    assert [
+        (page_name(page), target)
+        for page in PAGES
+        for target in _links(page)
+        if not (page.parent / target).exists()
+    ] == []
 
 
 def _links(page: Path) -> list[str]:
-    inline = (token for token in MarkdownIt().parse(page.read_text(encoding="utf-8")) if token.type == "inline")
+    inline = (
+        token
+        for token in MarkdownIt().parse(page.read_text(encoding="utf-8"))
+        if token.type == "inline"
+    )
     parts = [child for token in inline for child in token.children or ()]
-    targets = [str(child.attrGet("src" if child.type == "image" else "href")) for child in parts if child.type in {"image", "link_open"}]
+    targets = [
+        str(child.attrGet("src" if child.type == "image" else "href"))
+        for child in parts
+        if child.type in {"image", "link_open"}
+    ]
     return [target.partition("#")[0] for target in targets if "://" not in target]
 
 
@@ -104,9 +138,14 @@ def test_the_readme_has_exactly_two_commands() -> None:
 def test_ci_runs_the_commands_of_the_readme() -> None:
     """CI takes both commands out of the README itself, so they cannot drift apart."""
     script = ROOT / ".ci" / "readme_command.py"
-    shown = [code.strip() for _, code in examples((ROOT / "README.md").read_text(encoding="utf-8"), "bash")]
+    shown = [
+        code.strip()
+        for _, code in examples((ROOT / "README.md").read_text(encoding="utf-8"), "bash")
+    ]
     printed = [
-        subprocess.run([sys.executable, str(script), name], capture_output=True, text=True, check=True).stdout.strip()
+        subprocess.run(
+            [sys.executable, str(script), name], capture_output=True, text=True, check=True
+        ).stdout.strip()
         for name in ("demo", "test")
     ]
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
@@ -116,42 +155,102 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
 
 
 def test_what_the_readme_shows_before_and_after_is_what_comes_out() -> None:
-    """The second list of messages is what `project` makes of the first, and the counts above them are its own."""
+    """The table says of the messages of its example what `project` makes of them, and the counts above it are its own."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"<!-- before -->(.+?)<!-- after: (\d+) -->(.+?\n]\n```)", text, re.DOTALL)
-    assert found
-    (_, before), (_, after) = examples(found[1], "json") + examples(found[3], "json")
-    projection = project(json.loads(before), max_tokens=int(found[2]))
-    assert projection.messages == json.loads(after)
-    assert f"A conversation of {len(json.loads(before))} messages, {projection.tokens_before} tokens" in text
-    assert f"max_tokens={found[2]})` makes {len(projection.messages)} messages of it, {projection.tokens_after} tokens:" in text
+    messages = json.loads((ROOT / "examples" / "build_failure.json").read_text(encoding="utf-8"))
+    (limit,) = re.findall(r"`max_tokens=(\d+)`", text)
+    projection = project(messages, max_tokens=int(limit))
+    counts = (len(messages), projection.tokens_before, limit, len(projection.messages))
+    assert counts == tuple(
+        number if number == limit else int(number)
+        for number in re.findall(
+            r"\[(\d+) messages\].+? of (\d+) tokens, with\s`max_tokens=(\d+)`, become (\d+) messages",
+            text,
+        )[0]
+    )
+    assert f"messages of {projection.tokens_after} tokens:" in text
+    became = {
+        **dict.fromkeys(projection.kept, "kept"),
+        **dict.fromkeys(projection.gisted, "summarised"),
+        **dict.fromkeys(projection.dropped, "dropped"),
+    }
+    rows = re.findall(r"\| (\d+)(?:-(\d+))? \| (\w+): (.+?)(?: …)? \| (\w+) \|", text)
+    assert sum(int(last or first) - int(first) + 1 for first, last, *_ in rows) == len(messages)
+    for first, last, role, said, result in rows:
+        numbers = range(int(first), int(last or first) + 1)
+        assert {became[f"t{number}"] for number in numbers} == {result}
+        told = [messages[number - 1] for number in numbers]
+        assert any(
+            each["role"] == role and (each["content"] or "").startswith(said) for each in told
+        )
 
 
-def test_the_picture_of_the_readme_is_what_its_command_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_of_the_readme_is_what_its_command_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Drawn anew, the picture has the same words and as many steps and compressions (another matplotlib may draw the letters otherwise)."""
     monkeypatch.chdir(ROOT)
-    (command,) = re.findall(r"`polycontext (replay examples.+?)`", " ".join((ROOT / "README.md").read_text(encoding="utf-8").split()))
+    (command,) = re.findall(
+        r"`polycontext (replay examples.+?)`",
+        " ".join((ROOT / "README.md").read_text(encoding="utf-8").split()),
+    )
     *words, shown = command.split()
     assert main([*words, str(tmp_path / "now.svg")]) == 0
     drawn = [(path.read_text(encoding="utf-8")) for path in (ROOT / shown, tmp_path / "now.svg")]
-    words_of, shapes_of = ([re.findall(what, picture) for picture in drawn] for what in (r"<!-- (.+?) -->", r"clip-path=|<g id=\"\w+\""))
+    words_of, shapes_of = (
+        [re.findall(what, picture) for picture in drawn]
+        for what in (r"<!-- (.+?) -->", r"clip-path=|<g id=\"\w+\"")
+    )
     assert "examples/conversation.json" in words_of[0]
     assert words_of[0] == words_of[1]
     assert shapes_of[0] == shapes_of[1]
 
 
+def test_the_readme_counts_the_models_that_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of names is that of the tables, whatever another page has registered."""
+    monkeypatch.setattr("polycontext.window.model_profiles._REGISTERED", {})
+    (count,) = re.findall(
+        r"(\d+) names with context window", (ROOT / "README.md").read_text(encoding="utf-8")
+    )
+    assert int(count) == len(known_models())
+
+
 def test_the_readme_needs_no_word_that_only_insiders_know() -> None:
     """A stranger meets none of the project's own words there; `docs/concepts.md` says each in plain words."""
-    prose = re.sub(r"```.+?```|`[^`]+`|\]\([^)]+\)", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert re.findall(r"(?i)\b(?:rooms?|house|ledgers?|atoms?|gists?|comonads?|props|pills?|eigenvectors?)\b", prose) == []
+    prose = re.sub(
+        r"```.+?```|`[^`]+`|\]\([^)]+\)",
+        "",
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+        flags=re.DOTALL,
+    )
+    assert (
+        re.findall(
+            r"(?i)\b(?:rooms?|house|ledgers?|atoms?|gists?|comonads?|props|pills?|eigenvectors?)\b",
+            prose,
+        )
+        == []
+    )
 
 
 def test_the_page_of_the_session_tells_of_every_method() -> None:
     """Every public name of a session stands in its table, the twins for tasks as well."""
-    tables = "\n".join(line for line in (ROOT / "docs" / "session.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `"))
+    tables = "\n".join(
+        line
+        for line in (ROOT / "docs" / "session.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| `")
+    )
     own = ("output", "after", "aafter", "ready")  # of a part: what the session itself calls
-    parts = [name for kind in (History, Archive, Usage, Background, Documents) for name in dir(kind) if name not in own]
-    assert [name for name in (*dir(ContextSession), *parts) if not name.startswith("_") and not re.search(rf"`{name}[`(]", tables)] == []
+    parts = [
+        name
+        for kind in (History, Archive, Usage, Background, Documents)
+        for name in dir(kind)
+        if name not in own
+    ]
+    assert [
+        name
+        for name in (*dir(ContextSession), *parts)
+        if not name.startswith("_") and not re.search(rf"`{name}[`(]", tables)
+    ] == []
 
 
 def test_the_page_of_the_session_tells_of_every_option() -> None:
@@ -207,7 +306,10 @@ def test_a_news_fragment_is_one_sentence() -> None:
         assert (text.count("\n"), text[-2:]) == (1, ".\n"), fragment.name
 
 
-@pytest.mark.parametrize(("name", "provider"), [("conversation.json", "openai"), ("conversation_anthropic.json", "anthropic")])
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [("conversation.json", "openai"), ("conversation_anthropic.json", "anthropic")],
+)
 def test_an_example_conversation_is_valid(name: str, provider: str) -> None:
     """An example is a message list that its provider would accept, and none of its messages is lost in reading."""
     example = json.loads((ROOT / "examples" / name).read_text(encoding="utf-8"))

@@ -13,8 +13,14 @@ site = script("docs_site")
 
 def test_every_package_that_hands_out_names_has_a_page_of_the_reference() -> None:
     """A front door is a package with `__all__`; no list of them can go stale."""
-    packages = [name for name in module_names() if (spec := find_spec(name)) and spec.submodule_search_locations is not None]
-    assert sorted(site.packages()) == sorted(name for name in packages if hasattr(import_module(name), "__all__"))
+    packages = [
+        name
+        for name in module_names()
+        if (spec := find_spec(name)) and spec.submodule_search_locations is not None
+    ]
+    assert sorted(site.packages()) == sorted(
+        name for name in packages if hasattr(import_module(name), "__all__")
+    )
 
 
 @pytest.mark.parametrize("package", site.packages())
@@ -30,7 +36,12 @@ def test_a_name_is_told_of_once(package: str) -> None:
 
 def test_every_page_that_is_put_into_a_group_is_there() -> None:
     """A page that is renamed leaves no hole in the contents."""
-    assert [page for pages in site.CONTENTS.values() for page in pages if not (ROOT / f"{page}.md").is_file()] == []
+    assert [
+        page
+        for pages in site.CONTENTS.values()
+        for page in pages
+        if not (ROOT / f"{page}.md").is_file()
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +61,9 @@ def test_every_page_that_is_put_into_a_group_is_there() -> None:
 )
 def test_a_link_that_leads_nowhere_is_found(tmp_path: Path, link: str, *, leads: bool) -> None:
     """Files and places in them are looked up; what is elsewhere is not asked."""
-    (tmp_path / "page.html").write_text(f'<p id="here"><a href="{link}">x</a></p>', encoding="utf-8")
+    (tmp_path / "page.html").write_text(
+        f'<p id="here"><a href="{link}">x</a></p>', encoding="utf-8"
+    )
     (tmp_path / "other.html").write_text('<a name="there"></a>', encoding="utf-8")
     (tmp_path / "picture one.svg").write_text("<svg/>", encoding="utf-8")
     assert site.broken_links(tmp_path) == ([] if leads else [f"page.html: {link}"])

@@ -18,7 +18,9 @@ def announced(example: Path) -> str:
     """Return what an example's docstring says that it prints: the block below ``Prints::``."""
     docstring = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8"))) or ""
     block = docstring.partition("Prints::\n")[2]
-    assert block, f"{example.name} does not say what it prints: end its docstring on 'Prints::' and the output"
+    assert block, (
+        f"{example.name} does not say what it prints: end its docstring on 'Prints::' and the output"
+    )
     return textwrap.dedent(block).strip() + "\n"
 
 
@@ -30,9 +32,17 @@ def test_an_example_prints_what_it_says(example: Path) -> None:
 
 def check_example(example: Path) -> None:
     """Run an example, and compare what it prints."""
-    done = subprocess.run([sys.executable, "-W", "error", str(example)], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert doctest.OutputChecker().check_output(announced(example), done.stdout, doctest.ELLIPSIS), done.stdout
+    assert doctest.OutputChecker().check_output(
+        announced(example), done.stdout, doctest.ELLIPSIS
+    ), done.stdout
 
 
 def test_there_are_examples() -> None:

@@ -18,15 +18,34 @@ LINT_IMPORTS = Path(sysconfig.get_path("scripts")) / "lint-imports"
 def lint(cwd: Path, *search_first: Path) -> subprocess.CompletedProcess[str]:
     """Run the contract of pyproject.toml with `search_first` ahead of the installed rooms."""
     paths = os.pathsep.join(map(str, search_first))
-    command = [sys.executable, str(LINT_IMPORTS), "--config", str(ROOT / "pyproject.toml"), "--no-cache"]
-    return subprocess.run(command, cwd=cwd, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        str(LINT_IMPORTS),
+        "--config",
+        str(ROOT / "pyproject.toml"),
+        "--no-cache",
+    ]
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def copy_of_the_rooms(place: Path) -> Path:
     """Copy the front door, the rooms and the applications under one `polycontext` folder, as they are installed."""
-    shutil.copytree(ROOT / FRONT, place / "polycontext", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / FRONT, place / "polycontext", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for room in (*ROOMS, *APPLICATIONS):
-        shutil.copytree(ROOT / room, place / installed_path(Path(room)), ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / room,
+            place / installed_path(Path(room)),
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
     return place
 
 
@@ -43,7 +62,9 @@ def test_an_upward_import_is_rejected(tmp_path: Path, lower: str, upper: str) ->
     (place / "polycontext" / lower / "upward.py").write_text(f"import polycontext.{upper}\n")
     result = lint(tmp_path, place)
     assert result.returncode == 1, result.stdout + result.stderr
-    assert f"polycontext.{lower} is not allowed to import polycontext.{upper}" in " ".join(result.stdout.split())
+    assert f"polycontext.{lower} is not allowed to import polycontext.{upper}" in " ".join(
+        result.stdout.split()
+    )
 
 
 @pytest.mark.parametrize("application", [Path(each).name for each in APPLICATIONS])
@@ -51,9 +72,14 @@ def test_what_lies_behind_a_public_api_is_rejected(tmp_path: Path, application: 
     """An application may name a package that hands names out, and no module that lies in it."""
     place = copy_of_the_rooms(tmp_path)
     module = place / "polycontext" / application / "deep.py"
-    module.write_text("from polycontext.window.pills import Pill\nfrom polycontext.pressure import native\n")
+    module.write_text(
+        "from polycontext.window.pills import Pill\nfrom polycontext.pressure import native\n"
+    )
     assert lint(tmp_path, place).returncode == 0
     module.write_text("from polycontext.window.pills.pill import Pill\n")
     result = lint(tmp_path, place)
     assert result.returncode == 1, result.stdout + result.stderr
-    assert f"polycontext.{application} is not allowed to import polycontext.window.pills.pill" in " ".join(result.stdout.split())
+    assert (
+        f"polycontext.{application} is not allowed to import polycontext.window.pills.pill"
+        in " ".join(result.stdout.split())
+    )

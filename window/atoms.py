@@ -65,7 +65,9 @@ def atom_columns(turns: Sequence[Turn], sums: Sequence[int]) -> AtomColumns:
     """Group `turns`, whose order was checked, into atoms; `sums` are running token sums with a leading 0."""
     # A result never stands without its call before it, so everything else begins an atom.
     result = Role.TOOL
-    bounds = [index for index, role in enumerate(map(attrgetter("role"), turns)) if role is not result]
+    bounds = [
+        index for index, role in enumerate(map(attrgetter("role"), turns)) if role is not result
+    ]
     bounds.append(len(turns))
     tokens = [sums[stop] - sums[start] for start, stop in pairwise(bounds)]
     return AtomColumns(turns, bounds, tokens)
@@ -80,10 +82,16 @@ def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
     if turn.role is Role.TOOL:
         if turn.tool_call_id not in waiting:
             problem = f"its call {turn.tool_call_id!r} is not open (unknown, or already answered)"
-            raise OrderError(turn.role, problem, f"results for {list(waiting)}" if waiting else "no result, since no call is open")
+            raise OrderError(
+                turn.role,
+                problem,
+                f"results for {list(waiting)}" if waiting else "no result, since no call is open",
+            )
         return tuple(call for call in waiting if call != turn.tool_call_id)
     if waiting:
-        raise OrderError(turn.role, f"calls {list(waiting)} are open", "tool turns with their results")
+        raise OrderError(
+            turn.role, f"calls {list(waiting)} are open", "tool turns with their results"
+        )
     return tuple(call.id for call in turn.tool_calls)
 
 
@@ -113,10 +121,14 @@ def check_splices(splices: Sequence[Splice], length: int, ledger: LinearityMap) 
     done = 0
     for splice in splices:
         if not done <= splice.start <= splice.stop <= length:
-            raise InvalidOptionError("splices", splice, f"disjoint runs in order within {done}:{length}")
+            raise InvalidOptionError(
+                "splices", splice, f"disjoint runs in order within {done}:{length}"
+            )
         for turn in splice.turns:
             if turn.tokens is None or turn.resource_id not in ledger:
-                raise InvalidOptionError("splices", turn, "new turns that are counted and whose ids are tagged")
+                raise InvalidOptionError(
+                    "splices", turn, "new turns that are counted and whose ids are tagged"
+                )
         done = splice.stop
 
 

@@ -63,7 +63,9 @@ class ContextWindow(StoreComonad[Turn | None]):
         preserved_share: float = 0.2,
     ) -> None:
         if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
-            raise InvalidOptionError("max_tokens", max_tokens, "a whole number of tokens, at least 1")
+            raise InvalidOptionError(
+                "max_tokens", max_tokens, "a whole number of tokens, at least 1"
+            )
         if not 0.0 <= preserved_share <= 1.0:
             raise InvalidOptionError("preserved_share", preserved_share, "0.0 to 1.0")
         if counter is None:
@@ -198,7 +200,10 @@ class ContextWindow(StoreComonad[Turn | None]):
         columns = self.atom_columns()
         runs = zip(pairwise(columns.bounds), columns.tokens, strict=True)
         end = len(self) if self.open_calls else None
-        return tuple(Atom(start, stop, tuple(columns.turns[start:stop]), tokens, stop == end) for (start, stop), tokens in runs)
+        return tuple(
+            Atom(start, stop, tuple(columns.turns[start:stop]), tokens, stop == end)
+            for (start, stop), tokens in runs
+        )
 
     def atom_columns(self) -> AtomColumns:
         """Return the atoms as columns; O(n), for planning."""
@@ -210,7 +215,9 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     # --- deriving --------------------------------------------------------
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> Self:
         """Return the window with `turn` behind the last one and in focus; amortised O(1).
 
         The turn gets its token count and, where it has none, a resource id. Without a
@@ -242,21 +249,39 @@ class ContextWindow(StoreComonad[Turn | None]):
         """Return the turns from index `index` on (0 is the first); O(what is returned)."""
         return self._contents.turns.since(index)
 
-    def promote(self, resource_id: str, resource_class: ResourceClass, *, rationale: str = "", when: datetime = UNIX_EPOCH) -> Self:
+    def promote(
+        self,
+        resource_id: str,
+        resource_class: ResourceClass,
+        *,
+        rationale: str = "",
+        when: datetime = UNIX_EPOCH,
+    ) -> Self:
         """Return the window whose ledger holds `resource_id` in a higher class.
 
         Raises:
             UnknownResourceError: no such id. DemotionError: the class is not higher.
         """
-        ledger = self.linearity.promote(resource_id, resource_class, provenance="promote", rationale=rationale, when=when)
+        ledger = self.linearity.promote(
+            resource_id, resource_class, provenance="promote", rationale=rationale, when=when
+        )
         return self._with(self._contents._replace(linearity=ledger))
 
     def resized(self, max_tokens: int) -> Self:
         """Return the window under another budget, as if its turns had come into one of that size; what was PRESERVED is so still. O(n)."""
-        window = type(self)(max_tokens, counter=self.counter, classifier=self._settings.classifier, preserved_share=self.preserved_share)
+        window = type(self)(
+            max_tokens,
+            counter=self.counter,
+            classifier=self._settings.classifier,
+            preserved_share=self.preserved_share,
+        )
         for turn in self.all_turns():
             tag = self.linearity.tag_of(turn.resource_id)
-            kept = tag.resource_class if tag.resource_class is ResourceClass.PRESERVED or turn.sources else None
+            kept = (
+                tag.resource_class
+                if tag.resource_class is ResourceClass.PRESERVED or turn.sources
+                else None
+            )
             window = window.append(turn, kept, pinned=tag.pinned)
         return window
 
@@ -306,11 +331,17 @@ class ContextWindow(StoreComonad[Turn | None]):
     def cleared(self) -> Self:
         """Return the empty window, in a new epoch; the ledger and the count of ids stay."""
         epoch = (
-            self.epoch.next(0, "clear", unbound=bound_providers(part for turn in self.all_turns() for part in turn.parts))
+            self.epoch.next(
+                0,
+                "clear",
+                unbound=bound_providers(part for turn in self.all_turns() for part in turn.parts),
+            )
             if len(self)
             else self.epoch
         )
-        return self._with(WindowContents(linearity=self.linearity, facts=WindowFacts(self.serial, epoch=epoch)), 0)
+        return self._with(
+            WindowContents(linearity=self.linearity, facts=WindowFacts(self.serial, epoch=epoch)), 0
+        )
 
     def in_epoch(self, epoch: Epoch) -> Self:
         """Return the same window in another epoch."""
@@ -323,7 +354,12 @@ class ContextWindow(StoreComonad[Turn | None]):
         """
         turns, gone = self.all_turns(), later.all_turns()
         common = next(
-            (place for place, pair in enumerate(zip(turns, gone, strict=False)) if pair[0] != pair[1]), min(len(turns), len(gone))
+            (
+                place
+                for place, pair in enumerate(zip(turns, gone, strict=False))
+                if pair[0] != pair[1]
+            ),
+            min(len(turns), len(gone)),
         )
         fallen = bound_providers(part for turn in gone[common:] for part in turn.parts)
         epoch = later.epoch.next(common, "rewind", unbound={*fallen, *self.epoch.unbound})

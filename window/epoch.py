@@ -28,13 +28,21 @@ class Epoch:
     fell: tuple[str, ...] = ()
     unbound: tuple[str, ...] = ()
 
-    def next(self, first_changed: int, why: str, fell: Iterable[str] = (), unbound: Iterable[str] = ()) -> Self:
+    def next(
+        self, first_changed: int, why: str, fell: Iterable[str] = (), unbound: Iterable[str] = ()
+    ) -> Self:
         """Return the epoch that a change at `first_changed` begins.
 
         >>> Epoch().next(2, "compress").number
         2
         """
-        return type(self)(self.number + 1, first_changed, why, tuple(fell), tuple(sorted({*self.unbound, *unbound})))
+        return type(self)(
+            self.number + 1,
+            first_changed,
+            why,
+            tuple(fell),
+            tuple(sorted({*self.unbound, *unbound})),
+        )
 
 
 FIRST_EPOCH = Epoch()

@@ -1,4 +1,4 @@
-"""What the window refuses, and what would have been legal."""
+"""What the window refuses, and what to do about it."""
 
 from attrs import define
 
@@ -14,7 +14,7 @@ class InvalidTurnError(CallerError, ValueError):
     legal: str
 
     def __str__(self) -> str:
-        return f"turn field {self.field!r}: {self.problem}; legal: {self.legal}"
+        return f"turn field {self.field!r}: {self.problem}. Use {self.legal}."
 
 
 @define(slots=False, eq=False)
@@ -34,8 +34,8 @@ class InvalidMessagesError(CallerError, ValueError):
     wording: str = ""
 
     def __str__(self) -> str:
-        where = "messages" if self.index is None else f"messages[{self.index}]"
-        return f"{where} break the {self.provider} rule {self.rule}: {self.problem}; legal: {self.legal}"
+        where = "messages break" if self.index is None else f"messages[{self.index}] breaks"
+        return f"{where} the {self.provider} rule {self.rule}: {self.problem}. Use {self.legal}."
 
 
 @define(slots=False, eq=False)
@@ -47,7 +47,7 @@ class OrderError(CallerError, ValueError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.role} turn refused: {self.problem}; legal now: {self.legal}"
+        return f"{self.role} turn refused: {self.problem}. Add {self.legal}."
 
 
 @define(slots=False, eq=False)
@@ -59,7 +59,7 @@ class PositionError(CallerError, IndexError):
     legal: str
 
     def __str__(self) -> str:
-        return f"position {self.position!r} {self.problem}; legal: {self.legal}"
+        return f"position {self.position!r} {self.problem}. Use {self.legal}."
 
 
 @define(slots=False, eq=False)
@@ -75,4 +75,4 @@ class PluginError(CollaboratorError, RuntimeError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.what}, on {self.name!r}: {self.problem}; legal: {self.legal}"
+        return f"{self.what}, on {self.name!r}: {self.problem}. Use {self.legal}."

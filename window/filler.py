@@ -42,7 +42,11 @@ class Introduced(NamedTuple):
         """Return the count with `turns` behind; O(1) a turn."""
         tokens, last, has_begun = self
         for turn in turns:
-            role = Role.ASSISTANT if turn.parts and "anthropic" in native_providers(turn.parts) else turn.role
+            role = (
+                Role.ASSISTANT
+                if turn.parts and "anthropic" in native_providers(turn.parts)
+                else turn.role
+            )
             if has_begun and last is not None:
                 text = BETWEEN.get((last, role))
             else:

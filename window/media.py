@@ -102,14 +102,20 @@ def read_medium(block: object) -> Medium | None:
     >>> read_medium({"type": "text", "text": "words"}) is None
     True
     """
-    if not isinstance(block, Mapping) or not isinstance(block.get("type"), str) or block["type"] not in KINDS:
+    if (
+        not isinstance(block, Mapping)
+        or not isinstance(block.get("type"), str)
+        or block["type"] not in KINDS
+    ):
         return None
     source = read_source(block)
     medium = Medium(KINDS[block["type"]], source.media_type, name=source.name, detail=source.detail)
     if source.data is None:
         return medium
     if source.plain:
-        return evolve(medium, size=len(source.data.encode("utf-8", "surrogatepass")), text=source.data)
+        return evolve(
+            medium, size=len(source.data.encode("utf-8", "surrogatepass")), text=source.data
+        )
     return _opened(evolve(medium, size=decoded_size(source.data)), source.data)
 
 
@@ -121,7 +127,9 @@ def _opened(medium: Medium, payload: str) -> Medium:
         case MediumKind.DOCUMENT:
             return _document(medium, payload)
         case MediumKind.AUDIO:
-            return evolve(medium, seconds=_seconds(head(payload, _WAVE_HEAD), decoded_size(payload)))
+            return evolve(
+                medium, seconds=_seconds(head(payload, _WAVE_HEAD), decoded_size(payload))
+            )
         case MediumKind.OTHER:
             return medium
 
@@ -134,7 +142,12 @@ def read_source(block: Mapping[str, Any]) -> Source:
         case {"type": "input_audio" | "audio" as key}:
             inner = _object(block.get(key)) or block
             form = _text(inner.get("format"))
-            return Source(f"audio/{form}" if form else "", _some(inner.get("data")), None, _some(inner.get("id")))
+            return Source(
+                f"audio/{form}" if form else "",
+                _some(inner.get("data")),
+                None,
+                _some(inner.get("id")),
+            )
         case {"type": "image_generation_call"}:
             form = _text(block.get("output_format")) or "png"
             return Source(f"image/{form}", _some(block.get("result")))
@@ -175,7 +188,11 @@ def describe_medium(part: Part) -> str:
         kind = block.get("type") if isinstance(block, dict) else None
         return f"[{_shown(kind) or 'content'}, left out]"
     title = _shown(_title(medium))
-    facts = [_shown(medium.media_type) or str(medium.kind), *([title] if title else []), *_measures(medium)]
+    facts = [
+        _shown(medium.media_type) or str(medium.kind),
+        *([title] if title else []),
+        *_measures(medium),
+    ]
     return f"[{', '.join(facts)}, left out]"
 
 
@@ -213,7 +230,13 @@ def _image(medium: Medium, payload: str) -> Medium:
     for length in HEADS:
         found = image_size(head(payload, length))
         if found:
-            return evolve(medium, kind=MediumKind.IMAGE, media_type=found.media_type, width=found.width, height=found.height)
+            return evolve(
+                medium,
+                kind=MediumKind.IMAGE,
+                media_type=found.media_type,
+                width=found.width,
+                height=found.height,
+            )
         if length >= len(payload):
             break
     return medium
@@ -230,7 +253,9 @@ def _seconds(opening: bytes, size: int) -> float | None:
 def _document(medium: Medium, payload: str) -> Medium:
     opening = head(payload, HEADS[0])
     if b"%PDF-" in opening:
-        pages = count_pages(head(payload, len(payload))) if decoded_size(payload) <= PDF_LIMIT else None
+        pages = (
+            count_pages(head(payload, len(payload))) if decoded_size(payload) <= PDF_LIMIT else None
+        )
         return evolve(medium, media_type="application/pdf", pages=pages)
     if image_size(opening):
         return _image(medium, payload)
@@ -273,25 +298,39 @@ def _anthropic(block: Mapping[str, Any], source: Mapping[str, Any]) -> Source:
             return Source("text/plain", name=name)
         case _:
             pass
-    return Source(media_type, _some(source.get("data")), _some(source.get("url")), _some(source.get("file_id")), name=name)
+    return Source(
+        media_type,
+        _some(source.get("data")),
+        _some(source.get("url")),
+        _some(source.get("file_id")),
+        name=name,
+    )
 
 
 def _openai(inner: Mapping[str, Any]) -> Source:
-    name, detail = _text(inner.get("filename")), _text(inner.get("detail"))
-    file_id = _some(inner.get("file_id"))
-    where = _some(inner.get("image_url")) or _some(inner.get("file_data")) or _some(inner.get("file_url"))
+    found = Source(
+        file_id=_some(inner.get("file_id")),
+        name=_text(inner.get("filename")),
+        detail=_text(inner.get("detail")),
+    )
+    where = (
+        _some(inner.get("image_url"))
+        or _some(inner.get("file_data"))
+        or _some(inner.get("file_url"))
+    )
     if where is None:
-        return Source("", None, None, file_id, name=name, detail=detail)
+        return found
     opened = _DATA_URL.match(where)
     if opened:
         media_type, options = opened[1].strip().lower(), opened[2].lower()
         data, plain = where[opened.end() :], not options.endswith(";base64")
         if plain:
             data = unquote_to_bytes(data).decode("utf-8", "replace")
-        return Source(media_type or "text/plain", data, None, file_id, plain and media_type.startswith("text/"), name, detail)
+        plain = plain and media_type.startswith("text/")
+        return found._replace(media_type=media_type or "text/plain", data=data, plain=plain)
     if inner.get("file_data") == where:
-        return Source("", where, None, file_id, name=name, detail=detail)
-    return Source("", None, where, file_id, name=name, detail=detail)
+        return found._replace(data=where)
+    return found._replace(url=where)
 
 
 def _object(value: object) -> Mapping[str, Any]:

@@ -153,8 +153,13 @@ def count_pages(data: bytes) -> int | None:
 def _found(data: bytes) -> tuple[int, int]:
     """Return how many page objects stand in `data`, and the largest number of pages that a page tree promises."""
     pages = sum(1 for _ in _PAGE.finditer(data))
-    trees = (data[max(0, tree.start() - _NEAR // 4) : tree.end() + _NEAR // 4] for tree in islice(_TREE.finditer(data), _TREES))
-    return pages, max((int(count[1]) for near in trees for count in _COUNT.finditer(near)), default=0)
+    trees = (
+        data[max(0, tree.start() - _NEAR // 4) : tree.end() + _NEAR // 4]
+        for tree in islice(_TREE.finditer(data), _TREES)
+    )
+    return pages, max(
+        (int(count[1]) for near in trees for count in _COUNT.finditer(near)), default=0
+    )
 
 
 def _inflated(data: bytes, start: int, most: int) -> bytes:

@@ -38,7 +38,11 @@ def _check_encoding(value: object) -> None:
 
 
 def _check_factor(value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+    if (
+        not isinstance(value, int | float)
+        or isinstance(value, bool)
+        or not 0 < value < float("inf")
+    ):
         raise InvalidOptionError("factor", value, "a finite number above 0")
 
 
@@ -77,9 +81,11 @@ class ModelProfile:
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name in SHA256:
-            raise InvalidOptionError("name", self.name, "what the provider calls the model")
+            raise InvalidOptionError("name", self.name, "the provider's name for the model")
         if self.exact and self.factor != 1:
-            raise InvalidOptionError("factor", self.factor, "1, where the encoding is the model's own (exact=True)")
+            raise InvalidOptionError(
+                "factor", self.factor, "1, where the encoding is the model's own (exact=True)"
+            )
 
     def reserve(self, max_tokens: int | None = None) -> int:
         """Return the tokens to keep free so that the longest reply fits behind a request, at most half of what there is.
@@ -141,7 +147,7 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
     (200000, 400000)
     >>> find_model("claude-sonet-4-5")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'; did you mean 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'?; legal: a name out of known_models() in polycontext.window.model_profiles, a ModelProfile, any name beside max_tokens=
+    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'? Use a name out of known_models() in polycontext.window.model_profiles, a ModelProfile, any name beside max_tokens=.
     """
     if isinstance(name, ModelProfile):
         return name
@@ -153,7 +159,11 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
     listed = find_listed(str(name)) or find_listed(plain)
     if listed is not None:
         return _listed_profile(*listed)
-    legal = ("a name out of known_models() in polycontext.window.model_profiles", "a ModelProfile", "any name beside max_tokens=")
+    legal = (
+        "a name out of known_models() in polycontext.window.model_profiles",
+        "a ModelProfile",
+        "any name beside max_tokens=",
+    )
     near = get_close_matches(_DATED.sub("", plain.rpartition("/")[2]), known_models(), 3)
     raise UnknownNameError("model", str(name), legal, tuple(near))
 
@@ -196,7 +206,9 @@ def encoding_of(name: str) -> str:
     try:
         profile = find_model(name)
     except UnknownNameError as error:
-        raise UnknownNameError("encoding", name, (*SHA256, "the name of a model"), error.near) from None
+        raise UnknownNameError(
+            "encoding", name, (*SHA256, "the name of a model"), error.near
+        ) from None
     if not profile.exact:
         legal = f'{", ".join(SHA256)}, or a model that has one of them; for this one find_model("{profile.name}").counter() estimates'
         raise InvalidOptionError("encoding", name, legal)
@@ -224,51 +236,97 @@ _RESOLD = "vercel.com, ai-gateway/models/{}"
 def _claude(name: str, window: int, output: int, *, late: bool, source: str = "") -> ModelProfile:
     factor, image = (_LATE_CLAUDE, _LARGE_PICTURES) if late else (_EARLY_CLAUDE, _SMALL_PICTURES)
     page = source or _CLAUDE_PAGE.format(name.removeprefix("claude-"))
-    return ModelProfile(name, Provider.ANTHROPIC, window, output, factor=factor, image=image, source=page)
+    return ModelProfile(
+        name, Provider.ANTHROPIC, window, output, factor=factor, image=image, source=page
+    )
 
 
 def _gpt(
-    name: str, window: int, output: int, source: str, image: ImageRule | None = None, *, encoding: str = "o200k_base", exact: bool = True
+    name: str,
+    window: int,
+    output: int,
+    image: ImageRule | None = None,
+    *,
+    source: str = _LISTED.format("openai", "{}"),
+    encoding: str = "o200k_base",
+    exact: bool = True,
 ) -> ModelProfile:
-    return ModelProfile(name, Provider.OPENAI, window, output, encoding, exact=exact, image=image, source=source.format(name))
-
-
-def _listed(name: str) -> str:
-    return _LISTED.format("openai", name)
+    return ModelProfile(
+        name,
+        Provider.OPENAI,
+        window,
+        output,
+        encoding,
+        exact=exact,
+        image=image,
+        source=source.format(name),
+    )
 
 
 _ROWS = (
     _claude("claude-haiku-4-5", 200_000, 64_000, late=False),
     _claude("claude-sonnet-4-5", 200_000, 64_000, late=False),
     _claude("claude-opus-4-5", 200_000, 64_000, late=False),
-    _claude("claude-sonnet-4-6", 1_000_000, 64_000, late=False, source=_LISTED.format("anthropic", "claude-sonnet-4-6")),
+    _claude(
+        "claude-sonnet-4-6",
+        1_000_000,
+        64_000,
+        late=False,
+        source=_LISTED.format("anthropic", "claude-sonnet-4-6"),
+    ),
     _claude("claude-opus-4-6", 1_000_000, 128_000, late=False),
-    _claude("claude-opus-4-7", 1_000_000, 128_000, late=True, source=_LISTED.format("anthropic", "claude-opus-4-7")),
+    _claude(
+        "claude-opus-4-7",
+        1_000_000,
+        128_000,
+        late=True,
+        source=_LISTED.format("anthropic", "claude-opus-4-7"),
+    ),
     _claude("claude-opus-4-8", 1_000_000, 128_000, late=True),
     _claude("claude-sonnet-5", 1_000_000, 128_000, late=True),
     _claude("claude-opus-5", 1_000_000, 128_000, late=True),
     _claude("claude-haiku-5-5", 1_000_000, 128_000, late=True),
     _claude("claude-sonnet-5-5", 1_000_000, 128_000, late=True),
     _claude("claude-opus-5-5", 1_000_000, 128_000, late=True, source=_CLAUDE_PAGE.format("opus-5")),
-    _claude("claude-fable-5-1", 1_000_000, 128_000, late=True, source=_CLAUDE_PAGE.format("opus-5")),
-    _gpt("gpt-3.5-turbo", 16_385, 4_096, _listed("gpt-3.5-turbo"), encoding="cl100k_base"),
-    _gpt("gpt-4", 8_192, 8_192, _OPENAI_PAGE, encoding="cl100k_base"),
-    _gpt("gpt-4-turbo", 128_000, 4_096, _listed("gpt-4-turbo"), Tiles(85, 170), encoding="cl100k_base"),
-    _gpt("gpt-4o", 128_000, 16_384, _listed("gpt-4o"), Tiles(85, 170)),
-    _gpt("gpt-4o-mini", 128_000, 16_384, "learn.microsoft.com, ai-foundry, fine-tune-models", Tiles(2_833, 5_667)),
-    _gpt("gpt-4.1", 1_047_576, 32_768, _RESOLD.format("gpt-4.1-fast"), Tiles(85, 170)),
-    _gpt("gpt-4.1-mini", 1_047_576, 32_768, _RESOLD.format("gpt-4.1-mini-fast"), Patches(32, 1_536, 1.62)),
-    _gpt("o1", 200_000, 100_000, _listed("o1"), Tiles(75, 150)),
-    _gpt("o3", 200_000, 100_000, _listed("o3"), Tiles(75, 150)),
-    _gpt("o3-mini", 200_000, 100_000, _listed("o3-mini")),
-    _gpt("o4-mini", 200_000, 100_000, _listed("o4-mini"), Patches(32, 1_536, 1.72)),
-    _gpt("gpt-5", 400_000, 128_000, _RESOLD.format("gpt-5-fast"), Tiles(70, 140)),
-    _gpt("gpt-5-mini", 400_000, 128_000, _listed("gpt-5-mini"), Patches(32, 1_536, 1.62)),
-    _gpt("gpt-5-nano", 400_000, 128_000, _listed("gpt-5-nano"), Patches(32, 1_536, 2.46)),
-    _gpt("gpt-5.4", 1_050_000, 128_000, _listed("gpt-5.4"), Patches(32, 10_000)),
-    _gpt("gpt-5.5", 1_050_000, 128_000, _OPENAI_PAGE.format("compare"), Patches(32, 10_000)),
-    _gpt("gpt-6-sol", 1_050_000, 128_000, _OPENAI_PAGE, exact=False),
-    _gpt("gpt-6.2-sol", 1_050_000, 128_000, _OPENAI_PAGE, exact=False),
+    _claude(
+        "claude-fable-5-1", 1_000_000, 128_000, late=True, source=_CLAUDE_PAGE.format("opus-5")
+    ),
+    _gpt("gpt-3.5-turbo", 16_385, 4_096, encoding="cl100k_base"),
+    _gpt("gpt-4", 8_192, 8_192, source=_OPENAI_PAGE, encoding="cl100k_base"),
+    _gpt(
+        "gpt-4-turbo",
+        128_000,
+        4_096,
+        Tiles(85, 170),
+        encoding="cl100k_base",
+    ),
+    _gpt("gpt-4o", 128_000, 16_384, Tiles(85, 170)),
+    _gpt(
+        "gpt-4o-mini",
+        128_000,
+        16_384,
+        Tiles(2_833, 5_667),
+        source="learn.microsoft.com, ai-foundry, fine-tune-models",
+    ),
+    _gpt("gpt-4.1", 1_047_576, 32_768, Tiles(85, 170), source=_RESOLD.format("gpt-4.1-fast")),
+    _gpt(
+        "gpt-4.1-mini",
+        1_047_576,
+        32_768,
+        Patches(32, 1_536, 1.62),
+        source=_RESOLD.format("gpt-4.1-mini-fast"),
+    ),
+    _gpt("o1", 200_000, 100_000, Tiles(75, 150)),
+    _gpt("o3", 200_000, 100_000, Tiles(75, 150)),
+    _gpt("o3-mini", 200_000, 100_000),
+    _gpt("o4-mini", 200_000, 100_000, Patches(32, 1_536, 1.72)),
+    _gpt("gpt-5", 400_000, 128_000, Tiles(70, 140), source=_RESOLD.format("gpt-5-fast")),
+    _gpt("gpt-5-mini", 400_000, 128_000, Patches(32, 1_536, 1.62)),
+    _gpt("gpt-5-nano", 400_000, 128_000, Patches(32, 1_536, 2.46)),
+    _gpt("gpt-5.4", 1_050_000, 128_000, Patches(32, 10_000)),
+    _gpt("gpt-5.5", 1_050_000, 128_000, Patches(32, 10_000), source=_OPENAI_PAGE.format("compare")),
+    _gpt("gpt-6-sol", 1_050_000, 128_000, source=_OPENAI_PAGE, exact=False),
+    _gpt("gpt-6.2-sol", 1_050_000, 128_000, source=_OPENAI_PAGE, exact=False),
 )
 """What was read in November 2026. The encodings are those of tiktoken's own table (tiktoken/model.py)."""
 
@@ -292,7 +350,9 @@ _PUBLISHED = (
 
 UNLISTED: Mapping[str, ModelProfile] = {
     "unlisted": ModelProfile("unlisted", Provider.OPENAI, 1, 1, factor=_MARGIN),
-    "unlisted-claude": ModelProfile("unlisted-claude", Provider.ANTHROPIC, 1, 1, factor=_LATE_CLAUDE),
+    "unlisted-claude": ModelProfile(
+        "unlisted-claude", Provider.ANTHROPIC, 1, 1, factor=_LATE_CLAUDE
+    ),
 }
 """What counts for models that are in no table; a saved session names it."""
 
@@ -303,7 +363,14 @@ def _listed_profile(name: str, row: Listed) -> ModelProfile:
     factor = 1.0 if encoding else _MARGIN if not is_claude or _EARLY.match(name) else _LATE_CLAUDE
     provider = Provider.ANTHROPIC if is_claude else Provider.OPENAI
     return ModelProfile(
-        name, provider, row.window, row.reply, encoding or "o200k_base", factor, exact=encoding is not None, source="genai-prices"
+        name,
+        provider,
+        row.window,
+        row.reply,
+        encoding or "o200k_base",
+        factor,
+        exact=encoding is not None,
+        source="genai-prices",
     )
 
 

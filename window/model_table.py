@@ -11,7 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_DATED = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview-\d\d-\d{2,4}|0\d\d))?(?:-v\d+(?:/\d+)?)?$")
+_DATED = re.compile(
+    r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview-\d\d-\d{2,4}|0\d\d))?(?:-v\d+(?:/\d+)?)?$"
+)
 """What stands behind a name: the day of a snapshot, `-latest`, Google's `-001`, the version of a service (`-v1:0`)."""
 
 _STEPS = 4
@@ -53,7 +55,10 @@ def listed_models() -> Mapping[str, Listed]:
 def _tried(name: str) -> Iterator[str]:
     steps = name.strip().lower().replace(":", "/").split("/")[-_STEPS:]
     # A host comes before a maker: openrouter/qwen/qwen3-32b.
-    for rest in ("/".join((steps[0], steps[-1])), *("/".join(steps[start:]) for start in range(len(steps)))):
+    for rest in (
+        "/".join((steps[0], steps[-1])),
+        *("/".join(steps[start:]) for start in range(len(steps))),
+    ):
         plain = rest.replace(".", "-") if rest.startswith("claude") else rest
         yield plain
         yield _DATED.sub("", plain)

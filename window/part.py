@@ -59,7 +59,9 @@ def _kind(value: object) -> PartKind:
     try:
         return PartKind(value)  # type: ignore[arg-type]
     except ValueError:
-        raise InvalidTurnError("parts.kind", f"unknown kind {value!r}", ", ".join(PartKind)) from None
+        raise InvalidTurnError(
+            "parts.kind", f"unknown kind {value!r}", ", ".join(PartKind)
+        ) from None
 
 
 @frozen

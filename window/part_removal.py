@@ -29,7 +29,11 @@ def unbound(turn: Turn, counter: TokenCounter, but: Collection[str] = ()) -> Tur
     if not fallen:
         return turn
     providers = {part.provider for part in fallen}
-    kept = tuple(_untied(part) if part.provider in providers else part for part in turn.parts if part not in fallen)
+    kept = tuple(
+        _untied(part) if part.provider in providers else part
+        for part in turn.parts
+        if part not in fallen
+    )
     if turn.content is None and not turn.tool_calls and not kept:
         return _recounted(turn, THOUGHT, (), counter)
     return evolve(turn, parts=kept, tokens=_less(turn, fallen, counter))
@@ -54,22 +58,34 @@ def bare(turn: Turn, counter: TokenCounter) -> Turn:
 
 def says_all_of(turn: Turn | None, before: Turn) -> bool:
     """Tell whether `turn` is `before` with all its words and calls, whatever became of its parts: lines may have come behind the words."""
-    return turn is not None and turn.text.startswith(before.text) and _besides(turn) == _besides(before)
+    return (
+        turn is not None
+        and turn.text.startswith(before.text)
+        and _besides(turn) == _besides(before)
+    )
 
 
-_besides = attrgetter(*(field.name for field in fields(Turn) if field.name not in ("content", "parts", "tokens")))
+_besides = attrgetter(
+    *(field.name for field in fields(Turn) if field.name not in ("content", "parts", "tokens"))
+)
 
 
 def fell(before: Turn, after: Turn) -> bool:
     """Tell whether `after` is `before` with fewer parts."""
-    return before is not after and len(after.parts) < len(before.parts) and before.resource_id == after.resource_id
+    return (
+        before is not after
+        and len(after.parts) < len(before.parts)
+        and before.resource_id == after.resource_id
+    )
 
 
 def _less(turn: Turn, fallen: Sequence[Part], counter: TokenCounter) -> int:
     return max(1, _tokens(turn) - sum(count_part(counter, part) for part in fallen))
 
 
-def _recounted(turn: Turn, content: str | None, parts: tuple[Part, ...], counter: TokenCounter) -> Turn:
+def _recounted(
+    turn: Turn, content: str | None, parts: tuple[Part, ...], counter: TokenCounter
+) -> Turn:
     cut = evolve(turn, content=content, parts=parts, tokens=None)
     return cut.with_tokens(count_turn(counter, cut))
 
@@ -92,7 +108,9 @@ def _lines(turn: Turn, blocks: Sequence[Part]) -> Iterable[str]:
 
 
 def _says_more(part: Part) -> bool:
-    return part.kind in (PartKind.MESSAGE, PartKind.WORDS, PartKind.RESULT) and len(part.data) > _SHORT
+    return (
+        part.kind in (PartKind.MESSAGE, PartKind.WORDS, PartKind.RESULT) and len(part.data) > _SHORT
+    )
 
 
 _SHORT = 100

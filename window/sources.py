@@ -65,13 +65,18 @@ class Sources(Sequence[str]):
         """Iterate over the ids that none of `others` marks; those on other ids than these are passed over."""
         masks, strange = self.masks, set(self.others)
         for other in filter(self.shares, others):
-            masks = tuple(mine & ~theirs if mine is not theirs else 0 for mine, theirs in zip_longest(masks, other.masks, fillvalue=0))
+            masks = tuple(
+                mine & ~theirs if mine is not theirs else 0
+                for mine, theirs in zip_longest(masks, other.masks, fillvalue=0)
+            )
             strange.difference_update(other.others)
         return chain(filter(strange.__contains__, self.others), _marked(self.ids, masks))
 
     def shares(self, other: "Sources") -> bool:
         """Tell whether the places of one mean the same as those of the other."""
-        longer, shorter = (self.ids, other.ids) if len(self.ids) >= len(other.ids) else (other.ids, self.ids)
+        longer, shorter = (
+            (self.ids, other.ids) if len(self.ids) >= len(other.ids) else (other.ids, self.ids)
+        )
         return longer is shorter or longer.starts_with(shorter)
 
     def holds(self, resource_id: str, place: int | None) -> bool:
@@ -138,7 +143,9 @@ class Traces:
     def of(cls, ledger: LinearityMap, named: Iterable[Sequence[str]]) -> Self:
         """Return what all of `named` name; `ledger` knows the places of what is asked for."""
         parts = list(named)
-        few = frozenset(chain.from_iterable(part for part in parts if not isinstance(part, Sources)))
+        few = frozenset(
+            chain.from_iterable(part for part in parts if not isinstance(part, Sources))
+        )
         return cls(ledger, few, tuple(part for part in parts if isinstance(part, Sources)))
 
     def __contains__(self, resource_id: str) -> bool:
@@ -149,7 +156,10 @@ class Traces:
 
     def covers(self, sources: Sequence[str]) -> bool:
         """Tell whether each of `sources` is named; of what gists share with them no id is looked at."""
-        return all(each in self for each in (sources.beyond(self.many) if isinstance(sources, Sources) else sources))
+        return all(
+            each in self
+            for each in (sources.beyond(self.many) if isinstance(sources, Sources) else sources)
+        )
 
     def meets(self, sources: Sequence[str]) -> bool:
         """Tell whether any of `sources` is named."""
@@ -189,7 +199,10 @@ def _marked(ids: Column[str], masks: Iterable[int]) -> Iterator[str]:
         if mask:
             low = (mask & -mask).bit_length() - 1
             start = number << _SHIFT
-            yield from compress(ids.between(start + low, start + mask.bit_length()), map("1".__eq__, f"{mask >> low:b}"[::-1]))
+            yield from compress(
+                ids.between(start + low, start + mask.bit_length()),
+                map("1".__eq__, f"{mask >> low:b}"[::-1]),
+            )
 
 
 def _runs(places: Iterable[int]) -> Iterator[tuple[int, int]]:

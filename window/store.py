@@ -102,7 +102,11 @@ class StoreComonad(ABC, Generic[A_co]):
         return self
 
     def _check(self, position: int) -> int:
-        if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position <= self.last:
+        if (
+            isinstance(position, bool)
+            or not isinstance(position, int)
+            or not 0 <= position <= self.last
+        ):
             raise PositionError(position, "is outside the store", f"0..{self.last}")
         return position
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import field, fields, frozen
 
@@ -20,6 +20,8 @@ from polycontext.linearity.json_data import EMPTY, check_text, freeze_object
 from .errors import InvalidTurnError
 from .part import Part, PartKind
 from .sources import Sources
+
+T = TypeVar("T")
 
 _ID = re.compile(r"[^\s\[\]<>\"'&\x00-\x20\x7f-\x9f\u2028-\u202e]{1,200}")
 
@@ -70,7 +72,9 @@ def _check_id(value: object) -> None:
     # Ids stand in gists and in markup: what would end a frame there, or open a tag, is no id.
     if _ID.fullmatch(_text(value, "resource_id")) is None:
         raise InvalidTurnError(
-            "resource_id", f"{value!r:.60} is no id", "1 to 200 printable characters without white space, brackets, quotes, <, > or &"
+            "resource_id",
+            f"{value!r:.60} is no id",
+            "1 to 200 printable characters without white space, brackets, quotes, <, > or &",
         )
 
 
@@ -78,16 +82,21 @@ def _aware(value: object) -> datetime:
     return in_utc(value, "timestamp", InvalidTurnError)
 
 
-def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+def _sequence(value: Iterable[T], kind: type[T], name: str, noun: str) -> tuple[T, ...]:
     if value == ():
         return ()
+    legal = f"a sequence of {kind.__name__}"
     if not isinstance(value, Iterable):
-        raise InvalidTurnError("tool_calls", f"{type(value).__name__} is no sequence of calls", "a sequence of ToolCall")
-    calls = tuple(value)
-    for call in calls:
-        if not isinstance(call, ToolCall):
-            raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no call", "a sequence of ToolCall")
-    return calls
+        raise InvalidTurnError(name, f"{type(value).__name__} is no sequence of {noun}s", legal)
+    values = tuple(value)
+    for each in values:
+        if not isinstance(each, kind):
+            raise InvalidTurnError(name, f"{type(each).__name__} is no {noun}", legal)
+    return values
+
+
+def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    return _sequence(value, ToolCall, "tool_calls", "call")
 
 
 def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -99,15 +108,7 @@ def _ids(value: Iterable[str]) -> Sequence[str]:
 
 
 def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
-    if value == ():
-        return ()
-    if not isinstance(value, Iterable):
-        raise InvalidTurnError("parts", f"{type(value).__name__} is no sequence of parts", "a sequence of Part")
-    parts = tuple(value)
-    for part in parts:
-        if not isinstance(part, Part):
-            raise InvalidTurnError("parts", f"{type(part).__name__} is no part", "a sequence of Part")
-    return parts
+    return _sequence(value, Part, "parts", "part")
 
 
 # One for every turn there ever was: each slot counts.
@@ -128,7 +129,7 @@ class Turn:
     <Role.USER: 'user'>
     >>> Turn(role="poet", content="hello")
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidTurnError: turn field 'role': unknown role 'poet'; legal: system, user, assistant, tool
+    polycontext.window.errors.InvalidTurnError: turn field 'role': unknown role 'poet'. Use system, user, assistant, tool.
     """
 
     role: Role = field(converter=_role)
@@ -138,7 +139,9 @@ class Turn:
     name: str | None = field(default=None, kw_only=True)
     resource_id: str = field(default="", kw_only=True)
     timestamp: datetime = field(default=UNIX_EPOCH, converter=_aware, kw_only=True)
-    metadata: Mapping[str, Any] = field(default=EMPTY, converter=_metadata, kw_only=True, hash=False)
+    metadata: Mapping[str, Any] = field(
+        default=EMPTY, converter=_metadata, kw_only=True, hash=False
+    )
     tokens: int | None = field(default=None, kw_only=True)
     sources: Sequence[str] = field(default=(), converter=_ids, kw_only=True)
     level: int = field(default=0, kw_only=True)
@@ -149,11 +152,17 @@ class Turn:
         if self.content is not None:
             check_text(self.content, "content", InvalidTurnError)
         elif not self.tool_calls and not self.parts:
-            raise InvalidTurnError("content", "None without tool calls", "text, or tool calls on an assistant turn")
+            raise InvalidTurnError(
+                "content", "None without tool calls", "text, or tool calls on an assistant turn"
+            )
         if self.tool_calls:
             self._check_calls()
         if (self.tool_call_id is None) == (self.role is Role.TOOL):
-            raise InvalidTurnError("tool_call_id", f"{self.tool_call_id!r} on a {self.role} turn", "an id on tool turns and only there")
+            raise InvalidTurnError(
+                "tool_call_id",
+                f"{self.tool_call_id!r} on a {self.role} turn",
+                "an id on tool turns and only there",
+            )
         if self.tool_call_id is not None:
             _text(self.tool_call_id, "tool_call_id")
         if self.name is not None:
@@ -167,14 +176,22 @@ class Turn:
 
     def _check_tokens(self) -> None:
         if isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 0:
-            raise InvalidTurnError("tokens", f"{self.tokens!r} is no count", "None, or a whole number of tokens, at least 0")
+            raise InvalidTurnError(
+                "tokens",
+                f"{self.tokens!r} is no count",
+                "None, or a whole number of tokens, at least 0",
+            )
 
     def _check_calls(self) -> None:
         if self.role is not Role.ASSISTANT:
-            raise InvalidTurnError("tool_calls", f"on a {self.role} turn", "tool calls on assistant turns only")
+            raise InvalidTurnError(
+                "tool_calls", f"on a {self.role} turn", "tool calls on assistant turns only"
+            )
         ids = [call.id for call in self.tool_calls]
         if len(set(ids)) < len(ids):
-            raise InvalidTurnError("tool_calls", f"call ids {ids} repeat", "one id a call within a turn")
+            raise InvalidTurnError(
+                "tool_calls", f"call ids {ids} repeat", "one id a call within a turn"
+            )
 
     def _check_layout(self) -> None:
         """Refuse parts that place words or calls which the turn has not, or place them twice; each provider has a layout of its own."""
@@ -184,13 +201,19 @@ class Turn:
             if part.kind is PartKind.WORDS:
                 if not said.get(part.provider, 0) <= part.start <= part.stop <= len(self.text):
                     raise InvalidTurnError(
-                        "parts", f"words {part.start}:{part.stop} of {len(self.text)} characters", "runs of the text in order"
+                        "parts",
+                        f"words {part.start}:{part.stop} of {len(self.text)} characters",
+                        "runs of the text in order",
                     )
                 said[part.provider] = part.stop
             elif part.kind is PartKind.CALL:
                 done = called.setdefault(part.provider, set())
                 if part.start >= len(self.tool_calls) or part.start in done:
-                    raise InvalidTurnError("parts", f"call {part.start} of {len(self.tool_calls)}", "each call of the turn at most once")
+                    raise InvalidTurnError(
+                        "parts",
+                        f"call {part.start} of {len(self.tool_calls)}",
+                        "each call of the turn at most once",
+                    )
                 done.add(part.start)
 
     @property
@@ -235,4 +258,6 @@ _FIELDS = tuple(attribute.name for attribute in fields(Turn))
 _values = attrgetter(*_FIELDS)
 # The slots themselves: a frozen class refuses `turn.x = ...`, and `object.__setattr__` looks each name up.
 _puts = tuple(Turn.__dict__[name].__set__ for name in _FIELDS)
-_put_id, _put_time, _put_tokens = (Turn.__dict__[name].__set__ for name in ("resource_id", "timestamp", "tokens"))
+_put_id, _put_time, _put_tokens = (
+    Turn.__dict__[name].__set__ for name in ("resource_id", "timestamp", "tokens")
+)

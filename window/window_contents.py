@@ -58,16 +58,36 @@ class WindowContents(NamedTuple):
     facts: WindowFacts = WindowFacts()
 
     @classmethod
-    def of(cls, turns: Sequence[Turn], linearity: LinearityMap, facts: WindowFacts, counter: TokenCounter) -> Self:
+    def of(
+        cls,
+        turns: Sequence[Turn],
+        linearity: LinearityMap,
+        facts: WindowFacts,
+        counter: TokenCounter,
+    ) -> Self:
         """Return the contents of a window of `turns`, which are counted and in `linearity`; O(n).
 
         Raises:
             OrderError: a call is parted from its result.
         """
         sums = Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0))
-        return cls(Column.of(turns), sums, linearity, open_calls(turns), Introduced().after(turns, counter), facts)
+        return cls(
+            Column.of(turns),
+            sums,
+            linearity,
+            open_calls(turns),
+            Introduced().after(turns, counter),
+            facts,
+        )
 
-    def append(self, turn: Turn, settings: WindowSettings, resource_class: ResourceClass | None, *, pinned: bool) -> Self:
+    def append(
+        self,
+        turn: Turn,
+        settings: WindowSettings,
+        resource_class: ResourceClass | None,
+        *,
+        pinned: bool,
+    ) -> Self:
         """Return the contents with `turn` behind the last one (see `ContextWindow.append`)."""
         # First what may refuse: nothing has been made then.
         still_open = open_after(turn, self.open_calls)
@@ -76,13 +96,20 @@ class WindowContents(NamedTuple):
         if resource_class is None:
             resource_class = self.classify(turn, settings)
         speaks = _speaks_for_the_user(turn)
-        pins = resource_class is ResourceClass.PRESERVED and old.has_task and speaks and states_constraint(turn.text)
+        pins = (
+            resource_class is ResourceClass.PRESERVED
+            and old.has_task
+            and speaks
+            and states_constraint(turn.text)
+        )
         since = old.turns_since_compression
         facts = WindowFacts(
             # An id that a caller gave may be ahead: those given here go on behind it.
             max(old.serial + 1, (turn.resource_id[0] == "t" and number_of(turn.resource_id)) or 0),
             old.has_task or speaks or _tells_the_task(turn),
-            old.fixed_tokens + tokens if turn.role is Role.SYSTEM or (speaks and not old.has_task) else old.fixed_tokens,
+            old.fixed_tokens + tokens
+            if turn.role is Role.SYSTEM or (speaks and not old.has_task)
+            else old.fixed_tokens,
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,
             old.epoch,
@@ -90,7 +117,13 @@ class WindowContents(NamedTuple):
         return type(self)(
             self.turns.appended(turn),
             self.sums.appended(self.sums[self.turns.length] + tokens),
-            self.linearity.tag(turn.resource_id, resource_class, provenance="append", when=turn.timestamp, pinned=pinned),
+            self.linearity.tag(
+                turn.resource_id,
+                resource_class,
+                provenance="append",
+                when=turn.timestamp,
+                pinned=pinned,
+            ),
             still_open,
             self.introduced.after((turn,), settings.counter),
             facts,
@@ -106,16 +139,24 @@ class WindowContents(NamedTuple):
             "has_parts": any(part.kind is PartKind.BLOCK for part in turn.parts),
             "answers_question": self._has_asked(turn.role),
             "tools": tuple(self._tool_names(turn)),
-            "tokens": turn.tokens if turn.tokens is not None else count_turn(settings.counter, turn),
+            "tokens": turn.tokens
+            if turn.tokens is not None
+            else count_turn(settings.counter, turn),
             "constraint_tokens": self.facts.constraint_tokens,
-            "preserved_share_tokens": int(settings.preserved_share * max(0, settings.max_tokens - self.facts.fixed_tokens)),
+            "preserved_share_tokens": int(
+                settings.preserved_share * max(0, settings.max_tokens - self.facts.fixed_tokens)
+            ),
         }
         return ResourceClass(settings.classifier(turn.role, turn.content or "", facts))
 
     def _has_asked(self, role: Role) -> bool:
         """Tell whether the last turn, by someone other than `role`, ends on a question."""
         before = self.turns.last
-        return before is not None and before.role is not role and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
+        return (
+            before is not None
+            and before.role is not role
+            and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
+        )
 
     def _tool_names(self, turn: Turn) -> Iterable[str]:
         """Return the names of the tools that `turn` calls, or of the one that it answers."""
@@ -130,9 +171,17 @@ class WindowContents(NamedTuple):
         resource_id = turn.resource_id
         if not resource_id:
             # The serial counts on through splices and clearing, so that the ledger never sees an id twice.
-            resource_id = next(made for number in count(self.facts.serial + 1) if (made := f"t{number}") not in self.linearity)
+            resource_id = next(
+                made
+                for number in count(self.facts.serial + 1)
+                if (made := f"t{number}") not in self.linearity
+            )
         elif resource_id in self.linearity:
-            raise InvalidTurnError("resource_id", f"{resource_id!r} is taken", "an id that no turn of this conversation has")
+            raise InvalidTurnError(
+                "resource_id",
+                f"{resource_id!r} is taken",
+                "an id that no turn of this conversation has",
+            )
         if type(turn.sources) is Sources:
             # The places by which they are told are those of the conversation that the gist was made in.
             turn = evolve(turn, sources=tuple(turn.sources))
@@ -152,4 +201,8 @@ def _speaks_for_the_user(turn: Turn) -> bool:
     """Tell whether `turn` is the user's own word: no gist, and nothing that was attached."""
     if is_opening(turn):
         return False
-    return turn.role is Role.USER and not turn.is_gist and (not turn.metadata or attachment_of(turn) is None)
+    return (
+        turn.role is Role.USER
+        and not turn.is_gist
+        and (not turn.metadata or attachment_of(turn) is None)
+    )

@@ -13,7 +13,9 @@ exclude_patterns = ["README.md", "examples"]  # the front page includes the READ
 html_theme = "furo"
 html_title = f"polycontext {version}"
 html_copy_source = False
-suppress_warnings = ["ref.python"]  # a parameter called `type` is no link to every attribute of that name
+suppress_warnings = [
+    "ref.python"
+]  # a parameter called `type` is no link to every attribute of that name
 
 myst_heading_anchors = 4
 default_role = "literal"  # docstrings put names in single backticks, as the pages do
@@ -27,11 +29,17 @@ autodoc_default_options = {"members": True, "imported-members": True, "inherited
 def mend_links(*told: Any) -> None:
     """Link the pages that a docstring cites; take out the links of python-statemachine's own docstrings, which lead into its manual."""
     lines: list[str] = told[-1]
-    lines[:] = [line if line.lstrip().startswith((">>>", "...")) else _linked(line) for line in lines]
+    lines[:] = [
+        line if line.lstrip().startswith((">>>", "...")) else _linked(line) for line in lines
+    ]
 
 
 def _linked(line: str) -> str:
-    return re.sub(r"\bdocs/([a-z-]+)\.md\b", r":doc:`docs/\1.md </docs/\1>`", re.sub(r":ref:`([^`]+)`", r"``\1``", line))
+    return re.sub(
+        r"\bdocs/([a-z-]+)\.md\b",
+        r":doc:`docs/\1.md </docs/\1>`",
+        re.sub(r":ref:`([^`]+)`", r"``\1``", line),
+    )
 
 
 def setup(app: Any) -> None:

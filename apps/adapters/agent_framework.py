@@ -12,11 +12,14 @@ from .blocks import arguments_text, block, own_blocks, picture, pictures, sent_t
 from .bridge import Bridge
 from .dialect import MessageDialect
 
-require_extra("agent_framework", extra="agent-framework", purpose="a middleware whose requests fit")
+require_extra("agent_framework", extra="agent-framework", purpose=__name__)
 
 from agent_framework import ChatMiddleware, Content, FunctionTool, Message, normalize_tools
 
-_OWN, _ROLES = "agent-framework", {"assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
+_OWN, _ROLES = (
+    "agent-framework",
+    {"assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM},
+)
 
 
 class ContextMiddleware(ChatMiddleware):
@@ -27,18 +30,43 @@ class ContextMiddleware(ChatMiddleware):
 
     async def process(self, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
         """Send what fits; the session's history stays whole. A compaction of the framework's own is refused: `InvalidOptionError`."""
-        if own := context.kwargs.get("compaction_strategy") or getattr(context.client, "compaction_strategy", None):
-            raise InvalidOptionError("compaction_strategy", own, "None: this middleware makes room, and no other compaction does")
+        if own := context.kwargs.get("compaction_strategy") or getattr(
+            context.client, "compaction_strategy", None
+        ):
+            raise InvalidOptionError(
+                "compaction_strategy",
+                own,
+                "None: this middleware makes room, and no other compaction does",
+            )
         options, key = context.options or {}, context.session and context.session.session_id
         if options.get("conversation_id"):
             return await call_next()  # the server has what was said before
-        given = [each for each in normalize_tools(options.get("tools")) if isinstance(each, FunctionTool | Mapping)]
-        tools = [each.to_json_schema_spec() if isinstance(each, FunctionTool) else each for each in given]
-        besides = {"system": arguments_text(options.get("instructions") or ""), "reserve": options.get("max_tokens") or 0}
-        context.messages = (fitted := await self._bridge.afitted(context.messages, key=key, tools=tools, **besides)).natives
-        context.stream_result_hooks.append(lambda response: fitted.learn(sent_tokens(response.usage_details)))
+        given = [
+            each
+            for each in normalize_tools(options.get("tools"))
+            if isinstance(each, FunctionTool | Mapping)
+        ]
+        tools = [
+            each.to_json_schema_spec() if isinstance(each, FunctionTool) else each for each in given
+        ]
+        besides = {
+            "system": arguments_text(options.get("instructions") or ""),
+            "reserve": options.get("max_tokens") or 0,
+        }
+        context.messages = (
+            fitted := await self._bridge.afit_with_session(
+                context.messages, key=key, tools=tools, **besides
+            )
+        ).natives
+        context.stream_result_hooks.append(
+            lambda response: fitted.learn(sent_tokens(response.usage_details))
+        )
         await call_next()
-        return None if context.stream or not context.result else fitted.learn(sent_tokens(context.result.usage_details))
+        return (
+            None
+            if context.stream or not context.result
+            else fitted.learn(sent_tokens(context.result.usage_details))
+        )
 
 
 class AgentFrameworkDialect(MessageDialect[Message]):
@@ -46,13 +74,33 @@ class AgentFrameworkDialect(MessageDialect[Message]):
 
     def read(self, native: Message) -> Iterator[Turn]:
         """Yield the turns of a message."""
-        for key, group in groupby(native.contents, lambda each: each.type == "function_result" and each.call_id):
+        for key, group in groupby(
+            native.contents, lambda each: each.type == "function_result" and each.call_id
+        ):
             contents, role = [*group], Role.TOOL if key else _ROLES.get(native.role, Role.USER)
-            said = " ".join(arguments_text(c.result or "" if key else c.text) for c in contents if key or c.type == "text")
+            said = " ".join(
+                arguments_text(c.result or "" if key else c.text)
+                for c in contents
+                if key or c.type == "text"
+            )
             asked = [c for c in contents if c.type == "function_call" and not c.informational_only]
-            calls = [ToolCall(c.call_id, c.name or "unknown", arguments_text(c.arguments)) for c in asked]
-            if (parts := [*_parts(contents[0].items or () if key else contents)]) or said or calls or key:
-                yield Turn(role, said, name=native.author_name, tool_call_id=key or None, tool_calls=calls, parts=parts)
+            calls = [
+                ToolCall(c.call_id, c.name or "unknown", arguments_text(c.arguments)) for c in asked
+            ]
+            if (
+                (parts := [*_parts(contents[0].items or () if key else contents)])
+                or said
+                or calls
+                or key
+            ):
+                yield Turn(
+                    role,
+                    said,
+                    name=native.author_name,
+                    tool_call_id=key or None,
+                    tool_calls=calls,
+                    parts=parts,
+                )
 
     def write(self, turns: Sequence[Turn]) -> list[Message]:
         """Return one message."""
@@ -60,11 +108,27 @@ class AgentFrameworkDialect(MessageDialect[Message]):
         for turn in turns:
             held = [Content.from_text(turn.text)] if turn.text else []
             own = [*own_blocks(turn, _OWN)]
-            urls = [*pictures(turn), *("data:{mime_type};base64,{data}".format(**each["file"]) for each in own if "file" in each)]
-            held += [Content.from_uri(url, media_type=guess_type(url)[0] or "image/png") for url in urls]
+            urls = [
+                *pictures(turn),
+                *(
+                    "data:{mime_type};base64,{data}".format(**each["file"])
+                    for each in own
+                    if "file" in each
+                ),
+            ]
+            held += [
+                Content.from_uri(url, media_type=guess_type(url)[0] or "image/png") for url in urls
+            ]
             held += [Content.from_dict(each["own"]) for each in own if "own" in each]
-            held += [Content.from_function_call(call.id, call.name, arguments=call.arguments) for call in turn.tool_calls]
-            contents += [Content.from_function_result(turn.tool_call_id or "", result=held)] if turn.role is Role.TOOL else held
+            held += [
+                Content.from_function_call(call.id, call.name, arguments=call.arguments)
+                for call in turn.tool_calls
+            ]
+            contents += (
+                [Content.from_function_result(turn.tool_call_id or "", result=held)]
+                if turn.role is Role.TOOL
+                else held
+            )
         return [Message(turns[0].role.value, contents, author_name=turns[0].name)]
 
 
@@ -75,6 +139,8 @@ def _parts(contents: Iterable[Content]) -> Iterator[Part]:
         elif c.type in {"data", "uri"} and (c.media_type or "").startswith("image/"):
             yield picture(c.uri)
         elif c.type == "data":
-            yield block(_OWN, {"file": {"mime_type": c.media_type, "data": c.uri.partition(",")[2]}}, "file")
+            yield block(
+                _OWN, {"file": {"mime_type": c.media_type, "data": c.uri.partition(",")[2]}}, "file"
+            )
         elif c.type not in {"text", "usage", "function_call"} or c.informational_only:
             yield block(_OWN, {"own": c.to_dict()})

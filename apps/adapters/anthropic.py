@@ -9,7 +9,7 @@ from polycontext.window.providers import get_format
 from .bridge import Bridge, Fitted
 from .wire_dialect import Message, WireDialect, besides_of, learn_from
 
-require_extra("anthropic", extra="anthropic", purpose="a client whose requests fit")
+require_extra("anthropic", extra="anthropic", purpose=__name__)
 
 from anthropic import Middleware
 
@@ -26,14 +26,23 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
         InvalidOptionError: no client of the SDK, or an option that cannot be.
     """
     if not hasattr(client, "with_middleware"):
-        raise InvalidOptionError("client", client, "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer")
+        raise InvalidOptionError(
+            "client",
+            client,
+            "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer",
+        )
     sdk: Any = client
-    others = (each for each in sdk.middleware if not isinstance(each, Fitting))
-    wrapped: Client = sdk.with_options(middleware=[*others, Fitting(Bridge(WireDialect("anthropic"), model=model, **options))])
+    others = (each for each in sdk.middleware if not isinstance(each, FitMiddleware))
+    wrapped: Client = sdk.with_options(
+        middleware=[
+            *others,
+            FitMiddleware(Bridge(WireDialect("anthropic"), model=model, **options)),
+        ]
+    )
     return wrapped
 
 
-class Fitting(Middleware):
+class FitMiddleware(Middleware):
     """Fit the messages of every request, on every attempt."""
 
     def __init__(self, bridge: Bridge[Message]) -> None:
@@ -43,14 +52,16 @@ class Fitting(Middleware):
         """Send what fits."""
         if not _is_asked(request):
             return call_next(request)
-        fitted = self._bridge.fitted(request.json["messages"], **besides_of(request.json))
+        fitted = self._bridge.fit_with_session(request.json["messages"], **besides_of(request.json))
         return learn_from(fitted, call_next(_with(request, fitted)))
 
     async def handle_async(self, request: Any, call_next: Any) -> Any:
         """Send what fits without blocking."""
         if not _is_asked(request):
             return await call_next(request)
-        fitted = await self._bridge.afitted(request.json["messages"], **besides_of(request.json))
+        fitted = await self._bridge.afit_with_session(
+            request.json["messages"], **besides_of(request.json)
+        )
         return learn_from(fitted, await call_next(_with(request, fitted)))
 
 
@@ -61,12 +72,21 @@ def _with(request: Any, fitted: Fitted[Message]) -> Any:
     # Whoever wants no thoughts needs nothing of those that fell.
     if not options or body.get("thinking") in (None, {"type": "disabled"}):
         return request.copy(body=body)
-    betas = [*filter(None, str(request.headers.get("anthropic-beta", "")).split(",")), *options["betas"]]
+    betas = [
+        *filter(None, str(request.headers.get("anthropic-beta", "")).split(",")),
+        *options["betas"],
+    ]
     headers = {**request.headers, "anthropic-beta": ",".join(dict.fromkeys(betas))}
-    return request.copy(body=options_for(fitted.natives, {"thinking": options["thinking"]}, body), headers=headers)
+    return request.copy(
+        body=options_for(fitted.natives, {"thinking": options["thinking"]}, body), headers=headers
+    )
 
 
 def _is_asked(request: Any) -> bool:
     """Tell whether a model is asked; counting has the same list, and a path of its own."""
     path = str(request.url).partition("?")[0]
-    return path.rstrip("/").endswith("/messages") and isinstance(request.json, dict) and isinstance(request.json.get("messages"), list)
+    return (
+        path.rstrip("/").endswith("/messages")
+        and isinstance(request.json, dict)
+        and isinstance(request.json.get("messages"), list)
+    )

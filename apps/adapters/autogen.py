@@ -12,7 +12,7 @@ from .blocks import picture, pictures
 from .bridge import Bridge
 from .dialect import MessageDialect
 
-require_extra("autogen_core", extra="autogen", purpose="a model context that hands out what fits")
+require_extra("autogen_core", extra="autogen", purpose=__name__)
 
 from autogen_core import FunctionCall, Image
 from autogen_core import models as own
@@ -29,9 +29,21 @@ class ContextChatCompletionContext(ChatCompletionContext):
     `key` names the conversation, a new one by default; it is in the agent's state. `system` is the agent's system message: no context sees it.
     """
 
-    def __init__(self, model: Any = None, *, key: Any = None, system: Any = None, initial_messages: Any = None, **options: Any) -> None:
+    def __init__(
+        self,
+        model: Any = None,
+        *,
+        key: Any = None,
+        system: Any = None,
+        initial_messages: Any = None,
+        **options: Any,
+    ) -> None:
         super().__init__(initial_messages)
-        self._key, self._system, self._bridge = key or uuid4().hex, system, Bridge(AutoGenDialect(), model=model, **options)
+        self._key, self._system, self._bridge = (
+            key or uuid4().hex,
+            system,
+            Bridge(AutoGenDialect(), model=model, **options),
+        )
 
     async def get_messages(self) -> list[Any]:
         """Return what fits; what is kept stays whole."""
@@ -56,26 +68,58 @@ class AutoGenDialect(MessageDialect[Any]):
         if isinstance(native, own.FunctionExecutionResultMessage):
             for place, each in enumerate(said):
                 call, told = each.call_id or f"call-{place}", {"is_error": each.is_error}
-                yield Turn(Role.TOOL, each.content, tool_call_id=call, name=each.name, metadata=told)
+                yield Turn(
+                    Role.TOOL, each.content, tool_call_id=call, name=each.name, metadata=told
+                )
         elif isinstance(native, own.AssistantMessage) and isinstance(said, list):
-            calls = [ToolCall(each.id or f"call-{place}", each.name, each.arguments) for place, each in enumerate(said)]
+            calls = [
+                ToolCall(each.id or f"call-{place}", each.name, each.arguments)
+                for place, each in enumerate(said)
+            ]
             yield Turn(Role.ASSISTANT, native.thought or "", tool_calls=calls)
         else:
             pieces = said if isinstance(said, list) else [said]
-            urls = [_URLS.get(each) or _URLS.setdefault(each, each.data_uri) for each in pieces if isinstance(each, Image)]
+            urls = [
+                _URLS.get(each) or _URLS.setdefault(each, each.data_uri)
+                for each in pieces
+                if isinstance(each, Image)
+            ]
             text = "\n".join(str(each) for each in pieces if not isinstance(each, Image))
-            yield Turn(_ROLES.get(type(native), Role.USER), text, name=getattr(native, "source", None), parts=[*map(picture, urls)])
+            yield Turn(
+                _ROLES.get(type(native), Role.USER),
+                text,
+                name=getattr(native, "source", None),
+                parts=[*map(picture, urls)],
+            )
 
     def write(self, turns: Sequence[Turn]) -> list[Any]:
         """Return one message."""
         turn = turns[0]
         if turn.role is Role.TOOL:
-            results = [{**each.metadata, "content": each.text, "name": each.name or "", "call_id": each.tool_call_id} for each in turns]
+            results = [
+                {
+                    **each.metadata,
+                    "content": each.text,
+                    "name": each.name or "",
+                    "call_id": each.tool_call_id,
+                }
+                for each in turns
+            ]
             return [own.FunctionExecutionResultMessage(content=results)]
         if turn.role is Role.ASSISTANT:
             calls = [FunctionCall(call.id, call.arguments, call.name) for call in turn.tool_calls]
-            return [own.AssistantMessage(content=calls or turn.text, thought=turn.text if calls else None, source=turn.name or "assistant")]
+            return [
+                own.AssistantMessage(
+                    content=calls or turn.text,
+                    thought=turn.text if calls else None,
+                    source=turn.name or "assistant",
+                )
+            ]
         if turn.role is Role.SYSTEM:
             return [own.SystemMessage(content=turn.text)]
         images = [Image.from_uri(url) for url in pictures(turn)]
-        return [own.UserMessage(content=[turn.text, *images] if images else turn.text, source=turn.name or "user")]
+        return [
+            own.UserMessage(
+                content=[turn.text, *images] if images else turn.text, source=turn.name or "user"
+            )
+        ]

@@ -17,8 +17,14 @@ def thought(text: str, signature: str | None = None, provider: str | None = None
     """
     if "openai" in (provider or ""):
         summary = [{"type": "summary_text", "text": text}] if text else []
-        return Part("openai-responses", json.dumps({"type": "reasoning", "summary": summary, "encrypted_content": signature}))
-    return Part("anthropic", json.dumps({"type": "thinking", "thinking": text, "signature": signature or ""}))
+        return Part(
+            "openai-responses",
+            json.dumps({"type": "reasoning", "summary": summary, "encrypted_content": signature}),
+        )
+    return Part(
+        "anthropic",
+        json.dumps({"type": "thinking", "thinking": text, "signature": signature or ""}),
+    )
 
 
 def picture(url: str) -> Part:
@@ -48,12 +54,17 @@ def block(framework: str, own: Mapping[str, Any], medium: str | None = None) -> 
     ([True, False], True)
     """
     if medium is None:
-        return Part(framework, json.dumps({"type": next(iter(own), "block"), "own": own}, default=str))
+        return Part(
+            framework, json.dumps({"type": next(iter(own), "block"), "own": own}, default=str)
+        )
     # Pages are what costs most: what is seen moving is no document.
     kinds = {"image": "image", "audio": "audio", "video": "audio"}
     kind = kinds.get((own[medium].get("mime_type") or "").partition("/")[0], "document")
     beside = {name: value for name, value in own.items() if name != medium}
-    return Part(framework, json.dumps({"type": kind, "source": own[medium], "medium": medium, "own": beside}))
+    return Part(
+        framework,
+        json.dumps({"type": kind, "source": own[medium], "medium": medium, "own": beside}),
+    )
 
 
 def own_blocks(turn: Turn, framework: str) -> Iterator[dict[str, Any]]:
@@ -74,9 +85,18 @@ def arguments(call: ToolCall) -> dict[str, Any]:
     return {"raw_arguments": call.arguments} if loaded is None else loaded
 
 
-def tool(name: str, description: str | None, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+def tool(
+    name: str, description: str | None, parameters: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """Return the definition of a tool, to be counted; `parameters` is its JSON Schema."""
-    return {"type": "function", "function": {"name": name, "description": description or "", "parameters": parameters or {}}}
+    return {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": description or "",
+            "parameters": parameters or {},
+        },
+    }
 
 
 def sent_tokens(counts: Mapping[str, Any] | None) -> dict[str, int]:
@@ -90,11 +110,23 @@ def sent_tokens(counts: Mapping[str, Any] | None) -> dict[str, int]:
     {'input_tokens': 910}
     """
     told = counts or {}
-    names = ["input_token_count"] if "total_token_count" in told else [name for name in told if name.endswith("input_token_count")]
+    names = (
+        ["input_token_count"]
+        if "total_token_count" in told
+        else [name for name in told if name.endswith("input_token_count")]
+    )
     return {"input_tokens": sum(told.get(name) or 0 for name in names)}
 
 
-_SAID = {"text", "tool_use", "tool_call", "tool_call_chunk", "function_call", "input_json_delta", "invalid_tool_call"}
+_SAID = {
+    "text",
+    "tool_use",
+    "tool_call",
+    "tool_call_chunk",
+    "function_call",
+    "input_json_delta",
+    "invalid_tool_call",
+}
 """Types of blocks that are words, or calls that their message tells of anyway."""
 
 
@@ -115,19 +147,31 @@ def block_parts(content: object) -> Iterator[Part]:
 def _part(block: Mapping[str, Any]) -> Part:
     kind, inner = block.get("type"), block.get("source")
     source: Mapping[str, Any] = inner if isinstance(inner, Mapping) else block
-    url, data = source.get("image_url") or source.get("url"), source.get("base64") or source.get("data")
+    url, data = (
+        source.get("image_url") or source.get("url"),
+        source.get("base64") or source.get("data"),
+    )
     media = str(source.get("mime_type") or source.get("media_type") or "image/png")
     if kind in {"image", "image_url", "input_image"} and (url or data):
-        return picture(str(url.get("url")) if isinstance(url, Mapping) else url or f"data:{media};base64,{data}")
+        return picture(
+            str(url.get("url"))
+            if isinstance(url, Mapping)
+            else url or f"data:{media};base64,{data}"
+        )
     if source is block and data and kind == "file":
         block = {"type": "file", "file": {"file_data": f"data:{media};base64,{data}"}}
     if source is block and data and kind == "audio":
-        block = {"type": "input_audio", "input_audio": {"data": data, "format": media.rpartition("/")[2]}}
+        block = {
+            "type": "input_audio",
+            "input_audio": {"data": data, "format": media.rpartition("/")[2]},
+        }
     if kind == "reasoning" and "reasoning" in block:
         return thought(block["reasoning"], (block.get("extras") or {}).get("signature"))
     # Where it stood in a stream is no part of what was said.
     kept = {name: value for name, value in block.items() if name != "index"}
-    return Part("openai-responses" if kind == "reasoning" else "anthropic", json.dumps(kept, default=str))
+    return Part(
+        "openai-responses" if kind == "reasoning" else "anthropic", json.dumps(kept, default=str)
+    )
 
 
 def content_of(turn: Turn) -> str | list[dict[str, Any]]:
@@ -137,7 +181,11 @@ def content_of(turn: Turn) -> str | list[dict[str, Any]]:
     ('Which?', 2)
     """
     blocks = [json.loads(part.data) for part in turn.parts if part.type]
-    return [*blocks, *([{"type": "text", "text": turn.text}] if turn.text else [])] if blocks else turn.text
+    return (
+        [*blocks, *([{"type": "text", "text": turn.text}] if turn.text else [])]
+        if blocks
+        else turn.text
+    )
 
 
 def arguments_text(given: Any) -> str:
@@ -146,7 +194,11 @@ def arguments_text(given: Any) -> str:
     >>> arguments_text({"at": "Böden"}), arguments_text("{oops")
     ('{"at": "Böden"}', '{oops')
     """
-    return given if isinstance(given, str) else json.dumps({} if given is None else given, ensure_ascii=False, default=str)
+    return (
+        given
+        if isinstance(given, str)
+        else json.dumps({} if given is None else given, ensure_ascii=False, default=str)
+    )
 
 
 def disambiguator() -> Callable[[str], str]:

@@ -58,7 +58,14 @@ class Bridge(Generic[N]):
     Fitting the same messages again gives the same: hooks fire on every retry.
     """
 
-    def __init__(self, dialect: Dialect[N], sessions: Sessions | None = None, *, model: Any = None, **options: Any) -> None:
+    def __init__(
+        self,
+        dialect: Dialect[N],
+        sessions: Sessions | None = None,
+        *,
+        model: Any = None,
+        **options: Any,
+    ) -> None:
         self.dialect = dialect
         self.sessions = Sessions(model, **options) if sessions is None else sessions
 
@@ -80,22 +87,32 @@ class Bridge(Generic[N]):
         Raises:
             ContextOverflowError: not even with everything yielded that may. Whatever the dialect raises of messages that it does not know.
         """
-        fitted: Fitted[N] = yield call(self, "fitted", natives, key=key, system=system, tools=tools, reserve=reserve)
+        fitted: Fitted[N] = yield call(
+            self, "fit_with_session", natives, key=key, system=system, tools=tools, reserve=reserve
+        )
         return fitted.natives
 
     afit = twin(fit)
 
     @procedure
-    def fitted(self, /, natives: Sequence[N], *, key: str | None = None, **besides: Any) -> Steps[Fitted[N]]:
+    def fit_with_session(
+        self, /, natives: Sequence[N], *, key: str | None = None, **besides: Any
+    ) -> Steps[Fitted[N]]:
         """Return what `fit` returns, with the conversation's session."""
         turns, handles = self._split(natives)
         said = [turn for turn, _ in pairs_of(turns, None, repair=True)]
-        alone, aalone = partial(self.sessions.alone, said, key), partial(self.sessions.aalone, said, key)
+        alone, aalone = (
+            partial(self.sessions.alone, said, key),
+            partial(self.sessions.aalone, said, key),
+        )
 
         def fit(session: ContextSession) -> Steps[Fitted[N] | None]:
             rewind = key is not None
             try:
-                yield Effect(partial(session.sync, turns, handles, rewind=rewind), partial(session.asynced, turns, handles, rewind=rewind))
+                yield Effect(
+                    partial(session.sync, turns, handles, rewind=rewind),
+                    partial(session.asynced, turns, handles, rewind=rewind),
+                )
                 end = _end(session)
                 view = yield call(session, "view", **besides)
                 return Fitted(self.dialect.join(view), session) if _end(session) == end else None
@@ -110,15 +127,22 @@ class Bridge(Generic[N]):
                 return cast("Fitted[N]", fitted)
         raise _outrun(natives)
 
-    afitted = twin(fitted)
+    afit_with_session = twin(fit_with_session)
 
     def _split(self, natives: Sequence[N]) -> tuple[list[Turn], list[Held[N]]]:
         # Frameworks keep summaries that they were handed, and join them.
         split = [*self.dialect.split(natives)]
         known = known_again([piece.turn for piece in split], has_task=False)
-        pieces = [evolve(piece, turn=turn) for piece, turns in zip(split, known, strict=True) for turn in turns]
+        pieces = [
+            evolve(piece, turn=turn)
+            for piece, turns in zip(split, known, strict=True)
+            for turn in turns
+        ]
         turns = Counter(piece.start for piece in pieces)
-        held = [Held(tuple(natives[piece.start : piece.stop]), piece.start, turns[piece.start]) for piece in pieces]
+        held = [
+            Held(tuple(natives[piece.start : piece.stop]), piece.start, turns[piece.start])
+            for piece in pieces
+        ]
         return [piece.turn for piece in pieces], held
 
 
@@ -129,4 +153,8 @@ def _end(session: ContextSession) -> tuple[int, str]:
 
 
 def _outrun(natives: Sequence[object]) -> ConflictError:
-    return ConflictError(f"a conversation of {len(natives)} messages", "a store at rest", f"others who write to it, {TRIES} times")
+    return ConflictError(
+        f"a conversation of {len(natives)} messages",
+        "a store at rest",
+        f"others who write to it, {TRIES} times",
+    )

@@ -23,7 +23,11 @@ def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
     content = message["content"]
     for result in (each["toolResult"] for each in content if "toolResult" in each):
         parts = result.get("content") or []
-        said = [each["text"] if "text" in each else arguments_text(each["json"]) for each in parts if _is_text(each)]
+        said = [
+            each["text"] if "text" in each else arguments_text(each["json"])
+            for each in parts
+            if _is_text(each)
+        ]
         beside = [_part(each) for each in parts if not _is_text(each)]
         if result.get("status") == "error":
             beside.append(block(_OWN, {"status": "error"}))
@@ -31,9 +35,17 @@ def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
     rest = [each for each in content if "toolResult" not in each]
     if rest or not content:
         uses = [each["toolUse"] for each in rest if "toolUse" in each]
-        calls = [ToolCall(use["toolUseId"], use["name"], arguments_text(use.get("input"))) for use in uses]
+        calls = [
+            ToolCall(use["toolUseId"], use["name"], arguments_text(use.get("input")))
+            for use in uses
+        ]
         beside = [_part(each) for each in rest if "text" not in each and "toolUse" not in each]
-        yield Turn(message["role"], "\n".join(each["text"] for each in rest if "text" in each), tool_calls=calls, parts=beside)
+        yield Turn(
+            message["role"],
+            "\n".join(each["text"] for each in rest if "text" in each),
+            tool_calls=calls,
+            parts=beside,
+        )
 
 
 def write_message(turns: Sequence[Turn]) -> dict[str, Any]:
@@ -54,7 +66,10 @@ def read_usage(usage: Mapping[str, Any]) -> dict[str, int]:
     >>> read_usage({"inputTokens": 10, "cacheReadInputTokens": 890, "outputTokens": 9, "totalTokens": 909})
     {'input_tokens': 900, 'output_tokens': 9}
     """
-    return {"input_tokens": usage["totalTokens"] - usage["outputTokens"], "output_tokens": usage["outputTokens"]}
+    return {
+        "input_tokens": usage["totalTokens"] - usage["outputTokens"],
+        "output_tokens": usage["outputTokens"],
+    }
 
 
 def _is_text(each: Mapping[str, Any]) -> bool:
@@ -66,11 +81,26 @@ def _part(each: Mapping[str, Any]) -> Part:
     kind, held = next(iter(each.items()))
     if kind == "reasoningContent":
         said = held.get("reasoningText", {})
-        return thought(said.get("text") or "", said.get("signature") or held.get("redactedContent", b"").decode(errors="backslashreplace"))
-    if not isinstance(held, Mapping) or not isinstance(held.get("source"), Mapping) or "bytes" not in held["source"]:
+        return thought(
+            said.get("text") or "",
+            said.get("signature")
+            or held.get("redactedContent", b"").decode(errors="backslashreplace"),
+        )
+    if (
+        not isinstance(held, Mapping)
+        or not isinstance(held.get("source"), Mapping)
+        or "bytes" not in held["source"]
+    ):
         return block(_OWN, _encode_bytes(each))
-    data = {"mime_type": f"{kind}/{held.get('format')}", "data": b64encode(held["source"]["bytes"]).decode()}
-    return block(_OWN, {kind: data, "held": {name: value for name, value in held.items() if name != "source"}}, kind)
+    data = {
+        "mime_type": f"{kind}/{held.get('format')}",
+        "data": b64encode(held["source"]["bytes"]).decode(),
+    }
+    return block(
+        _OWN,
+        {kind: data, "held": {name: value for name, value in held.items() if name != "source"}},
+        kind,
+    )
 
 
 def _blocks(turn: Turn) -> list[Any]:
@@ -80,7 +110,10 @@ def _blocks(turn: Turn) -> list[Any]:
         status = {"status": "success"} | next((each for each in beside if "status" in each), {})
         content = [*said, *(each for each in beside if "status" not in each)]
         return [{"toolResult": {"toolUseId": turn.tool_call_id, **status, "content": content}}]
-    uses = [{"toolUse": {"toolUseId": call.id, "name": call.name, "input": arguments(call)}} for call in turn.tool_calls]
+    uses = [
+        {"toolUse": {"toolUseId": call.id, "name": call.name, "input": arguments(call)}}
+        for call in turn.tool_calls
+    ]
     return [*said, *beside, *uses]
 
 
@@ -104,5 +137,9 @@ def _encode_bytes(value: Any) -> Any:
 def _decode_bytes(value: Any) -> Any:
     """Return what was packed."""
     if isinstance(value, dict):
-        return b64decode(value[_BYTES]) if _BYTES in value else {name: _decode_bytes(inner) for name, inner in value.items()}
+        return (
+            b64decode(value[_BYTES])
+            if _BYTES in value
+            else {name: _decode_bytes(inner) for name, inner in value.items()}
+        )
     return [*map(_decode_bytes, value)] if isinstance(value, list) else value

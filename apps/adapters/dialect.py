@@ -47,7 +47,7 @@ class Dialect(ABC, Generic[N]):
     def write(self, turns: Sequence[Turn]) -> Sequence[N]:
         """Return new messages that say what `turns` say: what is left of one message of the framework, or a gist."""
 
-    def joined(self, natives: Sequence[N]) -> Sequence[N]:
+    def merge(self, natives: Sequence[N]) -> Sequence[N]:
         """Return what goes out, once more looked at: where a framework wants neighbours of one role to be one message."""
         return natives
 
@@ -59,12 +59,16 @@ class Dialect(ABC, Generic[N]):
         out: list[N] = []
         for _, group in groupby(view, _origin):
             items = [*group]
-            held = [item.handle for item in items if isinstance(item, Kept) and isinstance(item.handle, Held)]
+            held = [
+                item.handle
+                for item in items
+                if isinstance(item, Kept) and isinstance(item.handle, Held)
+            ]
             if held and len(held) == len(items) == held[0].turns:
                 out += held[0].natives
             else:
                 out += self.write([item.turn for item in items])
-        return [*self.joined(out)]
+        return [*self.merge(out)]
 
 
 class MessageDialect(Dialect[N]):

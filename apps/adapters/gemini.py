@@ -31,7 +31,11 @@ def read_contents(contents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, 
                 yield place, _parse_result(part["function_response"], waiting)
         said = [part for part in parts if "function_response" not in part]
         if said or not parts:
-            turn = _parse_message(Role.ASSISTANT if content.get("role") == "model" else Role.USER, said, f"{_BY_ORDER}{place}-")
+            turn = _parse_message(
+                Role.ASSISTANT if content.get("role") == "model" else Role.USER,
+                said,
+                f"{_BY_ORDER}{place}-",
+            )
             waiting = [*turn.tool_calls]
             yield place, turn
 
@@ -61,12 +65,20 @@ def read_usage(usage: Mapping[str, Any] | None) -> dict[str, int] | None:
 def _parse_result(result: Mapping[str, Any], waiting: list[ToolCall]) -> Turn:
     """Return the turn of a result, whose call is no longer waited for."""
     call_id, name, response = result.get("id"), result.get("name"), result.get("response") or {}
-    call = next((call for call in waiting if (call.id == call_id if call_id else call.name == name)), None)
+    call = next(
+        (call for call in waiting if (call.id == call_id if call_id else call.name == name)), None
+    )
     if call is not None:
         waiting.remove(call)
     text = _text(response["result"] if response.keys() == {"result"} else response)
     beside = [_part(part) for part in result.get("parts") or ()]
-    return Turn(Role.TOOL, text, tool_call_id=_BY_ORDER if call is None else call.id, name=name, parts=beside)
+    return Turn(
+        Role.TOOL,
+        text,
+        tool_call_id=_BY_ORDER if call is None else call.id,
+        name=name,
+        parts=beside,
+    )
 
 
 def _parse_message(role: Role, parts: Sequence[Mapping[str, Any]], prefix: str) -> Turn:
@@ -75,17 +87,24 @@ def _parse_message(role: Role, parts: Sequence[Mapping[str, Any]], prefix: str) 
     beside: list[Part] = []
     for part in parts:
         if "function_call" in part and role is Role.ASSISTANT:
-            call, others = part["function_call"], {name: value for name, value in part.items() if name != "function_call"}
+            call, others = (
+                part["function_call"],
+                {name: value for name, value in part.items() if name != "function_call"},
+            )
             if others:
                 # Gemini refuses a call without the signature that it came with, whatever else is left out.
                 beside.append(Part(_OWN, json.dumps(others), PartKind.CALL, len(calls)))
             given = call.get("id") or f"{prefix}{len(calls)}"
-            calls.append(ToolCall(given, call.get("name") or "unknown", _text(call.get("args") or {})))
+            calls.append(
+                ToolCall(given, call.get("name") or "unknown", _text(call.get("args") or {}))
+            )
         elif part.get("text") and not part.get("thought"):
             texts.append(part["text"])
         elif part and part != {"text": ""}:
             beside.append(_part(part))
-    return Turn(role, ("" if role is Role.ASSISTANT else "\n").join(texts), tool_calls=calls, parts=beside)
+    return Turn(
+        role, ("" if role is Role.ASSISTANT else "\n").join(texts), tool_calls=calls, parts=beside
+    )
 
 
 def _part(part: Mapping[str, Any]) -> Part:
@@ -93,16 +112,29 @@ def _part(part: Mapping[str, Any]) -> Part:
     if part.get("thought") and "thought_signature" in part:
         signature = urlsafe_b64decode(part["thought_signature"]).decode(errors="backslashreplace")
         return thought(part.get("text") or "", signature)
-    return block(_OWN, part, next((name for name in ("inline_data", "file_data") if name in part), None))
+    return block(
+        _OWN, part, next((name for name in ("inline_data", "file_data") if name in part), None)
+    )
 
 
 def _parts(turn: Turn) -> list[dict[str, Any]]:
     beside = [*own_blocks(turn, _OWN)]
     if turn.role is Role.TOOL:
-        result = {"id": _original_id(turn.tool_call_id), "name": turn.name, "response": {"result": turn.text}}
+        result = {
+            "id": _original_id(turn.tool_call_id),
+            "name": turn.name,
+            "response": {"result": turn.text},
+        }
         return [{"function_response": result | ({"parts": beside} if beside else {})}]
-    others = {part.start: json.loads(part.data) for part in turn.parts if part.provider == _OWN and part.kind is PartKind.CALL}
-    calls = [{"id": _original_id(call.id), "name": call.name, "args": arguments(call)} for call in turn.tool_calls]
+    others = {
+        part.start: json.loads(part.data)
+        for part in turn.parts
+        if part.provider == _OWN and part.kind is PartKind.CALL
+    }
+    calls = [
+        {"id": _original_id(call.id), "name": call.name, "args": arguments(call)}
+        for call in turn.tool_calls
+    ]
     called = [others.get(place, {}) | {"function_call": call} for place, call in enumerate(calls)]
     return [*([{"text": turn.text}] if turn.text else []), *beside, *called]
 

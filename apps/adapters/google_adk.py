@@ -11,7 +11,7 @@ from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
 from .gemini import read_contents, read_usage, write_content
 
-require_extra("google.adk", extra="google-adk", purpose="a plugin whose requests fit")
+require_extra("google.adk", extra="google-adk", purpose=__name__)
 
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
@@ -27,14 +27,25 @@ class ContextPlugin(BasePlugin):
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Send what fits; the events of the session stay whole."""
-        own, config = callback_context.get_invocation_context().events_compaction_config, llm_request.config
+        own, config = (
+            callback_context.get_invocation_context().events_compaction_config,
+            llm_request.config,
+        )
         if own is not None:
-            raise InvalidOptionError("events_compaction_config", own, "None: the plugin compresses already")
+            raise InvalidOptionError(
+                "events_compaction_config", own, "None: the plugin compresses already"
+            )
         if llm_request.previous_interaction_id is not None:
             return  # the server has what was said before
         tools = [_data(group) for group in config.tools or () if isinstance(group, types.Tool)]
-        besides = {"system": str(config.system_instruction or ""), "tools": tools, "reserve": config.max_output_tokens or 0}
-        self._asked[key] = fitted = await self._bridge.afitted(llm_request.contents, key=(key := _key(callback_context)), **besides)
+        besides = {
+            "system": str(config.system_instruction or ""),
+            "tools": tools,
+            "reserve": config.max_output_tokens or 0,
+        }
+        self._asked[key] = fitted = await self._bridge.afit_with_session(
+            llm_request.contents, key=(key := _key(callback_context)), **besides
+        )
         llm_request.contents = fitted.natives
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
@@ -43,7 +54,9 @@ class ContextPlugin(BasePlugin):
         if usage and (fitted := self._asked.pop(_key(callback_context), None)):
             fitted.learn(usage)
 
-    async def on_model_error_callback(self, *, callback_context: Any, llm_request: Any, error: Exception) -> None:
+    async def on_model_error_callback(
+        self, *, callback_context: Any, llm_request: Any, error: Exception
+    ) -> None:
         """Forget the request."""
         self._asked.pop(_key(callback_context), None)
 
@@ -60,19 +73,33 @@ class GoogleADKDialect(Dialect[types.Content]):
         """Return one content."""
         return [types.Content.model_validate(write_content(turns))]
 
-    def joined(self, natives: Sequence[types.Content]) -> list[types.Content]:
+    def merge(self, natives: Sequence[types.Content]) -> list[types.Content]:
         """Return the contents, results that follow on one another in one: Gemini counts them against the calls before."""
         out: list[types.Content] = []
-        for is_answer, group in groupby(natives, lambda native: native.parts and all(part.function_response for part in native.parts)):
+        for is_answer, group in groupby(
+            natives,
+            lambda native: native.parts and all(part.function_response for part in native.parts),
+        ):
             contents = [*group]
             parts = [part for content in contents if is_answer for part in content.parts]
-            out += [types.Content(role="user", parts=parts)] if len(contents) > 1 and is_answer else contents
+            out += (
+                [types.Content(role="user", parts=parts)]
+                if len(contents) > 1 and is_answer
+                else contents
+            )
         return out
 
 
 def _key(context: Any) -> str:
     # The agents of a session have contents of their own, and so have their branches and tasks.
-    names = (context.session.app_name, context.user_id, context.session.id, context.agent_name, context.branch, context.isolation_scope)
+    names = (
+        context.session.app_name,
+        context.user_id,
+        context.session.id,
+        context.agent_name,
+        context.branch,
+        context.isolation_scope,
+    )
     return "/".join(filter(None, names))
 
 

@@ -7,11 +7,20 @@ from typing import Any
 from polycontext.linearity import require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
 
-from .blocks import arguments, arguments_text, block_parts, disambiguator, picture, pictures, thought, tool
+from .blocks import (
+    arguments,
+    arguments_text,
+    block_parts,
+    disambiguator,
+    picture,
+    pictures,
+    thought,
+    tool,
+)
 from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
 
-require_extra("haystack", extra="haystack", purpose="a hook whose requests fit")
+require_extra("haystack", extra="haystack", purpose=__name__)
 
 from haystack import dataclasses as own
 from haystack.core.serialization import default_to_dict
@@ -32,12 +41,16 @@ class ContextHook:
     def run(self, state: Any) -> None:
         """Have the model see what fits; once it has answered, the messages are whole again."""
         head, rest, besides = _parse_state(state.data)
-        state.data["messages"] = _View(head, self._bridge.fitted(rest, **besides), state.data["messages"])
+        state.data["messages"] = _View(
+            head, self._bridge.fit_with_session(rest, **besides), state.data["messages"]
+        )
 
     async def run_async(self, state: Any) -> None:
         """Do what `run` does without blocking."""
         head, rest, besides = _parse_state(state.data)
-        state.data["messages"] = _View(head, await self._bridge.afitted(rest, **besides), state.data["messages"])
+        state.data["messages"] = _View(
+            head, await self._bridge.afit_with_session(rest, **besides), state.data["messages"]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the hook as data."""
@@ -53,7 +66,12 @@ class ContextHook:
 class _View(list[own.ChatMessage]):
     """Hold what a model is to see. Whatever is added is added to the whole: agents cut what they keep to what the model has seen."""
 
-    def __init__(self, head: Sequence[own.ChatMessage], fitted: Fitted[own.ChatMessage], whole: Sequence[own.ChatMessage]) -> None:
+    def __init__(
+        self,
+        head: Sequence[own.ChatMessage],
+        fitted: Fitted[own.ChatMessage],
+        whole: Sequence[own.ChatMessage],
+    ) -> None:
         super().__init__([*head, *fitted.natives])
         self._fitted, self._whole = fitted, whole
 
@@ -69,10 +87,16 @@ class _View(list[own.ChatMessage]):
 def _parse_state(data: Any) -> tuple[list[own.ChatMessage], list[own.ChatMessage], dict[str, Any]]:
     """Return the system prompt, the messages behind it, and what a request needs besides."""
     messages = data["messages"]
-    start = next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
+    start = next(
+        (place for place, message in enumerate(messages) if message.role != "system"), len(messages)
+    )
     system = "\n".join(message.text or "" for message in messages[:start])
     tools = [tool(each.name, each.description, each.parameters) for each in data["tools"]]
-    return messages[:start], messages[start:], {"key": data["hook_context"].get("conversation"), "system": system or None, "tools": tools}
+    return (
+        messages[:start],
+        messages[start:],
+        {"key": data["hook_context"].get("conversation"), "system": system or None, "tools": tools},
+    )
 
 
 class HaystackDialect(Dialect[own.ChatMessage]):
@@ -86,9 +110,21 @@ class HaystackDialect(Dialect[own.ChatMessage]):
                 nth = disambiguator()
                 yield Piece(_parse_message(native), place, place + 1)
             for each in native.tool_call_results:
-                found = [own.TextContent(each.result)] if isinstance(each.result, str) else each.result
+                found = (
+                    [own.TextContent(each.result)] if isinstance(each.result, str) else each.result
+                )
                 text, call = _text(found), nth(each.origin.id or each.origin.tool_name)
-                yield Piece(Turn(Role.TOOL, text, tool_call_id=call, name=each.origin.tool_name, parts=_parts(found)), place, place + 1)
+                yield Piece(
+                    Turn(
+                        Role.TOOL,
+                        text,
+                        tool_call_id=call,
+                        name=each.origin.tool_name,
+                        parts=_parts(found),
+                    ),
+                    place,
+                    place + 1,
+                )
 
     def write(self, turns: Sequence[Turn]) -> list[own.ChatMessage]:
         """Return a message for each turn."""
@@ -97,8 +133,13 @@ class HaystackDialect(Dialect[own.ChatMessage]):
 
 def _parse_message(native: own.ChatMessage) -> Turn:
     nth, content = disambiguator(), native._content  # noqa: SLF001 - of all its parts in order nothing else tells
-    calls = [ToolCall(nth(call.id or call.tool_name), call.tool_name, arguments_text(call.arguments)) for call in native.tool_calls]
-    return Turn(native.role.value, _text(content), tool_calls=calls, name=native.name, parts=_parts(content))
+    calls = [
+        ToolCall(nth(call.id or call.tool_name), call.tool_name, arguments_text(call.arguments))
+        for call in native.tool_calls
+    ]
+    return Turn(
+        native.role.value, _text(content), tool_calls=calls, name=native.name, parts=_parts(content)
+    )
 
 
 def _text(content: Sequence[Any]) -> str:
@@ -106,10 +147,20 @@ def _text(content: Sequence[Any]) -> str:
 
 
 def _parts(content: Sequence[Any]) -> list[Part]:
-    thoughts = [(part.reasoning_text, part.extra) for part in content if isinstance(part, own.ReasoningContent)]
-    images = [picture(f"data:{part.mime_type};base64,{part.base64_image}") for part in content if isinstance(part, own.ImageContent)]
+    thoughts = [
+        (part.reasoning_text, part.extra)
+        for part in content
+        if isinstance(part, own.ReasoningContent)
+    ]
+    images = [
+        picture(f"data:{part.mime_type};base64,{part.base64_image}")
+        for part in content
+        if isinstance(part, own.ImageContent)
+    ]
     files = [
-        {"type": "file", "base64": part.base64_data, "mime_type": part.mime_type} for part in content if isinstance(part, own.FileContent)
+        {"type": "file", "base64": part.base64_data, "mime_type": part.mime_type}
+        for part in content
+        if isinstance(part, own.FileContent)
     ]
     return [*(_thought(*each) for each in thoughts), *images, *block_parts(files)]
 
@@ -124,7 +175,9 @@ def _render_message(turn: Turn) -> own.ChatMessage:
     images = [own.ImageContent(data, mime, validation=False) for mime, _, data in urls]
     if turn.role is Role.TOOL:
         found = [own.TextContent(turn.text), *images] if images else turn.text
-        return own.ChatMessage.from_tool(found, own.ToolCall(turn.name or "", {}, turn.tool_call_id))
+        return own.ChatMessage.from_tool(
+            found, own.ToolCall(turn.name or "", {}, turn.tool_call_id)
+        )
     if turn.role is Role.ASSISTANT:
         calls = [own.ToolCall(call.name, arguments(call), call.id) for call in turn.tool_calls]
         return own.ChatMessage.from_assistant(turn.text or None, tool_calls=calls)

@@ -10,13 +10,18 @@ from .blocks import arguments_text, block_parts, content_of, tool
 from .bridge import Bridge, Fitted
 from .dialect import MessageDialect
 
-require_extra("langchain", extra="langchain", purpose="a middleware whose requests fit")
+require_extra("langchain", extra="langchain", purpose=__name__)
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core import messages as own
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-_ROLES = {"ai": Role.ASSISTANT, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
+_ROLES = {
+    "ai": Role.ASSISTANT,
+    "assistant": Role.ASSISTANT,
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+}
 
 
 class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -27,12 +32,12 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         """Send what fits; the agent's state stays whole."""
-        fitted = self._bridge.fitted(request.messages, **_besides(request))
+        fitted = self._bridge.fit_with_session(request.messages, **_besides(request))
         return _learn(fitted, handler(request.override(messages=fitted.natives)))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         """Send what fits without blocking."""
-        fitted = await self._bridge.afitted(request.messages, **_besides(request))
+        fitted = await self._bridge.afit_with_session(request.messages, **_besides(request))
         return _learn(fitted, await handler(request.override(messages=fitted.natives)))
 
 
@@ -41,12 +46,30 @@ class LangChainDialect(MessageDialect[own.BaseMessage]):
 
     def read(self, native: own.BaseMessage) -> Iterator[Turn]:
         """Yield the turn of a message."""
-        called = [*native.tool_calls, *native.invalid_tool_calls] if isinstance(native, own.AIMessage) else []
-        calls = [ToolCall(call["id"] or str(n), call["name"] or "unknown", arguments_text(call["args"])) for n, call in enumerate(called)]
-        role = _ROLES.get(getattr(native, "role", native.type).removesuffix("MessageChunk").lower(), Role.USER)
+        called = (
+            [*native.tool_calls, *native.invalid_tool_calls]
+            if isinstance(native, own.AIMessage)
+            else []
+        )
+        calls = [
+            ToolCall(call["id"] or str(n), call["name"] or "unknown", arguments_text(call["args"]))
+            for n, call in enumerate(called)
+        ]
+        role = _ROLES.get(
+            getattr(native, "role", native.type).removesuffix("MessageChunk").lower(), Role.USER
+        )
         answers = native.tool_call_id if isinstance(native, own.ToolMessage) else None
-        besides: dict[str, Any] = {"name": native.name, "tool_calls": calls, "parts": [*block_parts(native.content)]}
-        yield Turn(Role.TOOL if answers is not None else role, str(native.text), tool_call_id=answers, **besides)
+        besides: dict[str, Any] = {
+            "name": native.name,
+            "tool_calls": calls,
+            "parts": [*block_parts(native.content)],
+        }
+        yield Turn(
+            Role.TOOL if answers is not None else role,
+            str(native.text),
+            tool_call_id=answers,
+            **besides,
+        )
 
     def write(self, turns: Sequence[Turn]) -> list[own.BaseMessage]:
         """Return a message for each turn."""
@@ -55,13 +78,31 @@ class LangChainDialect(MessageDialect[own.BaseMessage]):
 
 def _besides(request: Any) -> dict[str, Any]:
     if any(message.response_metadata.get("context_editing") for message in request.messages):
-        raise InvalidOptionError("middleware", "ContextEditingMiddleware", "none that shortens what is sent, besides this one")
+        raise InvalidOptionError(
+            "middleware",
+            "ContextEditingMiddleware",
+            "none that shortens what is sent, besides this one",
+        )
     info = request.runtime.execution_info
     # An agent inside of another has its thread, but a conversation of its own: that is known by how it begins.
-    key = None if info is None or info.thread_id is None or "|" in info.checkpoint_ns else str(info.thread_id)
-    tools = [each if isinstance(each, dict) else convert_to_openai_tool(each) for each in request.tools]
-    forms = [tool(form.name, form.description, form.json_schema) for form in getattr(request.response_format, "schema_specs", ())]
-    return {"key": key, "tools": tools + forms, "system": request.system_prompt, "reserve": request.model_settings.get("max_tokens") or 0}
+    key = (
+        None
+        if info is None or info.thread_id is None or "|" in info.checkpoint_ns
+        else str(info.thread_id)
+    )
+    tools = [
+        each if isinstance(each, dict) else convert_to_openai_tool(each) for each in request.tools
+    ]
+    forms = [
+        tool(form.name, form.description, form.json_schema)
+        for form in getattr(request.response_format, "schema_specs", ())
+    ]
+    return {
+        "key": key,
+        "tools": tools + forms,
+        "system": request.system_prompt,
+        "reserve": request.model_settings.get("max_tokens") or 0,
+    }
 
 
 def _learn(fitted: Fitted[own.BaseMessage], response: Any) -> Any:
@@ -74,7 +115,10 @@ def _message(turn: Turn) -> own.BaseMessage:
     if turn.role is Role.TOOL:
         return own.ToolMessage(said, tool_call_id=turn.tool_call_id, name=turn.name)
     if turn.role is Role.ASSISTANT:
-        asked = [{"id": call.id, "function": {"name": call.name, "arguments": call.arguments}} for call in turn.tool_calls]
+        asked = [
+            {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+            for call in turn.tool_calls
+        ]
         calls, broken = own.tool.default_tool_parser(asked)
         return own.AIMessage(said, tool_calls=calls, invalid_tool_calls=broken)
     return (own.SystemMessage if turn.role is Role.SYSTEM else own.HumanMessage)(said)

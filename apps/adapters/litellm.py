@@ -9,7 +9,7 @@ from .bridge import Bridge, Fitted
 from .dialect import Piece
 from .wire_dialect import Message, ThinkingDialect, WireDialect, besides_of
 
-require_extra("litellm", extra="litellm", purpose="a callback that has requests fit")
+require_extra("litellm", extra="litellm", purpose=__name__)
 
 from litellm.integrations.custom_logger import CustomLogger
 
@@ -24,31 +24,51 @@ class ContextCallback(CustomLogger):
             "anthropic_messages": WireDialect("anthropic"),
             "responses": WireDialect("openai-responses"),
         }
-        self._bridges = {kind: Bridge(dialect, model=model, **options) for kind, dialect in dialects.items()}
+        self._bridges = {
+            kind: Bridge(dialect, model=model, **options) for kind, dialect in dialects.items()
+        }
 
-    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
+    async def async_pre_call_deployment_hook(
+        self, kwargs: dict[str, Any], call_type: Any
+    ) -> dict[str, Any] | None:
         """Send what fits; the caller's list stays whole.
 
         Raises:
             InvalidOptionError: the list is given by its place, where nobody sees it, or the vendor is to shorten it, too.
         """
         call = getattr(call_type, "value", "")
-        bridge, name = self._bridges.get(call) or self._bridges.get(call.removeprefix("a")), _list_of(call)
+        bridge, name = (
+            self._bridges.get(call) or self._bridges.get(call.removeprefix("a")),
+            _list_of(call),
+        )
         given = kwargs.get(name, [])
         # One call may go through LiteLLM twice, as another route: what fits is left as it is.
-        if bridge is None or kwargs.get("previous_response_id") or kwargs.get("conversation") or type(given) is not list:
+        if (
+            bridge is None
+            or kwargs.get("previous_response_id")
+            or kwargs.get("conversation")
+            or type(given) is not list
+        ):
             return None
         if name not in kwargs:
-            raise InvalidOptionError(name, None, f"given by its name: {name}=...")
+            raise InvalidOptionError(name, None, f"{name}=..., by name")
         if kwargs.get("context_management"):
-            raise InvalidOptionError("context_management", kwargs["context_management"], "none beside this callback")
-        return {**kwargs, name: _Sent(await bridge.afitted(given, **besides_of(kwargs)))}
+            raise InvalidOptionError(
+                "context_management", kwargs["context_management"], "none beside this callback"
+            )
+        return {**kwargs, name: _Sent(await bridge.afit_with_session(given, **besides_of(kwargs)))}
 
-    async def async_post_call_success_deployment_hook(self, request_data: dict[str, Any], response: Any, call_type: Any) -> None:
+    async def async_post_call_success_deployment_hook(
+        self, request_data: dict[str, Any], response: Any, call_type: Any
+    ) -> None:
         """Learn from what the provider reports; of an answer that is streamed nothing is known yet."""
         sent = request_data.get(_list_of(getattr(call_type, "value", "")))
         if isinstance(sent, _Sent):
-            sent.fitted.learn(response.get("usage") if isinstance(response, dict) else getattr(response, "usage", None))
+            sent.fitted.learn(
+                response.get("usage")
+                if isinstance(response, dict)
+                else getattr(response, "usage", None)
+            )
 
 
 class LiteLLMDialect(ThinkingDialect):
@@ -56,7 +76,9 @@ class LiteLLMDialect(ThinkingDialect):
 
     def split(self, natives: Sequence[Any]) -> Iterator[Piece]:
         """Yield the turns of messages; thoughts are bound to what stood before them."""
-        yield from super().split([native if isinstance(native, Mapping) else native.model_dump() for native in natives])
+        yield from super().split(
+            [native if isinstance(native, Mapping) else native.model_dump() for native in natives]
+        )
 
 
 class _Sent(list[Message]):

@@ -14,14 +14,20 @@ from .blocks import arguments_text, disambiguator, picture, pictures, thought, t
 from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
 
-require_extra("llama_index.core", extra="llama-index", purpose="an LLM whose requests fit")
+require_extra("llama_index.core", extra="llama-index", purpose=__name__)
 
 from llama_index.core.base.llms import types as own
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory.types import BaseChatStoreMemory
 
 Model = TypeVar("Model")
-_ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "user": Role.USER, "tool": Role.TOOL, "function": Role.TOOL}
+_ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
 """What each role of llama-index is here."""
 
 
@@ -34,19 +40,21 @@ def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
         InvalidOptionError: no LLM of llama-index, or an option that cannot be.
     """
     if not isinstance(llm, LLM):
-        raise InvalidOptionError("llm", llm, "an LLM of llama-index, such as OpenAI(...) of llama_index.llms.openai")
+        raise InvalidOptionError(
+            "llm", llm, "an LLM of llama-index, such as OpenAI(...) of llama_index.llms.openai"
+        )
     asks: Any = getattr(llm, "__asks__", llm)
     bridge = Bridge(LlamaIndexDialect(), model=model, **options)
 
     def fitting(name: str) -> Any:
         def chat(_: Any, messages: Sequence[own.ChatMessage], **request: Any) -> Any:
             head, besides = _besides(asks, messages, request)
-            fitted = bridge.fitted(messages[len(head) :], **besides)
+            fitted = bridge.fit_with_session(messages[len(head) :], **besides)
             return _learn(fitted, getattr(asks, name)([*head, *fitted.natives], **request))
 
         async def achat(_: Any, messages: Sequence[own.ChatMessage], **request: Any) -> Any:
             head, besides = _besides(asks, messages, request)
-            fitted = await bridge.afitted(messages[len(head) :], **besides)
+            fitted = await bridge.afit_with_session(messages[len(head) :], **besides)
             return _learn(fitted, await getattr(asks, name)([*head, *fitted.natives], **request))
 
         return achat if name.startswith("a") else chat
@@ -55,7 +63,11 @@ def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
     # Not a copy of the settings: what is changed of one is changed of the other.
     object.__setattr__(wrapped, "__dict__", asks.__dict__)
     ways = {name: fitting(name) for name in ("chat", "achat", "stream_chat", "astream_chat")}
-    wrapped.__class__ = type(type(asks).__name__, (type(asks),), {**ways, "__asks__": asks, "__module__": type(asks).__module__})
+    wrapped.__class__ = type(
+        type(asks).__name__,
+        (type(asks),),
+        {**ways, "__asks__": asks, "__module__": type(asks).__module__},
+    )
     kept: Model = wrapped
     return kept
 
@@ -96,7 +108,11 @@ class LlamaIndexDialect(Dialect[own.ChatMessage]):
             parts = [*filter(None, map(_part, native.blocks))]
             if role is Role.TOOL:
                 answers = str(native.additional_kwargs.get("tool_call_id") or "")
-                yield Piece(Turn(role, said, tool_call_id=nth(answers), name=answers, parts=parts), place, place + 1)
+                yield Piece(
+                    Turn(role, said, tool_call_id=nth(answers), name=answers, parts=parts),
+                    place,
+                    place + 1,
+                )
             else:
                 calls = [*_calls(native, disambiguator())] if role is Role.ASSISTANT else []
                 yield Piece(Turn(role, said, tool_calls=calls, parts=parts), place, place + 1)
@@ -109,7 +125,11 @@ class LlamaIndexDialect(Dialect[own.ChatMessage]):
         for call in (call for turn in turns for call in turn.tool_calls):
             given = loaded_object(call.arguments)
             blocks.append(
-                own.ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=call.arguments if given is None else given)
+                own.ToolCallBlock(
+                    tool_call_id=call.id,
+                    tool_name=call.name,
+                    tool_kwargs=call.arguments if given is None else given,
+                )
             )
         about = {"tool_call_id": turns[0].name} if turns[0].role is Role.TOOL else {}
         return [own.ChatMessage(role=turns[0].role.value, blocks=blocks, additional_kwargs=about)]
@@ -118,24 +138,44 @@ class LlamaIndexDialect(Dialect[own.ChatMessage]):
 def _calls(native: own.ChatMessage, nth: Callable[[str], str]) -> Iterator[ToolCall]:
     for block in native.blocks:
         if isinstance(block, own.ToolCallBlock):
-            yield ToolCall(nth(block.tool_call_id or block.tool_name), block.tool_name, arguments_text(block.tool_kwargs))
+            yield ToolCall(
+                nth(block.tool_call_id or block.tool_name),
+                block.tool_name,
+                arguments_text(block.tool_kwargs),
+            )
 
 
 def _part(block: Any) -> Part | None:
     if isinstance(block, own.ThinkingBlock):
         about = block.additional_information
         signature = about.get("signature") or about.get("encrypted_content")
-        return thought(block.content or "", signature, "openai" if about.get("type") == "reasoning" else None)
+        return thought(
+            block.content or "", signature, "openai" if about.get("type") == "reasoning" else None
+        )
     if isinstance(block, own.ImageBlock):
-        return picture(str(block.url or f"data:{block.image_mimetype};base64,{b64encode(block.resolve_image().read()).decode()}"))
+        return picture(
+            str(
+                block.url
+                or f"data:{block.image_mimetype};base64,{b64encode(block.resolve_image().read()).decode()}"
+            )
+        )
     return None
 
 
-def _besides(llm: Any, messages: Sequence[own.ChatMessage], request: Mapping[str, Any]) -> tuple[list[own.ChatMessage], dict[str, Any]]:
+def _besides(
+    llm: Any, messages: Sequence[own.ChatMessage], request: Mapping[str, Any]
+) -> tuple[list[own.ChatMessage], dict[str, Any]]:
     """Return the system prompt in front, and what a request to `llm` needs besides the messages."""
     head = [*takewhile(lambda message: _ROLES.get(message.role.value) is Role.SYSTEM, messages)]
     given = [(each, getattr(each, "metadata", None)) for each in request.get("tools") or ()]
-    told = [tool(of.get_name(), of.description, of.get_parameters_dict()) if of else dumped(each) for each, of in given]
+    told = [
+        tool(of.get_name(), of.description, of.get_parameters_dict()) if of else dumped(each)
+        for each, of in given
+    ]
     reserve = max(0, request.get("max_tokens") or llm.metadata.num_output)
     system = "\n".join(message.content or "" for message in head)
-    return head, {"system": system or None, "tools": [each for each in told if isinstance(each, Mapping)], "reserve": reserve}
+    return head, {
+        "system": system or None,
+        "tools": [each for each in told if isinstance(each, Mapping)],
+        "reserve": reserve,
+    }

@@ -25,17 +25,28 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     prepare = getattr(kind, "_prepare_options", None)
     if prepare is None:
         raise InvalidOptionError("client", client, "an OpenAI or AsyncOpenAI of the package openai")
-    bridges = {path: Bridge(WireDialect(provider), model=model, **options) for path, (_, provider) in _PATHS.items()}
+    bridges = {
+        path: Bridge(WireDialect(provider), model=model, **options)
+        for path, (_, provider) in _PATHS.items()
+    }
 
-    def fitted(self: Any, request: Any) -> Any:
+    def fit(self: Any, request: Any) -> Any:
         asked = _parse_request(request := prepare(self, request))
-        return _with_fitted(request, bridges[asked[0]].fitted(asked[1], **asked[2])) if asked else request
+        return (
+            _with_fitted(request, bridges[asked[0]].fit_with_session(asked[1], **asked[2]))
+            if asked
+            else request
+        )
 
-    async def afitted(self: Any, request: Any) -> Any:
+    async def afit(self: Any, request: Any) -> Any:
         asked = _parse_request(request := await prepare(self, request))
-        return _with_fitted(request, await bridges[asked[0]].afitted(asked[1], **asked[2])) if asked else request
+        return (
+            _with_fitted(request, await bridges[asked[0]].afit_with_session(asked[1], **asked[2]))
+            if asked
+            else request
+        )
 
-    def processed(self: Any, **given: Any) -> Any:
+    def process(self: Any, **given: Any) -> Any:
         if isinstance(given["options"].json_data, _Body):
             learn_from(given["options"].json_data.fitted, given["response"])
         return kind._process_response(self, **given)  # noqa: SLF001 - as `_prepare_options`
@@ -43,7 +54,10 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     # A new one, sharing its connections: what a client has handed out already stays bound to it.
     wrapped: Any = client.with_options()  # type: ignore[attr-defined]  # a client of the SDK, as was just seen
     # The hooks of the SDK that see every form of call, on every attempt.
-    hooks = {"_prepare_options": afitted if iscoroutinefunction(prepare) else fitted, "_process_response": processed}
+    hooks = {
+        "_prepare_options": afit if iscoroutinefunction(prepare) else fit,
+        "_process_response": process,
+    }
     wrapped.__class__ = type(kind.__name__, (kind,), {**hooks, "_wraps": kind})
     return cast("Client", wrapped)
 
@@ -61,7 +75,12 @@ class _Body(dict[str, Any]):
 def _parse_request(request: Any) -> tuple[str, list[Message], dict[str, Any]] | None:
     """Return which path is asked, its list, and what the request needs besides; None where there is nothing to fit."""
     path, data = _path(request), request.json_data
-    if path not in _PATHS or not isinstance(data, dict) or data.get("previous_response_id") or data.get("conversation"):
+    if (
+        path not in _PATHS
+        or not isinstance(data, dict)
+        or data.get("previous_response_id")
+        or data.get("conversation")
+    ):
         return None
     natives = data.get(_PATHS[path][0])
     return (path, natives, besides_of(data)) if isinstance(natives, list) else None

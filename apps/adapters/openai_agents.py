@@ -10,7 +10,7 @@ from .blocks import tool
 from .bridge import Bridge, Fitted
 from .wire_dialect import Message, WireDialect
 
-require_extra("agents", extra="openai-agents", purpose="a filter whose requests fit")
+require_extra("agents", extra="openai-agents", purpose=__name__)
 
 from agents import Agent, RunContextWrapper, RunHooks, handoff
 from agents.run import CallModelData, ModelInputData
@@ -35,7 +35,13 @@ class ContextFilter(RunHooks[Any]):
         key: returns of a run's own `context` which conversation it is; without it, a conversation is known by how it begins.
     """
 
-    def __init__(self, model: Any = None, *, key: Callable[[Any], str | None] = lambda context: None, **options: Any) -> None:
+    def __init__(
+        self,
+        model: Any = None,
+        *,
+        key: Callable[[Any], str | None] = lambda context: None,
+        **options: Any,
+    ) -> None:
         self._bridge = Bridge(OpenAIAgentsDialect(), model=model, **options)
         self._key = key
 
@@ -46,21 +52,39 @@ class ContextFilter(RunHooks[Any]):
             InvalidOptionError: the agent has the provider shorten what is sent, too.
         """
         settings, asked = data.agent.model_settings, data.model_data
-        for name, legal in {"truncation": "None, or 'disabled'", "context_management": "None"}.items():
+        for name, legal in {
+            "truncation": "None, or 'disabled'",
+            "context_management": "None",
+        }.items():
             if (value := getattr(settings, name)) not in (None, "disabled", []):
-                raise InvalidOptionError(f"{name} of the agent {data.agent.name}", value, f"{legal}: this filter makes room")
+                raise InvalidOptionError(
+                    f"{name} of the agent {data.agent.name}",
+                    value,
+                    f"{legal}: this filter makes room",
+                )
         _last.set(None)
         if not any(_is_said(item) for item in asked.input):
             return asked  # OpenAI has the conversation itself
-        besides = {"system": asked.instructions, "tools": await _tools(data), "reserve": settings.max_tokens or 0}
-        fitted = await self._bridge.afitted(asked.input, key=self._key(data.context), **besides)
+        besides = {
+            "system": asked.instructions,
+            "tools": await _tools(data),
+            "reserve": settings.max_tokens or 0,
+        }
+        fitted = await self._bridge.afit_with_session(
+            asked.input, key=self._key(data.context), **besides
+        )
         _last.set(fitted)
         return ModelInputData(input=fitted.natives, instructions=asked.instructions)
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         """Learn from what the provider counts."""
         if (fitted := _last.get()) is not None:
-            fitted.learn({"input_tokens": response.usage.input_tokens, "output_tokens": response.usage.output_tokens})
+            fitted.learn(
+                {
+                    "input_tokens": response.usage.input_tokens,
+                    "output_tokens": response.usage.output_tokens,
+                }
+            )
 
 
 def _is_said(item: Message) -> bool:
@@ -73,6 +97,9 @@ async def _tools(data: CallModelData[Any]) -> list[dict[str, Any]]:
     served = await own.get_mcp_tools(RunContextWrapper(data.context)) if own.mcp_servers else []
     others = [handoff(each) if isinstance(each, Agent) else each for each in own.handoffs]
     defined = [
-        tool(each.name, getattr(each, "description", ""), getattr(each, "params_json_schema", None)) for each in [*own.tools, *served]
+        tool(each.name, getattr(each, "description", ""), getattr(each, "params_json_schema", None))
+        for each in [*own.tools, *served]
     ]
-    return defined + [tool(each.tool_name, each.tool_description, each.input_json_schema) for each in others]
+    return defined + [
+        tool(each.tool_name, each.tool_description, each.input_json_schema) for each in others
+    ]

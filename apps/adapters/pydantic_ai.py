@@ -11,7 +11,7 @@ from .blocks import picture, pictures, thought, tool
 from .bridge import Bridge, Fitted
 from .dialect import MessageDialect
 
-require_extra("pydantic_ai", extra="pydantic-ai", purpose="a capability whose requests fit")
+require_extra("pydantic_ai", extra="pydantic-ai", purpose=__name__)
 
 from pydantic_ai import messages as own
 from pydantic_ai.capabilities import AbstractCapability
@@ -25,18 +25,44 @@ class ContextCapability(AbstractCapability[Any]):
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Send what fits; the agent's history stays whole. A provider that is to shorten it, too, is refused: `InvalidOptionError`."""
-        asked, settings = request_context.model_request_parameters, request_context.model_settings or {}
-        if name := next((name for name in settings if name.endswith("_context_management") and settings[name]), None):
-            raise InvalidOptionError(name, settings[name], "none: this capability makes room, and no other compaction does")
-        tools = [tool(each.name, each.description, each.parameters_json_schema) for each in [*asked.function_tools, *asked.output_tools]]
+        asked, settings = (
+            request_context.model_request_parameters,
+            request_context.model_settings or {},
+        )
+        if name := next(
+            (name for name in settings if name.endswith("_context_management") and settings[name]),
+            None,
+        ):
+            raise InvalidOptionError(
+                name,
+                settings[name],
+                "none: this capability makes room, and no other compaction does",
+            )
+        tools = [
+            tool(each.name, each.description, each.parameters_json_schema)
+            for each in [*asked.function_tools, *asked.output_tools]
+        ]
         system = "\n".join(part.content for part in asked.instruction_parts or ()) or None
-        besides: dict[str, Any] = {"system": system, "tools": tools, "reserve": settings.get("max_tokens") or 0}
-        return replace(request_context, messages=await self._bridge.afit(request_context.messages, key=ctx.conversation_id, **besides))
+        besides: dict[str, Any] = {
+            "system": system,
+            "tools": tools,
+            "reserve": settings.get("max_tokens") or 0,
+        }
+        return replace(
+            request_context,
+            messages=await self._bridge.afit(
+                request_context.messages, key=ctx.conversation_id, **besides
+            ),
+        )
 
-    async def after_model_request(self, ctx: Any, *, request_context: Any, response: own.ModelResponse) -> own.ModelResponse:
+    async def after_model_request(
+        self, ctx: Any, *, request_context: Any, response: own.ModelResponse
+    ) -> own.ModelResponse:
         """Learn from what the provider counts; where none is named, the model itself has guessed."""
         if response.provider_name is not None:
-            Fitted([], self._bridge.sessions.get(ctx.conversation_id)).learn({"input_tokens": response.usage.input_tokens})
+            Fitted([], self._bridge.sessions.get(ctx.conversation_id)).learn(
+                {"input_tokens": response.usage.input_tokens}
+            )
         return response
 
 
@@ -47,33 +73,70 @@ class PydanticAIDialect(MessageDialect[own.ModelMessage]):
         """Return the turns of a message."""
         if isinstance(native, own.ModelRequest):
             return (turn for part in native.parts for turn in _parse_part(part))
-        thoughts = [thought(p.content, p.signature, p.provider_name) for p in native.parts if isinstance(p, own.ThinkingPart)]
-        calls = [ToolCall(p.tool_call_id, p.tool_name, p.args_as_json_str()) for p in native.parts if isinstance(p, own.ToolCallPart)]
+        thoughts = [
+            thought(p.content, p.signature, p.provider_name)
+            for p in native.parts
+            if isinstance(p, own.ThinkingPart)
+        ]
+        calls = [
+            ToolCall(p.tool_call_id, p.tool_name, p.args_as_json_str())
+            for p in native.parts
+            if isinstance(p, own.ToolCallPart)
+        ]
         return iter([Turn(Role.ASSISTANT, native.text or "", tool_calls=calls, parts=thoughts)])
 
     def write(self, turns: Sequence[Turn]) -> list[own.ModelMessage]:
         """Return one request, or one response."""
         if turns[0].role is not Role.ASSISTANT:
             return [own.ModelRequest([_render_turn(turn) for turn in turns])]
-        calls = [own.ToolCallPart(call.name, call.arguments, call.id) for turn in turns for call in turn.tool_calls]
-        return [own.ModelResponse([*(own.TextPart(turn.text) for turn in turns if turn.text), *calls])]
+        calls = [
+            own.ToolCallPart(call.name, call.arguments, call.id)
+            for turn in turns
+            for call in turn.tool_calls
+        ]
+        return [
+            own.ModelResponse([*(own.TextPart(turn.text) for turn in turns if turn.text), *calls])
+        ]
 
 
 def _parse_part(part: Any) -> Iterator[Turn]:
-    content = part.files if isinstance(part, own.BaseToolReturnPart) else getattr(part, "content", None)
+    content = (
+        part.files if isinstance(part, own.BaseToolReturnPart) else getattr(part, "content", None)
+    )
     pieces: Any = [content] if isinstance(content, str) else content or []
-    parts = [picture(getattr(p, "data_uri", None) or p.url) for p in pieces if isinstance(p, own.ImageUrl) or getattr(p, "is_image", False)]
+    parts = [
+        picture(getattr(p, "data_uri", None) or p.url)
+        for p in pieces
+        if isinstance(p, own.ImageUrl) or getattr(p, "is_image", False)
+    ]
     if isinstance(part, own.BaseToolReturnPart):
-        yield Turn(Role.TOOL, part.model_response_str(), tool_call_id=part.tool_call_id, name=part.tool_name, parts=parts)
+        yield Turn(
+            Role.TOOL,
+            part.model_response_str(),
+            tool_call_id=part.tool_call_id,
+            name=part.tool_name,
+            parts=parts,
+        )
     elif isinstance(part, own.UserPromptPart):
-        texts = [piece if isinstance(piece, str) else piece.content for piece in pieces if isinstance(piece, str | own.TextContent)]
+        texts = [
+            piece if isinstance(piece, str) else piece.content
+            for piece in pieces
+            if isinstance(piece, str | own.TextContent)
+        ]
         yield Turn(Role.USER, "\n".join(texts), parts=parts)
     elif isinstance(part, own.RetryFeedbackPart | own.SystemPromptPart):
-        yield Turn(Role.SYSTEM, part.content) if isinstance(part, own.SystemPromptPart) else Turn(Role.USER, part.model_response())
+        yield (
+            Turn(Role.SYSTEM, part.content)
+            if isinstance(part, own.SystemPromptPart)
+            else Turn(Role.USER, part.model_response())
+        )
 
 
 def _render_turn(turn: Turn) -> Any:
-    shown = [own.BinaryContent.from_data_uri(url) if url.startswith("data:") else own.ImageUrl(url) for url in pictures(turn)]
+    shown = [
+        own.BinaryContent.from_data_uri(url) if url.startswith("data:") else own.ImageUrl(url)
+        for url in pictures(turn)
+    ]
     said = [turn.text, *shown] if shown else turn.text
     if turn.role is Role.TOOL:
         return own.ToolReturnPart(turn.name or "", said, turn.tool_call_id or "")

@@ -12,13 +12,19 @@ from .blocks import picture, pictures, thought
 from .bridge import Bridge
 from .dialect import MessageDialect
 
-require_extra("semantic_kernel", extra="semantic-kernel", purpose="a chat service whose requests fit")
+require_extra("semantic_kernel", extra="semantic-kernel", purpose=__name__)
 
 from semantic_kernel import contents as own
 
 Service = TypeVar("Service")
 _HOOKS = ("_inner_get_chat_message_contents", "_inner_get_streaming_chat_message_contents")
-_KINDS = (own.TextContent, own.ReasoningContent, own.FunctionCallContent, own.FunctionResultContent, own.ImageContent)
+_KINDS = (
+    own.TextContent,
+    own.ReasoningContent,
+    own.FunctionCallContent,
+    own.FunctionResultContent,
+    own.ImageContent,
+)
 
 
 def wrap(service: Service, model: Any = None, **options: Any) -> Service:
@@ -27,9 +33,17 @@ def wrap(service: Service, model: Any = None, **options: Any) -> Service:
     Raises:
         InvalidOptionError: no chat service, or an option that cannot be; once it is asked, a history that reduces itself.
     """
-    check("service", service, all(hasattr(service, name) for name in _HOOKS), "a ChatCompletionClientBase of the package semantic-kernel")
+    check(
+        "service",
+        service,
+        all(hasattr(service, name) for name in _HOOKS),
+        "a ChatCompletionClientBase of the package semantic-kernel",
+    )
     plain, stream = (getattr(type(service), name) for name in _HOOKS)
-    bridge, copy = Bridge(SemanticKernelDialect(), model=model, **options), type(service).model_copy(service)  # type: ignore[attr-defined]
+    bridge, copy = (
+        Bridge(SemanticKernelDialect(), model=model, **options),
+        type(service).model_copy(service),  # type: ignore[attr-defined]
+    )
 
     async def asked(history: Any, settings: Any) -> Any:
         fitted, sent = await _fitted(bridge, history, settings)
@@ -50,12 +64,24 @@ def wrap(service: Service, model: Any = None, **options: Any) -> Service:
 
 
 async def _fitted(bridge: Bridge[Any], history: Any, settings: Any) -> Any:
-    check("chat_history", "auto_reduce", not getattr(history, "auto_reduce", False), "one that stays whole, with auto_reduce=False")
-    told = [*takewhile(lambda message: message.role.value in ("system", "developer"), history.messages)]
+    check(
+        "chat_history",
+        "auto_reduce",
+        not getattr(history, "auto_reduce", False),
+        "one that stays whole, with auto_reduce=False",
+    )
+    told = [
+        *takewhile(lambda message: message.role.value in ("system", "developer"), history.messages)
+    ]
     key, system = settings.extension_data.get("thread_id"), "\n".join(map(str, told)) or None
     tools = [each for each in getattr(settings, "tools", None) or () if isinstance(each, dict)]
-    reserve = max(getattr(settings, name, None) or 0 for name in ("max_completion_tokens", "max_output_tokens", "max_tokens"))
-    fitted = await bridge.afitted(history.messages[len(told) :], key=key, system=system, tools=tools, reserve=reserve)
+    reserve = max(
+        getattr(settings, name, None) or 0
+        for name in ("max_completion_tokens", "max_output_tokens", "max_tokens")
+    )
+    fitted = await bridge.afit_with_session(
+        history.messages[len(told) :], key=key, system=system, tools=tools, reserve=reserve
+    )
     return fitted, own.ChatHistory(messages=[*told, *fitted.natives])
 
 
@@ -64,18 +90,43 @@ class SemanticKernelDialect(MessageDialect[Any]):
 
     def read(self, native: Any) -> Iterator[Turn]:
         """Yield the turns of a message."""
-        texts, thoughts, calls, results, images = ([each for each in native.items if isinstance(each, kind)] for kind in _KINDS)
-        yield from (Turn(Role.TOOL, str(each.result), tool_call_id=each.id or "unknown", name=each.name) for each in results)
+        texts, thoughts, calls, results, images = (
+            [each for each in native.items if isinstance(each, kind)] for kind in _KINDS
+        )
+        yield from (
+            Turn(Role.TOOL, str(each.result), tool_call_id=each.id or "unknown", name=each.name)
+            for each in results
+        )
         if not results:
             role = {"developer": "system", "tool": "user"}.get(native.role.value, native.role.value)
-            parts = [*(thought(str(each), each.metadata.get("signature")) for each in thoughts), *map(picture, map(str, images))]
-            told = [ToolCall(each.id or "unknown", str(each.name), each.to_element().text or "{}") for each in calls]
+            parts = [
+                *(thought(str(each), each.metadata.get("signature")) for each in thoughts),
+                *map(picture, map(str, images)),
+            ]
+            told = [
+                ToolCall(each.id or "unknown", str(each.name), each.to_element().text or "{}")
+                for each in calls
+            ]
             yield Turn(Role(role), "\n".join(map(str, texts)), tool_calls=told, parts=parts)
 
     def write(self, turns: Sequence[Turn]) -> list[Any]:
         """Return one message."""
-        results = [own.FunctionResultContent(id=turn.tool_call_id, name=turn.name, result=turn.text) for turn in turns]
+        results = [
+            own.FunctionResultContent(id=turn.tool_call_id, name=turn.name, result=turn.text)
+            for turn in turns
+        ]
         turn, items = turns[0], [own.TextContent(text=turns[0].text)]
-        items += [own.ImageContent(**{"data_uri" if url.startswith("data:") else "uri": url}) for url in pictures(turn)]
-        items += [own.FunctionCallContent(id=call.id, name=call.name, arguments=call.arguments) for call in turn.tool_calls]
-        return [own.ChatMessageContent(role=own.AuthorRole(turn.role.value), items=results if turn.role is Role.TOOL else items)]
+        items += [
+            own.ImageContent(**{"data_uri" if url.startswith("data:") else "uri": url})
+            for url in pictures(turn)
+        ]
+        items += [
+            own.FunctionCallContent(id=call.id, name=call.name, arguments=call.arguments)
+            for call in turn.tool_calls
+        ]
+        return [
+            own.ChatMessageContent(
+                role=own.AuthorRole(turn.role.value),
+                items=results if turn.role is Role.TOOL else items,
+            )
+        ]

@@ -52,7 +52,10 @@ class _SessionLock:
         if not self._lock.acquire(blocking=False):
             # A task of this thread has it, and goes on only when the thread is free again.
             if self._thread == get_ident():
-                raise SessionWriteError("a task of this thread is fitting the same conversation", "awaiting `afit` among tasks")
+                raise SessionWriteError(
+                    "a task of this thread is fitting the same conversation",
+                    "Await `afit` among tasks",
+                )
             self._lock.acquire()
         with self._hold():
             yield self.session
@@ -72,7 +75,8 @@ class _SessionLock:
         holder = self._holder
         if holder is not None and holder in _WITHIN.get():
             raise SessionWriteError(
-                "a summariser or listener fits the conversation that it works for", "fitting it once the call that asked has returned"
+                "a summariser or listener fits the conversation that it works for",
+                "Call it after that call has returned",
             )
 
     @contextmanager
@@ -104,9 +108,16 @@ class Sessions:
     (True, False)
     """
 
-    def __init__(self, model: "int | str | ModelProfile | None" = None, *, most: int = 256, **options: Any) -> None:
+    def __init__(
+        self, model: "int | str | ModelProfile | None" = None, *, most: int = 256, **options: Any
+    ) -> None:
         whole_number("most", most, 1, "sessions")
-        require("session_id", options.get("session_id"), "session_id" not in options, "none: each conversation has its own, see get(key)")
+        require(
+            "session_id",
+            options.get("session_id"),
+            "session_id" not in options,
+            "none: each conversation has its own, see get(key)",
+        )
         self._model, self._options, self._most = model, options, most
         self._held: OrderedDict[str, _SessionLock] = OrderedDict()
         self._lock = Lock()
@@ -148,7 +159,9 @@ class Sessions:
                 self._release(chosen)
 
     @asynccontextmanager
-    async def aalone(self, turns: Sequence[Turn], key: str | None = None) -> AsyncGenerator[ContextSession]:
+    async def aalone(
+        self, turns: Sequence[Turn], key: str | None = None
+    ) -> AsyncGenerator[ContextSession]:
         """Yield the session without blocking; see `alone`."""
         while True:
             chosen = await adrive(self._choose(turns, key))
@@ -164,9 +177,14 @@ class Sessions:
 
     def _choose(self, turns: Sequence[Turn], key: str | None) -> Steps[_SessionLock]:
         """Return the session to work on, which stays until it is released."""
-        opening, is_stored = in_thread(self._open, turns, key), self._options.get("store") is not None
+        opening, is_stored = (
+            in_thread(self._open, turns, key),
+            self._options.get("store") is not None,
+        )
         while True:
-            chosen = self._find(turns, key) or self._put(*((yield opening) if is_stored else opening.do()))
+            chosen = self._find(turns, key) or self._put(
+                *((yield opening) if is_stored else opening.do())
+            )
             if chosen is not None:
                 return chosen
 
@@ -185,7 +203,11 @@ class Sessions:
         beginning = id_prefix(turns)
         alike = {name: held for name, held in self._held.items() if name.startswith(beginning)}
         # In one that says nothing yet somebody is about to say something, unless nobody has it.
-        logs = {name: held.session.conversation.log for name, held in alike.items() if held.session.conversation.log or not held.users}
+        logs = {
+            name: held.session.conversation.log
+            for name, held in alike.items()
+            if held.session.conversation.log or not held.users
+        }
         longest_first = sorted(logs, key=lambda name: -len(logs[name]))
         return next((name for name in longest_first if is_continuation(logs[name], turns)), "")
 
@@ -199,7 +221,9 @@ class Sessions:
                 continue
             session = self._session(name)
             log = session.conversation.log
-            if is_continuation(log, turns) and (found is None or len(log) > len(found[1].conversation.log)):
+            if is_continuation(log, turns) and (
+                found is None or len(log) > len(found[1].conversation.log)
+            ):
                 found = name, session
             if not len(log):
                 break
@@ -233,7 +257,9 @@ def is_continuation(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
     if len(log) > len(turns):
         return False
     # Those that begin alike differ at their ends.
-    return not log or (says_the_same(log[-1], turns[len(log) - 1]) and all(map(says_the_same, log, turns)))
+    return not log or (
+        says_the_same(log[-1], turns[len(log) - 1]) and all(map(says_the_same, log, turns))
+    )
 
 
 def id_prefix(turns: Sequence[Turn]) -> str:

@@ -11,7 +11,7 @@ from .bridge import Bridge
 from .converse import read_message, read_usage, write_message
 from .dialect import MessageDialect
 
-require_extra("strands", extra="strands", purpose="a conversation manager whose requests fit")
+require_extra("strands", extra="strands", purpose=__name__)
 
 from strands.agent.conversation_manager import NullConversationManager
 from strands.hooks import AgentInitializedEvent
@@ -28,15 +28,29 @@ class ContextConversationManager(NullConversationManager):
 
     def register_hooks(self, registry: Any, **kwargs: Any) -> None:
         """Stand before the model of each agent that has it."""
-        registry.add_callback(AgentInitializedEvent, lambda event: event.agent.add_middleware(InvokeModelStage, self._fitting))
+        registry.add_callback(
+            AgentInitializedEvent,
+            lambda event: event.agent.add_middleware(InvokeModelStage, self._fitting),
+        )
 
     async def _fitting(self, context: Any, next_fn: Any) -> AsyncIterator[Any]:
         prompt, config = context.system_prompt, context.model.get_config()
-        system = prompt if isinstance(prompt, str) else "\n".join(each.get("text", "") for each in prompt or ())
-        tools = [tool(spec["name"], spec["description"], spec["inputSchema"]["json"]) for spec in context.tool_specs]
-        besides = {"system": system, "tools": tools, "reserve": (config.get("max_tokens") if isinstance(config, Mapping) else 0) or 0}
+        system = (
+            prompt
+            if isinstance(prompt, str)
+            else "\n".join(each.get("text", "") for each in prompt or ())
+        )
+        tools = [
+            tool(spec["name"], spec["description"], spec["inputSchema"]["json"])
+            for spec in context.tool_specs
+        ]
+        besides = {
+            "system": system,
+            "tools": tools,
+            "reserve": (config.get("max_tokens") if isinstance(config, Mapping) else 0) or 0,
+        }
         key = f"{context.agent.session_id}/{context.agent.agent_id}"
-        fitted = await self._bridge.afitted(context.messages, key=key, **besides)
+        fitted = await self._bridge.afit_with_session(context.messages, key=key, **besides)
         async for event in next_fn(context.replace(messages=fitted.natives)):
             if isinstance(event, ModelStopReason):
                 fitted.learn(read_usage(event["stop"][2]))
@@ -52,18 +66,24 @@ class StrandsDialect(MessageDialect[Any]):
 
     def write(self, turns: Sequence[Turn]) -> list[Any]:
         """Return one message."""
-        return [_Written(write_message(turns))]
+        return [_Message(write_message(turns))]
 
-    def joined(self, natives: Sequence[Any]) -> list[Any]:
+    def merge(self, natives: Sequence[Any]) -> list[Any]:
         """Return messages of which none that was written anew has a neighbour of its role: Bedrock takes turns, and all results of a step at once."""
         out: list[Any] = []
         for native in natives:
-            if out and out[-1]["role"] == native["role"] and _Written in (type(native), type(out[-1])):
-                out[-1] = _Written(role=native["role"], content=[*out[-1]["content"], *native["content"]])
+            if (
+                out
+                and out[-1]["role"] == native["role"]
+                and _Message in (type(native), type(out[-1]))
+            ):
+                out[-1] = _Message(
+                    role=native["role"], content=[*out[-1]["content"], *native["content"]]
+                )
             else:
                 out.append(native)
         return out
 
 
-class _Written(dict[str, Any]):
+class _Message(dict[str, Any]):
     """Mark a message as written anew."""

@@ -63,17 +63,35 @@ class ThinkingDialect(WireDialect):
     def split(self, natives: Sequence[Message]) -> Iterator[Piece]:
         """Yield the turns of messages; thoughts are bound to what stood before them."""
         for piece in super().split([_without_thoughts(message) for message in natives]):
-            thoughts = [part for name in _THOUGHTS for part in block_parts(natives[piece.start].get(name))]
-            yield evolve(piece, turn=evolve(piece.turn, parts=(*thoughts, *piece.turn.parts))) if thoughts else piece
+            thoughts = [
+                part for name in _THOUGHTS for part in block_parts(natives[piece.start].get(name))
+            ]
+            yield (
+                evolve(piece, turn=evolve(piece.turn, parts=(*thoughts, *piece.turn.parts)))
+                if thoughts
+                else piece
+            )
 
     def write(self, turns: Sequence[Turn]) -> list[Message]:
         """Return messages that say what `turns` say, with the thoughts that still stand."""
         written: list[Message] = []
         for turn in turns:
             blocks = [json.loads(part.data) for part in turn.parts if part.is_bound]
-            kept = {name: [block for block in blocks if (block["type"] == "reasoning") == (name == _THOUGHTS[1])] for name in _THOUGHTS}
-            messages = super().write([evolve(turn, parts=[part for part in turn.parts if not part.is_bound])])
-            written += ({**message, **{name: held for name, held in kept.items() if held}} for message in messages)
+            kept = {
+                name: [
+                    block
+                    for block in blocks
+                    if (block["type"] == "reasoning") == (name == _THOUGHTS[1])
+                ]
+                for name in _THOUGHTS
+            }
+            messages = super().write(
+                [evolve(turn, parts=[part for part in turn.parts if not part.is_bound])]
+            )
+            written += (
+                {**message, **{name: held for name, held in kept.items() if held}}
+                for message in messages
+            )
         return written
 
 
@@ -83,7 +101,11 @@ def besides_of(request: Mapping[str, Any]) -> dict[str, Any]:
     system = request.get("instructions") or request.get("system")
     if isinstance(system, list):
         system = "\n".join(str(block.get("text", "")) for block in system)
-    return {"tools": request.get("tools") or (), "reserve": reserve, "system": system if isinstance(system, str) else None}
+    return {
+        "tools": request.get("tools") or (),
+        "reserve": reserve,
+        "system": system if isinstance(system, str) else None,
+    }
 
 
 def learn_from(fitted: Fitted[Message], answer: Any) -> Any:
@@ -107,4 +129,8 @@ def _stops(places: Sequence[int], end: int) -> dict[int, int]:
 
 def _without_thoughts(message: Message) -> dict[str, Any]:
     gone = {*_THOUGHTS, *_AGAIN} if any(message.get(name) for name in _THOUGHTS) else set[str]()
-    return {name: value for name, value in message.items() if name not in gone and (value is not None or name == "content")}
+    return {
+        name: value
+        for name, value in message.items()
+        if name not in gone and (value is not None or name == "content")
+    }

@@ -1,6 +1,6 @@
-"""The command line: one file a command, over what a reader could also call; needs the extra `cli`."""
+"""The command line: one module a command or a group of them, over public APIs; needs the extra `cli`."""
 
 from polycontext.linearity import require_extra
 
-for _module in ("typer", "rich"):
+for _module in ("click", "rich"):
     require_extra(_module, extra="cli", purpose="the command line")

@@ -1,21 +1,23 @@
 """`polycontext check`: what a provider would refuse, where, and what would be legal."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import click
 from attrs import frozen
-from rich.text import Text
 
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import findings
+from polycontext.window.providers import Provider, findings
 
+from .command import command
+from .options import Json, MessageFormat, complete_file
 from .output import FAULT, one_line, tell, write, write_json
 from .recordings.conversation import detect_provider
-from .recordings.documents import Document, Place, opened, read_documents, unreadable
+from .recordings.documents import Document, Place, has_any, opened, read_documents
 
 _SHAPES = "a list of messages, a request as an object, or a list of such"
-_ITEM_TYPES = frozenset({"message", "function_call", "function_call_output", "reasoning", "item_reference"})
+_HOLDERS = ("messages", "input")
 
 
 @frozen
@@ -37,19 +39,39 @@ class _Asked:
 
     def line_of(self, found: InvalidMessagesError) -> int:
         """Return the line of the message that is refused, or of the request."""
-        return self.document.line_of(self.path if found.index is None else (*self.inside, found.index))
+        return self.document.line_of(
+            self.path if found.index is None else (*self.inside, found.index)
+        )
 
 
-def check_file(name: str, provider: str | None, *, betas: Collection[str], as_json: bool) -> int:
-    """Print what would be refused of the requests in the file `name`; return the exit code, 1 if anything is.
+@command(
+    "polycontext check request.json --format anthropic",
+    "polycontext check requests.jsonl --json | jq .findings",
+    "polycontext check - < messages.json",
+)
+@click.argument("file", shell_complete=complete_file)
+@click.option(
+    "--beta",
+    "betas",
+    multiple=True,
+    metavar="NAME",
+    help="A value of the header anthropic-beta. May be repeated.",
+)
+def check(
+    *,
+    file: str,
+    form: MessageFormat,
+    betas: Sequence[str],
+    as_json: Json,
+) -> int:
+    """Find what a provider would reject in a request, where and why, and how to fix it.
 
-    An object with a model is judged as a whole request, other objects and lists by their messages alone.
-
-    Raises:
-        InvalidDataError: the file is missing, unreadable, or holds no request.
+    FILE holds requests or lists of messages: one, a list of them, or one a line; - is standard input.
+    Signatures and other things that only the provider knows are not checked. Exits with 1 if something
+    would be rejected.
     """
     told, counts = list[dict[str, Any]](), Counter[str]()
-    for asked in _asked(name, provider):
+    for asked in _asked(file, form):
         counts[asked.provider] += 1
         for found in findings(_judged(asked), asked.provider, betas=betas):
             told.append(_as_object(asked, found))
@@ -59,31 +81,24 @@ def check_file(name: str, provider: str | None, *, betas: Collection[str], as_js
         write_json({"requests": counts.total(), "findings": told}, indent=2)
     elif not told:
         kinds = ", ".join(f"{count} of {kind}" for kind, count in counts.items())
-        tell(Text(f"{name}: nothing to refuse in {counts.total()} request{'s' * (counts.total() > 1)} ({kinds})", style="green"))
+        total = f"{counts.total()} request{'s' * (counts.total() > 1)}"
+        tell(f"{file}: no problems in {total} ({kinds})", "green")
     return FAULT if told else 0
 
 
-def _asked(name: str, provider: str | None) -> Iterator[_Asked]:
-    number = 0
+def _asked(name: str, provider: Provider | None) -> Iterator[_Asked]:
     with opened(name) as (source, lines):
-        for document in read_documents(source, lines):
-            for path, value in _requests(document):
-                number += 1
-                yield _Asked(document, path, number, value, provider or _guessed(value))
+        documents = read_documents(source, lines)
+        requests = ((document, *found) for document in documents for found in _requests(document))
+        for number, (document, path, value) in enumerate(requests, 1):
+            yield _Asked(document, path, number, value, provider or _guessed(value))
 
 
 def _requests(document: Document) -> Iterator[tuple[Place, Any]]:
-    value = document.value
-    if isinstance(value, list) and value and all(isinstance(item, list) or _is_request(item) for item in value):
-        yield from (((index,), item) for index, item in enumerate(value))
-    elif isinstance(value, list) or _is_request(value):
-        yield (), value
-    else:
-        raise unreadable(document.source, document.line, None, "neither messages nor a request", _SHAPES)
-
-
-def _is_request(value: object) -> bool:
-    return isinstance(value, dict) and ("messages" in value or "input" in value)
+    for path, value in document.parts(*_HOLDERS):
+        if not isinstance(value, list) and not has_any(value, _HOLDERS):
+            raise document.refused((), None, "neither messages nor a request", _SHAPES)
+        yield path, value
 
 
 def _judged(asked: _Asked) -> Any:
@@ -92,12 +107,11 @@ def _judged(asked: _Asked) -> Any:
 
 
 def _guessed(value: Any) -> str:
-    if isinstance(value, Mapping) and "messages" not in value:
+    is_request = isinstance(value, Mapping)
+    if is_request and "messages" not in value:
         return "openai-responses"
-    items = value.get("messages") if isinstance(value, Mapping) else value
-    if isinstance(items, list) and any(isinstance(item, dict) and item.get("type") in _ITEM_TYPES for item in items):
-        return "openai-responses"
-    return str(detect_provider(items, has_system=isinstance(value, Mapping) and "system" in value))
+    items = value["messages"] if is_request else value
+    return str(detect_provider(items, has_system=is_request and "system" in value))
 
 
 def _as_object(asked: _Asked, found: InvalidMessagesError) -> dict[str, Any]:
@@ -116,12 +130,9 @@ def _as_object(asked: _Asked, found: InvalidMessagesError) -> dict[str, Any]:
 
 def _as_text(found: Mapping[str, Any]) -> str:
     where = "request" if found["index"] is None else f"messages[{found['index']}]"
-    lines = [f"{found['source']}, line {found['line']}, {where}: {found['rule']}: {found['problem']}; legal: {found['legal']}"]
+    told = one_line(
+        f"{found['source']}, line {found['line']}, {where}: {found['rule']}: {found['problem']}. Use {found['legal']}."
+    )
     if found["wording"] and found["wording"] != found["problem"]:
-        lines.append(f"  {found['provider']} says: {found['wording']}")
-    return "".join(f"{_plain(line)}\n" for line in lines)
-
-
-def _plain(line: str) -> str:
-    """Return `line` as one that a terminal shows and does not obey, its indent kept."""
-    return " " * (len(line) - len(line.lstrip())) + one_line(line)
+        told += "\n  " + one_line(f"{found['provider']} says: {found['wording']}")
+    return f"{told}\n"

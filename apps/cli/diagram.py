@@ -1,45 +1,95 @@
-"""`polycontext diagram`: the machine as a picture."""
+"""`polycontext diagram`: a machine as a picture."""
 
+import sys
 from pathlib import Path
-from typing import Literal
+from pkgutil import resolve_name
 
-from polycontext.polynomial.machine import dot, mermaid
+import click
 
-from .output import USAGE, CommandError, saved, write
+from polycontext.polynomial.machine import (
+    LEGEND,
+    ContextMachine,
+    arrows,
+    dot,
+    initial_state,
+    mermaid,
+)
 
-BEGIN, END = "<!-- machine diagram -->", "<!-- /machine diagram -->"
-"""What stands around the diagram in a Markdown file that shows it."""
+from .command import command
+from .options import Output
+from .output import CommandError, redirected, write
 
 
-def draw(form: Literal["mermaid", "dot"], output: Path | None) -> int:
-    """Print the diagram, or write it to `output`; return the exit code.
+@command(
+    "polycontext diagram",
+    "polycontext diagram my_agent.machines:ReviewedMachine",
+    "polycontext diagram --notation dot | dot -Tsvg > machine.svg",
+)
+@click.argument("machine", metavar="[MODULE:CLASS]", required=False)
+@click.option(
+    "--notation",
+    type=click.Choice(["outline", "mermaid", "dot"]),
+    default="outline",
+    show_default=True,
+    help="Plain lines, Mermaid, or DOT for Graphviz.",
+)
+def diagram(*, machine: str | None, notation: str, output: Output) -> int:
+    """Draw the states and transitions of a state machine.
 
-    Raises:
-        CommandError: the file cannot be written.
+    By default the library's own. MODULE:CLASS is a subclass of ContextMachine; modules in the working
+    directory are found.
     """
-    text = mermaid() if form == "mermaid" else dot()
-    if output is None:
+    drawn = _machine(machine)
+    match notation:
+        case "mermaid":
+            text = mermaid(drawn.table)
+        case "dot":
+            text = dot(drawn.table)
+        case _:
+            text = outline(drawn)
+    with redirected(output):
         write(text)
-    else:
-        saved(output, lambda path: path.write_text(text, encoding="utf-8"))
     return 0
 
 
-def draw_into(page: Path) -> int:
-    """Put the Mermaid diagram between the markers of a Markdown page, in place of what is there.
+def _machine(name: str | None) -> type[ContextMachine]:
+    """Return the machine that ``module:Class`` names, the library's own where none is named.
 
     Raises:
-        CommandError: the page cannot be read or written, or has no markers.
+        CommandError: it cannot be imported, or is no machine.
     """
+    if name is None:
+        return ContextMachine
+    sys.path.insert(0, str(Path.cwd()))
     try:
-        # As bytes, since reading text would make every line end one of this system.
-        text = page.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(USAGE, f"{page}: cannot be read: {error}") from None
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise CommandError(USAGE, f"{page}: no markers for the diagram; legal: a line {BEGIN} and a line {END} behind it")
-    drawn = f"{head}{BEGIN}\n\n```mermaid\n{mermaid()}```\n\n{END}{tail}"
-    saved(page, lambda path: path.write_bytes(drawn.encode()))
-    return 0
+        found = resolve_name(name)
+    except Exception as error:  # whatever a user's module raises while it is imported
+        problem = f"{name}: cannot be imported: {type(error).__name__}: {error}"
+        advice = "Name a class as module:Class, and start where its module can be imported."
+        raise CommandError(f"{problem}. {advice}") from error
+    if not (isinstance(found, type) and issubclass(found, ContextMachine)):
+        raise CommandError(f"{name} is no machine. Name a subclass of ContextMachine.")
+    return found
+
+
+def outline(machine: type[ContextMachine]) -> str:
+    r"""Return a machine as lines for a terminal: below each state what leads out of it, and where to.
+
+    >>> print(*outline(ContextMachine).splitlines()[:3], sep="\n")
+    EMPTY (start)
+      user_turn, system [else]                  -> ACCUMULATING
+      user_turn, system [is_pressured]          -> PRESSURED
+    """
+    table = machine.table
+    leading = arrows(table)
+    width = max(len(label) for arrow in leading for label in arrow.labels)
+    lines: list[str] = []
+    for state in table.cells:
+        lines.append(f"{state} (start)" if state == initial_state(table) else str(state))
+        lines += [
+            f"  {label:{width}}  -> {arrow.target}"
+            for arrow in leading
+            if arrow.source == state
+            for label in arrow.labels
+        ]
+    return "\n".join([*lines, "", *LEGEND.split("; ")]) + "\n"

@@ -8,20 +8,21 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import frozen
-from typer import Exit
+from click.exceptions import Exit
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
+    from rich.table import Table
 
 FAULT, USAGE, PIPE_CLOSED = 1, 2, 141
 """Exit codes: the input is fine and the answer is no; the input or the options are not fine; nobody reads the output."""
@@ -40,12 +41,28 @@ PIPED_WIDTH = 110
 
 
 class CommandError(Exception):
-    """End the command with an exit code and one line on standard error; `command` is whose help tells more."""
+    """End the command with an exit code and one line on standard error: what is wrong, and what to do."""
 
-    def __init__(self, code: int, message: str, command: str = "") -> None:
+    def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)
         self.code = code
-        self.command = command
+
+
+Verbosity = Literal["quiet", "normal", "verbose"]
+"""How much is told beside results and errors."""
+
+_verbosity: Verbosity = "normal"
+
+
+def set_verbosity(verbosity: Verbosity) -> None:
+    """Say how much is told from now on."""
+    global _verbosity  # noqa: PLW0603 - one process is one command
+    _verbosity = verbosity
+
+
+def is_verbose() -> bool:
+    """Return whether errors show where they come from."""
+    return _verbosity == "verbose"
 
 
 def shown(text: str) -> str:
@@ -92,6 +109,17 @@ def write_lines(lines: Iterable[str]) -> None:
         _write(_as_json(piece))
 
 
+@contextmanager
+def redirected(output: Path | None) -> Generator[None]:
+    """Write results to a file that is made whole or not at all; to standard output without one."""
+    if output is None:
+        yield
+        return
+    with redirect_stdout(StringIO()) as held:
+        yield
+    save(output, lambda path: path.write_text(held.getvalue(), encoding="utf-8"))
+
+
 def paper_width() -> int:
     """Return how many columns standard output has."""
     return _console(stderr=False).width
@@ -105,9 +133,12 @@ def write_rich(renderable: "RenderableType") -> None:
     _write(captured.get())
 
 
-def tell(renderable: "RenderableType") -> None:
-    """Write a text for people to standard error, unbroken."""
-    _console(stderr=True).print(_Shown(renderable), soft_wrap=True)
+def tell(text: str, style: str = "") -> None:
+    """Write a line for people to standard error, unbroken; nothing where only results are wanted."""
+    if _verbosity != "quiet":
+        from rich.text import Text  # noqa: PLC0415  as below
+
+        _console(stderr=True).print(_Shown(Text(one_line(text), style=style)), soft_wrap=True)
 
 
 @frozen
@@ -116,21 +147,31 @@ class _Shown:
 
     drawn: "RenderableType"
 
-    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Segment]":
+    def __rich_console__(
+        self, console: "Console", options: "ConsoleOptions"
+    ) -> "Iterator[Segment]":
         for piece in console.render(self.drawn, options):
             yield piece if piece.control else piece._replace(text=shown(piece.text))
 
 
+def no_bar(**_: object) -> None:
+    """Update no bar, where none is shown."""
+
+
 @contextmanager
-def progress(what: str, total: float | None, *, shown: bool = True) -> Generator[Callable[..., None] | None]:
-    """Show a bar on a terminal and take it away at the end; what is yielded updates it as rich does, None where there is none."""
+def progress(
+    what: str, total: float | None, *, shown: bool = True
+) -> Generator[Callable[..., None]]:
+    """Show a bar on a terminal and take it away at the end; what is yielded updates it as rich does, and is `no_bar` where there is none."""
     console = _console(stderr=True)
-    if not shown or not console.is_terminal:
-        yield None
+    if not shown or _verbosity == "quiet" or not console.is_terminal:
+        yield no_bar
         return
     from rich.progress import Progress  # noqa: PLC0415  slow to load, and nearly always for nothing
 
-    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+    with Progress(
+        console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as bar:
         yield partial(bar.update, bar.add_task(what, total=total))
 
 
@@ -144,8 +185,8 @@ def _console(*, stderr: bool) -> "Console":
 
 
 def complain(message: str) -> None:
-    """Write one line to standard error."""
-    sys.stderr.write(f"polycontext: {one_line(message)}\n")
+    """Write an error as one line to standard error."""
+    sys.stderr.write(f"error: {one_line(message)}\n")
 
 
 def one_line(text: str) -> str:
@@ -162,7 +203,28 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{share * 100:.0f} %"
 
 
-def saved(path: Path, save: Callable[[Path], object]) -> None:
+def write_columns(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write rows below the names of their columns; on narrow paper the widest column gives way."""
+    from rich.text import Text  # noqa: PLC0415  as above
+
+    shown = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(len, cells)) for cells in zip(columns, *shown, strict=True)]
+    table = plain_table(2)
+    for column, width in zip(columns, widths, strict=True):
+        table.add_column(column, no_wrap=True, min_width=0 if width == max(widths) else width)
+    for row in shown:
+        table.add_row(*map(Text, row))
+    write_rich(table)
+
+
+def plain_table(gap: int) -> "Table":
+    """Return a table without lines, with so many blanks between its columns."""
+    from rich.table import Table  # noqa: PLC0415  as above
+
+    return Table(box=None, header_style="bold", pad_edge=False, padding=(0, gap, 0, 0))
+
+
+def save(path: Path, save: Callable[[Path], object]) -> None:
     """Save a file and say where it is.
 
     Raises:
@@ -171,14 +233,6 @@ def saved(path: Path, save: Callable[[Path], object]) -> None:
     try:
         save(path)
     except OSError as error:
-        raise CommandError(USAGE, f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from None
-    sys.stderr.write(f"wrote {one_line(str(path))}\n")
-
-
-def existing_folders(roots: Iterable[Path]) -> tuple[Path, ...]:
-    """Return `roots`; end the command where one is no folder."""
-    found = tuple(roots)
-    for root in found:
-        if not root.is_dir():
-            raise CommandError(USAGE, f"--root {root}: no folder; legal: a folder that may be read")
-    return found
+        reason = (error.strerror or str(error)).lower()
+        raise CommandError(f"{path}: cannot be written: {reason}") from None
+    tell(f"wrote {path}")

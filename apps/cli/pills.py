@@ -1,88 +1,75 @@
-"""`polycontext pills`: complete a name, and resolve a message into what a provider gets."""
+"""`polycontext pills`: the files and symbols that a message can attach, and what became of those that it attaches."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from rich.table import Table
-from rich.text import Text
+import click
 
-from polycontext.nodes import SentMessage, send_message
-from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.nodes import SentMessage
 from polycontext.window import FileResolver, PillDocument
-from polycontext.window.pills import CannotAttachError, Completer, Pill, PillError, PillType, Resolvers, SymbolResolver
-from polycontext.window.providers import Provider
+from polycontext.window.pills import (
+    CannotAttachError,
+    Completer,
+    Pill,
+    PillError,
+    PillProblem,
+    PillType,
+    ResolvedMessage,
+    Resolvers,
+    SymbolResolver,
+    resolve_document,
+)
 
-from .output import FAULT, CommandError, existing_folders, one_line, tell, write_json, write_rich
-
-ROOM = 100_000
-"""Tokens that a message and what is attached to it may have, unless said otherwise."""
-
-
-def complete_prefix(prefix: str, roots: Iterable[Path], *, kind: str | None = None, limit: int = 20, as_json: bool = False) -> int:
-    """Print the files and symbols that `prefix` may stand for, the best first; exit code 1 says there is none.
-
-    Raises:
-        CommandError: a root is no folder.
-    """
-    folders = existing_folders(roots)
-    found = Completer([FileResolver(folders), SymbolResolver(folders)]).candidates(prefix, kind and [kind], limit)
-    if as_json:
-        write_json([{"name": each.name, "type": each.type.value, "detail": each.detail} for each in found], indent=2)
-    elif found:
-        table = Table.grid(padding=(0, 2))
-        for each in found:
-            table.add_row(Text(each.type, style="dim"), Text(one_line(each.name)), Text(one_line(each.detail), style="dim"))
-        write_rich(table)
-    else:
-        tell(Text(f"nothing completes {one_line(prefix)!r}"))
-    return 0 if found else FAULT
+from .command import command
+from .options import Json, Roots
+from .output import FAULT, tell, write_columns, write_json
 
 
-def resolve_message(
-    text: str,
-    roots: Iterable[Path],
+@command("polycontext pills @src/ag", "polycontext pills Agent --type symbol --json")
+@click.argument("prefix")
+@click.option("--type", "kind", type=click.Choice(["file", "symbol"]), help="List only this type.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="The maximum number of results.",
+)
+def pills(
     *,
+    prefix: str,
+    roots: Roots,
+    kind: str | None,
     limit: int,
-    model: str | None = None,
-    max_tokens: int | None = None,
-    provider: Provider | None = None,
-    as_json: bool = False,
+    as_json: Json,
 ) -> int:
-    """Print the messages that `text` becomes with its pills attached, and say what was attached, truncated, had to yield, or was refused.
+    """List files and Python symbols that begin with PREFIX, to attach as [@src/agent.py].
 
-    Exit code 1 says that a pill was refused; the rest of the message is printed all the same.
-
-    Raises:
-        CommandError: a root is no folder, or the message does not fit.
+    Skips files that .gitignore excludes. Exits with 1 if nothing matches.
     """
-    folders = existing_folders(roots)
-    resolvers = Resolvers([FileResolver(folders, limit), SymbolResolver(folders, limit)])
-    session = ContextSession(model, max_tokens=ROOM if model is None and max_tokens is None else max_tokens)
-    try:
-        sent = send_message(session, typed(text, resolvers), resolvers)
-        messages = session.messages(provider)
-    except ContextOverflowError as error:
-        raise CommandError(FAULT, str(error)) from None
+    found = Completer(resolvers_of(roots)).candidates(prefix, kind and [kind], limit)
+    columns = ("type", "name", "detail")
+    rows = [(each.type.value, each.name, each.detail) for each in found]
     if as_json:
-        write_json({"messages": messages, **report(sent)}, indent=2)
+        write_json([dict(zip(columns, row, strict=True)) for row in rows], indent=2)
+    elif rows:
+        write_columns(columns, rows)
     else:
-        write_json(messages, indent=2)
-        for line in told(sent):
-            tell(line)
-    return FAULT if sent.problems else 0
+        tell(f"nothing begins with {prefix!r}")
+    return 0 if rows else FAULT
 
 
-def report(sent: SentMessage) -> dict[str, Any]:
-    """Return what was attached, what of it was truncated or had to yield, and what was refused, as JSON data."""
-    return {
-        "attached": [
-            {"name": each.name, "type": each.type.value, "path": each.path, "characters": len(each.content)} for each in sent.attached
-        ],
-        "truncated": [{"name": each.name, "notice": each.notice} for each in sent.attached if each.truncated],
-        "yielded": [{"name": each.name} for each in sent.yielded],
-        "refused": [{"name": each.pill.name, "warning": each.warning, "detail": each.detail} for each in sent.problems],
-    }
+def resolvers_of(roots: Sequence[Path]) -> tuple[FileResolver, SymbolResolver]:
+    """Return what finds files and symbols below these folders, or below the working directory."""
+    folders = roots or [Path()]
+    return FileResolver(folders), SymbolResolver(folders)
+
+
+def resolve_text(text: str) -> ResolvedMessage:
+    """Return a text of the user with what it names beneath the working directory."""
+    resolvers = Resolvers(resolvers_of(()))
+    return resolve_document(typed(text, resolvers), resolvers)
 
 
 def typed(text: str, resolvers: Resolvers) -> PillDocument:
@@ -103,12 +90,17 @@ def typed(text: str, resolvers: Resolvers) -> PillDocument:
     return PillDocument.parse(text, type_of)
 
 
-def told(sent: SentMessage) -> Iterator[Text]:
-    """Yield what was attached, truncated or refused, and what had to yield, in lines for people."""
+def print_attachments(sent: SentMessage) -> None:
+    """Tell what was attached, truncated or refused, and what had to yield."""
     for each in sent.attached:
-        line = Text.assemble(("attached ", "green"), one_line(each.name), f" ({each.type}, {len(each.content):,} characters)")
-        yield line.append(f" {each.notice}", "yellow") if each.notice else line
+        size = f"{each.type}, {len(each.content):,} characters"
+        tell(f"attached {each.name} ({size}){f' {each.notice}' if each.notice else ''}")
     for each in sent.yielded:
-        yield Text.assemble(("shortened ", "yellow"), f"{one_line(each.name)}: there is room for a summary of it only")
+        tell(f"shortened {each.name}: there is room for a summary of it only", "yellow")
     for problem in sent.problems:
-        yield Text.assemble(("refused ", "red"), one_line(f"{problem.pill.name}: {problem.warning} ({problem.detail})"))
+        tell(f"refused {describe(problem)}", "red")
+
+
+def describe(problem: PillProblem) -> str:
+    """Return which name could not be attached, and why."""
+    return f"{problem.pill.name}: {problem.warning} ({problem.detail})"

@@ -1,39 +1,76 @@
 """`polycontext project`: conversations cut to a budget."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from rich.text import Text
+import click
 
-from polycontext.polynomial import ContextOverflowError, Projection, project
+from polycontext import polynomial
+from polycontext.polynomial import ContextOverflowError, Projection
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.anthropic import hoist
 
-from .output import FAULT, CommandError, tell, write_json
+from .command import command
+from .options import (
+    Json,
+    KeepRecent,
+    MessageFormat,
+    Output,
+    Query,
+    Repair,
+    WindowOptions,
+    complete_file,
+)
+from .output import FAULT, CommandError, redirected, tell, write_json
 from .recordings.conversation import Conversation, read_conversations
 
 
-def project_file(
-    name: str, room: Mapping[str, Any], provider: Provider | None, *, as_json: bool, keep_recent: int, query: str | None, repair: bool
-) -> int:
-    """Print the conversations of `name` within `room` (the model, `max_tokens`), and a report of each; return the exit code.
+@command(
+    "polycontext project chat.json --max-tokens 2000 -o smaller.json",
+    "polycontext project chat.json --model gpt-5 --query 'the invoice of March'",
+    "polycontext project - --max-tokens 2000 --json < request.json | jq .report",
+)
+@click.argument("file", shell_complete=complete_file)
+def project(
+    *,
+    file: str,
+    window: WindowOptions,
+    form: MessageFormat,
+    keep_recent: KeepRecent,
+    query: Query,
+    repair: Repair,
+    output: Output,
+    as_json: Json,
+) -> None:
+    """Shorten a conversation to fit a window, and print it as JSON in the shape of the input.
 
-    One conversation is printed for people to read, several one a line.
-
-    Raises:
-        InvalidDataError: an input that is no conversation. CommandError: one that cannot be cut to the budget.
+    Summarises or drops older messages without a model. FILE is JSON or JSONL, or - for standard input;
+    several conversations are printed one a line. With --json, prints messages and a report. Exits
+    with 1 if the conversation cannot fit.
     """
-    cut = partial(project, **room, keep_recent=keep_recent, query=query, repair=repair)
-    projected = ((conversation, _projection(conversation, cut)) for conversation in read_conversations([name], provider))
-    for (conversation, projection), several in _with_several(projected):
-        shape = as_object(conversation, projection) if as_json else as_it_came(conversation, projection)
-        write_json(shape, indent=None if several else 2)
-        if not as_json:
-            tell(_report(conversation, projection))
-    return 0
+    if window.max_tokens is None and window.model is None:
+        raise CommandError("the window has no size. Pass --max-tokens or --model.")
+    cut = partial(
+        polynomial.project,
+        model=window.model,
+        max_tokens=window.max_tokens,
+        keep_recent=keep_recent,
+        query=query,
+        repair=repair,
+    )
+    projected = (
+        (conversation, _projection(conversation, cut))
+        for conversation in read_conversations([file], form)
+    )
+    with redirected(output):
+        for (conversation, projection), several in _with_several(projected):
+            shape = as_object if as_json else as_it_came
+            write_json(shape(conversation, projection), indent=None if several else 2)
+            if not as_json:
+                tell(_report(conversation, projection))
 
 
 def _projection(conversation: Conversation, cut: Callable[..., Projection]) -> Projection:
@@ -42,7 +79,8 @@ def _projection(conversation: Conversation, cut: Callable[..., Projection]) -> P
     except InvalidMessagesError as error:
         raise conversation.refused(error) from None
     except ContextOverflowError as error:
-        raise CommandError(FAULT, f"{conversation.source}, line {conversation.line}: {error}") from None
+        place = f"{conversation.source}, line {conversation.line}"
+        raise CommandError(f"{place}: {error}", FAULT) from None
 
 
 def as_object(conversation: Conversation, projection: Projection) -> dict[str, Any]:
@@ -79,14 +117,19 @@ def _with_several(items: Iterator[Any]) -> Iterator[tuple[Any, bool]]:
         yield item, True
 
 
-_TOLD = {"kept": "word for word", "gisted": "summarised", "dropped": "dropped", "repaired": "results added"}
+_TOLD = {
+    "kept": "word for word",
+    "gisted": "summarised",
+    "dropped": "dropped",
+    "repaired": "results added",
+}
 
 
-def _report(conversation: Conversation, projection: Projection) -> Text:
+def _report(conversation: Conversation, projection: Projection) -> str:
     report = projection.report()
     parts = [f"{len(report[name])} {told}" for name, told in _TOLD.items() if report[name]]
-    changed = "nothing changed" if projection.first_changed is None else f"unchanged before message {projection.first_changed}"
-    text = Text(f"{conversation.title}: ", style="bold")
-    text.append(f"{projection.tokens_before} -> {projection.tokens_after} tokens", style="green")
-    room = f"of {projection.max_tokens}; it could not be less than {projection.floor}"
-    return text.append(f" ({room}); messages: {', '.join(parts)}; {changed}", style="not bold")
+    first = projection.first_changed
+    changed = "nothing changed" if first is None else f"unchanged before message {first}"
+    sizes = f"{projection.tokens_before} -> {projection.tokens_after} tokens"
+    room = f"of {projection.max_tokens}; at least {projection.floor}"
+    return f"{conversation.title}: {sizes} ({room}); messages: {', '.join(parts)}; {changed}"

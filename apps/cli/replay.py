@@ -4,17 +4,38 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import click
+
 from polycontext.polynomial import ContextOverflowError
 from polycontext.pressure import session_threshold
-from polycontext.window.providers import Provider
 
-from .output import FAULT, USAGE, CommandError, complain, paper_width, progress, saved, write_json, write_rich
+from .command import command
+from .options import (
+    Json,
+    KeepRecent,
+    MessageFormat,
+    Repair,
+    WindowOptions,
+    complete_file,
+)
+from .output import (
+    FAULT,
+    CommandError,
+    complain,
+    paper_width,
+    progress,
+    save,
+    write,
+    write_columns,
+    write_json,
+    write_rich,
+)
 from .plot import check_plot, save_plot
 from .recordings.conversation import Conversation, read_conversations
 from .recordings.documents import size_of
 from .recordings.replay import ReplaySettings, replay_conversation
 from .recordings.report import ReplayReport
-from .tables import Overview, replay_table
+from .replay_tables import COLUMNS, LEGEND, Overview, replay_table
 
 LONG = 200_000
 """Bytes of input from which on a progress bar is shown."""
@@ -30,76 +51,125 @@ def marks(threshold: float | None, low: float | None) -> tuple[float, float]:
     if threshold is None:
         threshold = own.base
     if not 0.0 < threshold <= 1.0:
-        raise CommandError(USAGE, f"--threshold {threshold:g}; legal: above 0, at most 1")
+        raise CommandError(f"--threshold {threshold:g} is not a share. Use more than 0, at most 1.")
     if low is None:
         low = own.low if threshold > own.low else threshold / 2
     if not 0.0 <= low <= threshold:
-        raise CommandError(USAGE, f"--low {low:g}; legal: 0 to --threshold {threshold:g}")
+        raise CommandError(f"--low {low:g} is not below the threshold. Use 0 to {threshold:g}.")
     return threshold, low
 
 
-def replay_files(
-    names: Sequence[str],
-    settings: ReplaySettings,
+@command(
+    "polycontext replay chat.json --max-tokens 4000",
+    "polycontext replay runs.jsonl --json | jq .summary",
+    "polycontext replay runs.jsonl --only 3 --plot pressure.svg",
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_file)
+@click.option(
+    "--threshold",
+    type=float,
+    metavar="SHARE",
+    help="The share of the free room at which messages are summarised; by default a session's own.",
+)
+@click.option(
+    "--low",
+    type=float,
+    metavar="SHARE",
+    help="How full the free room may be after that; by default a session's own.",
+)
+@click.option("--strict", is_flag=True, help="Stop at the first refused message, with exit code 1.")
+@click.option(
+    "--only", type=click.IntRange(min=1), metavar="N", help="Replay only the N-th conversation."
+)
+@click.option("--all", "show_all", is_flag=True, help="Show every step of every conversation.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw the use of the window as SVG or PNG (needs polycontext[plot]).",
+)
+def replay(
     *,
-    provider: Provider | None = None,
-    as_json: bool = False,
-    show_all: bool = False,
-    only: int | None = None,
-    plot: Path | None = None,
+    files: Sequence[str],
+    window: WindowOptions,
+    threshold: float | None,
+    low: float | None,
+    keep_recent: KeepRecent,
+    form: MessageFormat,
+    repair: Repair,
+    strict: bool,
+    only: int | None,
+    show_all: bool,
+    as_json: Json,
+    plot: Path | None,
 ) -> int:
-    """Replay the conversations of `names` and print what became of them; return the exit code: 1 if `strict` stopped.
+    """Replay recorded conversations and show what is summarised or dropped as the window fills up.
 
-    Raises:
-        InvalidDataError: an input that is no conversation. CommandError: anything else that ends the command.
+    Calls no model. Shows one conversation step by step, several as an overview. FILE is JSON or JSONL
+    in OpenAI's or Anthropic's message format, or - for standard input.
     """
-    conversations = _selected(read_conversations(names, provider), only)
-    size = size_of(names)
-    # A bar on the terminal that the JSON goes to would be written into the middle of it.
-    shown = (size is None or size >= LONG) and not (as_json and sys.stdout.isatty())
+    high, low = marks(threshold, low)
+    settings = ReplaySettings(
+        model=window.model,
+        max_tokens=window.max_tokens,
+        high=high,
+        low=low,
+        keep_recent=keep_recent,
+        repair=repair,
+        strict=strict,
+    )
+    conversations = _selected(read_conversations(files, form), only)
     if plot is not None:
         check_plot(plot)
         conversations = _single(conversations)
+    size = size_of(files)
+    # A bar on the terminal that the JSON goes to would be written into the middle of it.
+    shown = (size is None or size >= LONG) and not (as_json and sys.stdout.isatty())
     with progress("replaying", size, shown=shown) as update:
-        reports = _replayed(conversations, settings, lambda size: update and update(advance=size))
+        reports = _replayed(conversations, settings, lambda size: update(advance=size))
         last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
-    if last is None:
+    if last is not None and plot is not None:
+        save(plot, lambda path: save_plot(last, path, high=high, low=low))
+    if last is None or not last.stopped:
         return 0
-    if plot is not None:
-        saved(plot, lambda path: save_plot(last, path, high=settings.high, low=settings.low))
-    if last.stopped:
-        refused, conversation = last.refused[-1], last.conversation
-        complain(f"{conversation.source}, {conversation.where(refused.number, repair=settings.repair)}: {refused.reason}")
-    return FAULT if last.stopped else 0
+    refused, conversation = last.refused[-1], last.conversation
+    where = conversation.where(refused.number, repair=repair)
+    complain(f"{conversation.source}, {where}: {refused.reason}")
+    return FAULT
 
 
 def _selected(conversations: Iterable[Conversation], only: int | None) -> Iterator[Conversation]:
-    if only is None:
-        yield from conversations
-        return
     found = 0
     for found, conversation in enumerate(conversations, 1):
-        if found == only:
+        if only in (None, found):
             yield conversation
+        if found == only:
             return
-    raise CommandError(USAGE, f"--only {only}; legal: 1 to {found}, as many conversations as there are")
+    if only is not None:
+        raise CommandError(f"--only {only} is too large. Use 1 to {found}.")
 
 
 def _single(conversations: Iterable[Conversation]) -> Iterator[Conversation]:
     for number, conversation in enumerate(conversations):
         if number:
-            raise CommandError(USAGE, "--plot draws one conversation and there are several; choose one with --only N")
+            raise CommandError(
+                "--plot draws one conversation and there are several. Choose one with --only N.",
+            )
         yield conversation
 
 
 def _replayed(
-    conversations: Iterable[Conversation], settings: ReplaySettings, advance: Callable[[float], object]
+    conversations: Iterable[Conversation],
+    settings: ReplaySettings,
+    advance: Callable[[float], object],
 ) -> Iterator[ReplayReport]:
     for conversation in conversations:
         try:
             report = replay_conversation(conversation, settings, advance)
         except ContextOverflowError as error:
-            raise CommandError(FAULT, f"{conversation.source}, line {conversation.line}: {error}") from None
+            raise CommandError(
+                f"{conversation.source}, line {conversation.line}: {error}", FAULT
+            ) from None
         yield report
         if report.stopped:
             return
@@ -108,9 +178,8 @@ def _replayed(
 def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport | None:
     """Print each report as it is done; return the last."""
     last = None
-    for report in reports:
-        write_json(report.as_json())
-        last = report
+    for last in reports:
+        write_json(last.as_json())
     return last
 
 
@@ -118,14 +187,14 @@ def _print_tables(reports: Iterable[ReplayReport], *, show_all: bool) -> ReplayR
     """Print one conversation step by step, or an overview of several; what is done is shown even if the next one is at fault."""
     overview, last = Overview(), None
     try:
-        for report in reports:
-            overview.add(report)
-            last = report
+        for last in reports:
+            overview.add(last)
             if show_all:
-                write_rich(replay_table(report, show_all=True, width=paper_width()))
+                write_rich(replay_table(last, show_all=True, width=paper_width()))
     finally:
-        if overview.count > 1:
-            write_rich(overview.table(paper_width()))
+        if len(overview.rows) > 1:
+            write_columns(COLUMNS, overview.all_rows())
+            write(LEGEND)
         elif last is not None and not show_all:
             write_rich(replay_table(last, show_all=False, width=paper_width()))
     return last

@@ -1,4 +1,4 @@
-"""The work of `polycontext serve`: the server of chats, until it is stopped."""
+"""`polycontext serve`: the server of chats, until it is stopped."""
 
 import asyncio
 import os
@@ -6,70 +6,147 @@ import socket
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from ipaddress import ip_network
-from pathlib import Path
 
-from attrs import frozen
+import click
+from fastapi import FastAPI
 
 from polycontext.linearity import require_extra
 
-from .output import FAULT, USAGE, CommandError, complain, existing_folders
+# Asked for before anything that needs it is loaded.
+require_extra("uvicorn", extra="server", purpose="polycontext serve")
+
+import uvicorn
+
+from polycontext.polynomial.stores import SessionStore
+from polycontext.server import LOOPBACK, STOPS_IN, Access, configuration, create_app, is_loopback
+
+from .command import command
+from .options import BaseUrl, ChatStore, Model, Roots, chats_at, model_at
+from .output import FAULT, CommandError, tell
+from .pills import resolvers_of
+
+TOKENS = "POLYCONTEXT_TOKENS"
 
 
-@frozen
-class Served:
-    """Hold how chats are served, as the options say."""
+@command(
+    "polycontext serve",
+    "polycontext serve --store chats.db --model gpt-5",
+    "polycontext serve --host 0.0.0.0 --token $SECRET",
+    "polycontext serve --root .",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on; any but loopback requires --token.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8400,
+    show_default=True,
+    help="The port; 0 picks a free one.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    default=8000,
+    show_default=True,
+    metavar="TOKENS",
+    help="The size of the window.",
+)
+@click.option(
+    "--system", metavar="TEXT", help="A system prompt for every chat, hidden from browsers."
+)
+@click.option(
+    "--token",
+    "tokens",
+    multiple=True,
+    envvar=TOKENS,
+    show_envvar=True,
+    help="An access token of at least 16 characters; each is a separate user. May be repeated.",
+)
+@click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    help="Another web origin that may call the API (CORS). May be repeated.",
+)
+@click.option(
+    "--a-minute",
+    type=click.IntRange(min=1),
+    default=600,
+    show_default=True,
+    metavar="N",
+    help="The number of requests a user may make per minute.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="A trusted reverse proxy. May be repeated.",
+)
+def serve(
+    *,
+    store: ChatStore,
+    host: str,
+    port: int,
+    model: Model,
+    base_url: BaseUrl,
+    max_tokens: int,
+    system: str | None,
+    tokens: Sequence[str],
+    origins: Sequence[str],
+    a_minute: int,
+    proxies: Sequence[str],
+    roots: Roots,
+) -> None:
+    """Serve chats over HTTP, with a web page and an API under /api.
 
-    store: str | None
-    host: str
-    port: int
-    model: str | None
-    name: str | None
-    max_tokens: int
-    system: str | None
-    tokens: Sequence[str]
-    origins: Sequence[str]
-    a_minute: int
-    roots: Sequence[Path] = ()
-    proxies: Sequence[str] = ()
-
-
-def serve(served: Served) -> int:
-    """Serve chats until the process is told to stop; say where they are, and with which token where one is needed."""
-    require_extra("uvicorn", extra="server", purpose="conversations over HTTP")
-    import uvicorn  # noqa: PLC0415 - an extra
-
-    from polycontext.models import answering  # noqa: PLC0415 - as above
-    from polycontext.polynomial.stores import InMemoryStore, store_at  # noqa: PLC0415 - as above
-    from polycontext.server import LOOPBACK, STOPS_IN, Access, configuration, create_app, is_loopback  # noqa: PLC0415 - as above
-    from polycontext.window import FileResolver  # noqa: PLC0415 - as above
-    from polycontext.window.pills import Resolver, SymbolResolver  # noqa: PLC0415 - as above
-
-    folders = existing_folders(served.roots)
-    _check_proxies(served.proxies)
+    Each user sees only their own chats; command-line sessions are not shown. Without --model,
+    a built-in script answers. Stop it with Ctrl+C; chats in a store are saved.
+    """
+    _check_proxies(proxies)
     # A variable with nothing in it is a token that is too short, and not the wish for none.
-    tokens = tuple(served.tokens) or ("",) * ("POLYCONTEXT_TOKENS" in os.environ)
-    access = Access(tokens, LOOPBACK if is_loopback(served.host) else ("*",), served.origins, served.a_minute)
-    who = answering(served.model, served.name)
-    with closing(InMemoryStore() if served.store is None else store_at(served.store)) as store:
-        resolvers: list[Resolver] = [FileResolver(folders), SymbolResolver(folders)] if folders else []
-        app = create_app(store, lambda: who, access, resolvers=resolvers, max_tokens=served.max_tokens, system=served.system)
-
-        class Server(uvicorn.Server):
-            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-                """Let listeners go first: those who wait for the next event would be waited for."""
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(STOPS_IN):
-                        await app.state.chats.close()
-                await super().shutdown(sockets)
-                # Here: behind `run`, the signal that stopped the server ends the process.
-                store.close()
-
-        server = Server(configuration(app, served.proxies))
-        with closing(_bound(served.host, served.port)) as place:
-            host = f"[{served.host}]" if ":" in served.host else served.host
-            complain(f"chats at http://{host}:{place.getsockname()[1]}/ (Ctrl+C stops it)")
+    tokens = tuple(tokens) or ("",) * (TOKENS in os.environ)
+    hosts = LOOPBACK if is_loopback(host) else ("*",)
+    access = Access(tokens, hosts, origins, a_minute)
+    who = model_at(base_url, model)
+    with chats_at(store) as chats:
+        app = create_app(
+            chats,
+            lambda: who,
+            access,
+            resolvers=resolvers_of(roots) if roots else (),
+            max_tokens=max_tokens,
+            system=system,
+        )
+        server = Server(configuration(app, proxies), app, chats)
+        with closing(_bind(host, port)) as place:
+            named = f"[{host}]" if ":" in host else host
+            where = "in memory until it stops" if store is None else f"in {store}"
+            tell(
+                f"serving http://{named}:{place.getsockname()[1]}/, chats are kept {where}. Stop with Ctrl+C."
+            )
             server.run(sockets=[place])
-    return 0
+
+
+class Server(uvicorn.Server):
+    """Serve an application, and let its listeners go first when it stops."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI, store: SessionStore) -> None:
+        super().__init__(config)
+        self._chats, self._store = app.state.chats, store
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let listeners go first: those who wait for the next event would be waited for."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOPS_IN):
+                await self._chats.close()
+        await super().shutdown(sockets)
+        # Here: behind `run`, the signal that stopped the server ends the process.
+        self._store.close()
 
 
 def _check_proxies(proxies: Sequence[str]) -> None:
@@ -77,12 +154,16 @@ def _check_proxies(proxies: Sequence[str]) -> None:
         try:
             ip_network(proxy)
         except ValueError:
-            raise CommandError(USAGE, f"--proxy {proxy} is not an address. Pass one such as 10.0.0.2 or 10.0.0.0/24.", "serve") from None
+            raise CommandError(
+                f"--proxy {proxy} is not an address. Pass one such as 10.0.0.2 or 10.0.0.0/24.",
+            ) from None
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     """Return a socket that is bound, before anything is said of it; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise CommandError(FAULT, f"nothing can be served at {host}:{port}: {error.strerror or error}", "serve") from None
+        problem = f"cannot listen on {host}:{port}: {error.strerror or error}"
+        raise CommandError(f"{problem}. Pass another --port.", FAULT) from None

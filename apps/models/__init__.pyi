@@ -1,4 +1,4 @@
-from .answers import Answering, ScriptedAnswering, answering, in_whole_characters
+from .answers import Answering, ScriptedAnswering, in_whole_characters, make_answering
 from .anthropic_summariser import AnthropicSummariser
 from .model_summariser import NoSummaryError
 from .openai_summariser import OpenAISummariser
@@ -9,6 +9,6 @@ __all__ = [
     "NoSummaryError",
     "OpenAISummariser",
     "ScriptedAnswering",
-    "answering",
     "in_whole_characters",
+    "make_answering",
 ]

@@ -30,7 +30,7 @@ class ScriptedAnswering:
         """Yield a few words about what was said last."""
         messages = session.messages("openai")
         said = str(messages[-1]["content"]).split()
-        words = f"You said {len(said)} words, the last of them “{said[-1] if said else ''}”. I was sent {len(messages)} messages. (No model is behind this: start it with --model URL.)"
+        words = f"You said {len(said)} words, the last of them “{said[-1] if said else ''}”. I was sent {len(messages)} messages. (No model is behind this: start it with --model NAME.)"
         for word in words.split(" "):
             yield f"{word} "
 
@@ -42,7 +42,7 @@ class OpenAIAnswering:
     """Ask an endpoint that speaks OpenAI's chat completions; the key is that of the environment, as the SDK has it."""
 
     def __init__(self, url: str | None, name: str) -> None:
-        require_extra("openai", extra="openai", purpose="answers of an endpoint that speaks OpenAI's chat")
+        require_extra("openai", extra="openai", purpose="a model with OpenAI's API")
         from openai import AsyncOpenAI  # noqa: PLC0415 - an extra
 
         # Servers of one's own want no key, and the SDK wants one.
@@ -53,7 +53,11 @@ class OpenAIAnswering:
         """Yield the words of a stream."""
         messages: Any = session.messages("openai")
         async with await self._client.chat.completions.create(
-            model=self._name, messages=messages, stream=True, max_completion_tokens=_MOST_REPLY, stream_options={"include_usage": True}
+            model=self._name,
+            messages=messages,
+            stream=True,
+            max_completion_tokens=_MOST_REPLY,
+            stream_options={"include_usage": True},
         ) as stream:
             async for chunk in stream:
                 if chunk.choices and chunk.choices[0].delta.content:
@@ -70,7 +74,11 @@ class AnthropicAnswering:
     """Ask an endpoint that speaks Anthropic's messages; the key is that of the environment, as the SDK has it."""
 
     def __init__(self, url: str | None, name: str) -> None:
-        require_extra("anthropic", extra="anthropic", purpose="answers of an endpoint that speaks Anthropic's messages")
+        require_extra(
+            "anthropic",
+            extra="anthropic",
+            purpose="a model with Anthropic's API",
+        )
         from anthropic import AsyncAnthropic  # noqa: PLC0415 - an extra
 
         self._client, self._name = AsyncAnthropic(base_url=url), name
@@ -79,7 +87,10 @@ class AnthropicAnswering:
         """Yield the words of a stream."""
         request: Any = session.request("anthropic")
         async with self._client.messages.stream(
-            model=self._name, max_tokens=_MOST_REPLY, messages=request.messages, system=list(request.system)
+            model=self._name,
+            max_tokens=_MOST_REPLY,
+            messages=request.messages,
+            system=list(request.system),
         ) as stream:
             async for text in stream.text_stream:
                 yield text
@@ -106,7 +117,7 @@ def _repair(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def answering(url: str | None, name: str | None) -> Answering:
+def make_answering(url: str | None, name: str | None) -> Answering:
     """Return who answers: of a URL that holds ``anthropic``, or a model called ``claude…``, what speaks Anthropic's messages, of others OpenAI's chat.
 
     Raises:
@@ -115,9 +126,11 @@ def answering(url: str | None, name: str | None) -> Answering:
     if url is None and name is None:
         return ScriptedAnswering()
     if url is not None and not url.startswith(("http://", "https://")):
-        raise InvalidOptionError("model", url, "the URL of an endpoint, beginning with http:// or https://")
+        raise InvalidOptionError(
+            "base_url", url, "the address of a model, beginning with http:// or https://"
+        )
     if name is None:
-        raise InvalidOptionError("name", name, "what the endpoint calls its model")
+        raise InvalidOptionError("model", name, "the name of the model at that address")
     if name.startswith("claude") or "anthropic" in (url or ""):
         return AnthropicAnswering(url, name)
     return OpenAIAnswering(url, name)

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import field, frozen
 
 from polycontext.linearity.effects import Steps, procedure, twin
-from polycontext.polynomial.session import joined_options
+from polycontext.polynomial.session import merge_options
 from polycontext.pressure import Fulfilment, Plan, Reading
 from polycontext.window.providers import Provider, Rendered
 from polycontext.window.providers.anthropic import COMPACTION_BETA
@@ -36,29 +36,47 @@ class AnthropicCompaction:
 
     @procedure
     def fulfil(
-        self, plan: Plan, *, tools: Tools = (), system: Sequence[Mapping[str, Any]] | str = (), reading: Reading | None = None
+        self,
+        plan: Plan,
+        *,
+        tools: Tools = (),
+        system: Sequence[Mapping[str, Any]] | str = (),
+        reading: Reading | None = None,
     ) -> Steps[Fulfilment]:
         """Send the prefix of `plan` as the session sends it, and return what came of it; nothing is raised.
 
         `tools` are those of the conversation's requests, `system` what they say there besides, before what the session says. `reading` is what was read of the conversation before, for the gist's twin.
         An answer without a summary, a refusal, an error: the fulfilment says why, and committing it changes nothing.
         """
-        return self._compacting(tools, system).fulfil(plan, reading)
+        return self._compactor(tools, system).fulfil(plan, reading)
 
     afulfil = twin(fulfil)
 
-    def _compacting(self, tools: Tools, system: Sequence[Mapping[str, Any]] | str) -> Compacting:
+    def _compactor(self, tools: Tools, system: Sequence[Mapping[str, Any]] | str) -> Compacting:
         def ask(rendered: Rendered) -> Any:
             return self.client.beta.messages.create(**self._request(rendered, tools, system))
 
         return Compacting(Provider.ANTHROPIC, ask, _parse_answer, keeps_bound=True)
 
-    def _request(self, rendered: Rendered, tools: Tools, system: Sequence[Mapping[str, Any]] | str) -> dict[str, Any]:
-        told = [{"type": "text", "text": system}] if isinstance(system, str) and system else list(system)
-        request: dict[str, Any] = {**joined_options(rendered.options, self.further), "model": self.model, "max_tokens": self.max_tokens}
+    def _request(
+        self, rendered: Rendered, tools: Tools, system: Sequence[Mapping[str, Any]] | str
+    ) -> dict[str, Any]:
+        told = (
+            [{"type": "text", "text": system}]
+            if isinstance(system, str) and system
+            else list(system)
+        )
+        request: dict[str, Any] = {
+            **merge_options(rendered.options, self.further),
+            "model": self.model,
+            "max_tokens": self.max_tokens,
+        }
         request |= {"system": [*told, *rendered.system]} if told or rendered.system else {}
         request |= {"tools": list(tools)} if tools else {}
-        wanted = {"type": "summarize", **({"instructions": self.instructions} if self.instructions else {})}
+        wanted = {
+            "type": "summarize",
+            **({"instructions": self.instructions} if self.instructions else {}),
+        }
         betas = dict.fromkeys([*request.get("betas", ()), COMPACTION_BETA])
         return {**request, "messages": rendered.messages, "compaction": wanted, "betas": [*betas]}
 
@@ -68,7 +86,9 @@ def _parse_answer(answer: Any) -> Compacted:
     stop, blocks = answer.get("stop_reason"), answer.get("content") or []
     found = [block for block in blocks if block.get("type") == "compaction"]
     if stop != "compaction" or len(found) != 1:
-        return Compacted(failure=f"the answer holds no summary: it stopped for {stop!r} with {[block.get('type') for block in blocks]}")
+        return Compacted(
+            failure=f"the answer holds no summary: it stopped for {stop!r} with {[block.get('type') for block in blocks]}"
+        )
     if not found[0].get("content"):
         return Compacted(failure="the provider could not summarise: its block holds no content")
     return Compacted((found[0],), reported_tokens(answer.get("usage")))

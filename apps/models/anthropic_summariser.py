@@ -17,17 +17,23 @@ _BETA = "anthropic-beta"
 _MARKABLE = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 
 _NOT_WHOLE = {
-    "max_tokens": ("a text that was cut off (stop_reason max_tokens)", "a larger max_tokens in `options`"),
-    "model_context_window_exceeded": ("a text that was cut off at the end of its window", "a smaller max_input_tokens"),
+    "max_tokens": (
+        "a text that was cut off (stop_reason max_tokens)",
+        "a larger max_tokens in `options`",
+    ),
+    "model_context_window_exceeded": (
+        "a text that was cut off at the end of its window",
+        "a smaller max_input_tokens",
+    ),
     "refusal": ("a refusal", "another model, or none"),
-    "tool_use": ("a call of a tool instead of text", "a text that ends by itself"),
+    "tool_use": ("a call of a tool instead of text", "a model that answers with a complete text"),
     "pause_turn": ("a pause", "options without tools of the provider's own"),
 }
 
 
 @frozen
 class AnthropicSummariser(ModelSummariser):
-    """Have a model of Anthropic's write the summaries (docs/summaries-by-models.md).
+    """Have a model of Anthropic's write the summaries (docs/summarisers.md).
 
     Args:
         client: ``anthropic.Anthropic(...)``, or ``anthropic.AsyncAnthropic(...)`` for the methods that begin with an a; without one, each
@@ -51,12 +57,12 @@ class AnthropicSummariser(ModelSummariser):
         if asked.own:
             if self.tools:
                 body["tools"] = list(self.tools)
-            messages = marked(messages, _MARKS - _marks([*self.tools, *rendered.system]))
+            messages = mark_blocks(messages, _MARKS - _marks([*self.tools, *rendered.system]))
         return client.messages.create(
             model=self.model,
             messages=messages,
             max_tokens=options.pop("max_tokens", asked.answer),
-            extra_body={**body, **options, **_thinking(asked.options, options)},
+            extra_body={**body, **options, **_thinking_body(asked.options, options)},
             extra_headers=_headers(asked.options, self.headers),
         )
 
@@ -65,11 +71,13 @@ class AnthropicSummariser(ModelSummariser):
             raise self._error(*_NOT_WHOLE[answer.stop_reason])
         texts = [block.text for block in answer.content or () if block.type == "text"]
         if not texts:
-            raise self._error("no text" + "".join(f", {block.type}" for block in answer.content or ()))
+            raise self._error(
+                "no text" + "".join(f", {block.type}" for block in answer.content or ())
+            )
         return "\n".join(texts)
 
 
-def marked(messages: list[Message], most: int) -> list[Message]:
+def mark_blocks(messages: list[Message], most: int) -> list[Message]:
     """Return `messages` with marks for the cache before the last block, which is the question, and as far back as the provider looks from each.
 
     At most `most` marks, less those that are there.
@@ -98,9 +106,13 @@ def _marks(blocks: list[Any]) -> int:
     return sum("cache_control" in block for block in blocks)
 
 
-def _thinking(needed: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def _thinking_body(needed: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the epoch needs of `thinking`, beside what the caller says of it."""
-    return {"thinking": {**needed["thinking"], **options.get("thinking", {})}} if "thinking" in needed else {}
+    return (
+        {"thinking": {**needed["thinking"], **options.get("thinking", {})}}
+        if "thinking" in needed
+        else {}
+    )
 
 
 def _headers(needed: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, str]:

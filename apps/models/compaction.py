@@ -8,7 +8,7 @@ import orjson
 from attrs import frozen
 
 from polycontext.linearity.effects import Effect, Steps
-from polycontext.polynomial.session import joined_options
+from polycontext.polynomial.session import merge_options
 from polycontext.pressure import Fulfilment, Offer, Plan, Reading, native
 from polycontext.window import Turn
 from polycontext.window.providers import Provider, Rendered, dumped, get_format
@@ -41,16 +41,16 @@ class Compacting:
         """Return what came of it."""
         try:
             turns = native.prefix_of(plan)
-            answer = (yield self._asking(plan, turns)) if turns else None
+            answer = (yield self._request(plan, turns)) if turns else None
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises: nothing changes, and why is reported
             answer = error
         return self._fulfilment(plan, answer, reading)
 
-    def _asking(self, plan: Plan, turns: Sequence[Turn]) -> Effect:
+    def _request(self, plan: Plan, turns: Sequence[Turn]) -> Effect:
         """Return the effect of asking with the messages of the prefix exactly as a session sends them, and the options that they need."""
         wire = get_format(self.provider)
         rendered = wire.render(turns)
-        options = joined_options(wire.options(plan.window.epoch), rendered.options)
+        options = merge_options(wire.options(plan.window.epoch), rendered.options)
         ask = partial(self.ask, Rendered(rendered.messages, rendered.system, options=options))
         return Effect(ask, ask)
 
@@ -71,14 +71,22 @@ class Compacting:
             return None, compacted.failure
         texts = tuple(orjson.dumps(block).decode() for block in compacted.blocks)
         return native.with_twin(
-            plan, native.NativeGist(str(self.provider), texts, compacted.tokens, keeps_bound=self.keeps_bound), reading
+            plan,
+            native.NativeGist(
+                str(self.provider), texts, compacted.tokens, keeps_bound=self.keeps_bound
+            ),
+            reading,
         ), None
 
 
 def data_of(answer: Any) -> Any:
     """Return an answer as the JSON data that it came as."""
     # An SDK says what is of another type than it knows; here everything goes back as it came.
-    return answer.to_dict(mode="json", warnings=False) if hasattr(answer, "to_dict") else dumped(answer)
+    return (
+        answer.to_dict(mode="json", warnings=False)
+        if hasattr(answer, "to_dict")
+        else dumped(answer)
+    )
 
 
 def reported_tokens(usage: Mapping[str, Any] | None) -> int | None:

@@ -15,8 +15,22 @@ from typing import Any, ClassVar, NoReturn
 from attrs import Factory, define, field, frozen
 from attrs.validators import optional
 
-from polycontext.linearity import CollaboratorError, InvalidOptionError, UnknownNameError, require_extra
-from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread, procedure, twin, within
+from polycontext.linearity import (
+    CollaboratorError,
+    InvalidOptionError,
+    UnknownNameError,
+    require_extra,
+)
+from polycontext.linearity.effects import (
+    Effect,
+    Steps,
+    adrive,
+    drive,
+    in_thread,
+    procedure,
+    twin,
+    within,
+)
 from polycontext.polynomial.session import whole_number
 from polycontext.pressure import GistJob, Plan
 from polycontext.pressure.notes import Fact, Head, clip, facts_of
@@ -65,15 +79,15 @@ class NoSummaryError(CollaboratorError, RuntimeError):
 
     >>> raise NoSummaryError("gpt-5", "a refusal")
     Traceback (most recent call last):
-    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned a refusal; legal: a text that ends by itself
+    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned a refusal. Use a model that answers with a complete text.
     """
 
     model: str
     came: str
-    legal: str = "a text that ends by itself"
+    legal: str = "a model that answers with a complete text"
 
     def __str__(self) -> str:
-        return f"{self.model} was asked for a summary and returned {self.came}; legal: {self.legal}"
+        return f"{self.model} was asked for a summary and returned {self.came}. Use {self.legal}."
 
 
 @frozen
@@ -96,14 +110,18 @@ def _as_tuple(given: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ..
 
 def _client(given: object) -> Any:
     if isinstance(given, str):
-        raise InvalidOptionError("client", given, 'a client of the vendor\'s SDK, or None; the model is said as model="..."')
+        raise InvalidOptionError(
+            "client",
+            given,
+            'a client of the vendor\'s SDK, or None; the model is said as model="..."',
+        )
     return given
 
 
 def _find_profile(made: "ModelSummariser") -> ModelProfile | None:
     """Return what is known of the model; the window of one that is not known is not guessed, the caller says how much it may be sent."""
     if not isinstance(made.model, str) or not made.model:
-        raise InvalidOptionError("model", made.model, "what the provider calls the model")
+        raise InvalidOptionError("model", made.model, "the provider's name for the model")
     try:
         return find_model(made.model)
     except UnknownNameError:
@@ -122,12 +140,18 @@ class ModelSummariser(ABC):
     options: Mapping[str, Any] = field(factory=dict, repr=False, kw_only=True)
     headers: Mapping[str, str] = field(factory=dict, repr=False, kw_only=True)
     on_prefix: bool = field(default=True, kw_only=True)
-    max_input_tokens: int | None = field(default=None, validator=optional(lambda _, a, v: whole_number(a.name, v, 1)), kw_only=True)
-    max_summary_tokens: int = field(default=4_000, validator=lambda _, a, v: whole_number(a.name, v, 1), kw_only=True)
+    max_input_tokens: int | None = field(
+        default=None, validator=optional(lambda _, a, v: whole_number(a.name, v, 1)), kw_only=True
+    )
+    max_summary_tokens: int = field(
+        default=4_000, validator=lambda _, a, v: whole_number(a.name, v, 1), kw_only=True
+    )
     timeout: float | None = field(default=None, kw_only=True)
     max_retries: int | None = field(default=None, kw_only=True)
     heard: Callable[[Mapping[str, Any]], object] | None = field(default=None, kw_only=True)
-    _profile: ModelProfile | None = field(init=False, repr=False, default=Factory(_find_profile, takes_self=True))
+    _profile: ModelProfile | None = field(
+        init=False, repr=False, default=Factory(_find_profile, takes_self=True)
+    )
 
     package: ClassVar[str]
     clients: ClassVar[tuple[str, str]]
@@ -136,10 +160,17 @@ class ModelSummariser(ABC):
 
     def __attrs_post_init__(self) -> None:
         if self.client is None:
-            require_extra(self.package, extra=self.package, purpose=f"summaries by {self.model}")
+            require_extra(self.package, extra=self.package, purpose=f"a summary by {self.model}")
 
     @procedure
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> Steps[str]:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> Steps[str]:
         """Return a summary of `turns`, which are sent as data; see `Summariser`. `asummarise` runs a client that blocks in a thread.
 
         Raises:
@@ -148,17 +179,25 @@ class ModelSummariser(ABC):
             Exception: whatever the vendor's SDK raises once its retries are used up.
         """
         facts = yield in_thread(facts_of, turns, counter)
-        return (yield from self._run(self._read(turns, self._brief(facts, max_tokens, counter, query), counter)))
+        return (
+            yield from self._run(
+                self._read(turns, self._brief(facts, max_tokens, counter, query), counter)
+            )
+        )
 
     asummarise = twin(summarise)
 
     @procedure
-    def summarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> Steps[str]:
+    def summarise_plan(
+        self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
+    ) -> Steps[str]:
         """Return the words of a gist: the model reads the conversation as it was sent to it, where that fits, and `job` as data otherwise.
 
         Raises as `summarise`.
         """
-        return (yield from self._run((yield in_thread(self._about, plan, job, max_tokens, counter))))
+        return (
+            yield from self._run((yield in_thread(self._about, plan, job, max_tokens, counter)))
+        )
 
     asummarise_plan = twin(summarise_plan)
 
@@ -167,16 +206,24 @@ class ModelSummariser(ABC):
         whole = self._on_prefix(plan, job, brief, counter) if self.on_prefix else None
         return self._read(job.reads, brief, counter) if whole is None else _once(whole)
 
-    def _on_prefix(self, plan: Plan, job: GistJob, brief: Brief, counter: TokenCounter) -> Asked | None:
+    def _on_prefix(
+        self, plan: Plan, job: GistJob, brief: Brief, counter: TokenCounter
+    ) -> Asked | None:
         """Return the request that goes on from what the session sent, or None where it would not be the same or would not fit."""
         window, turns = plan.window, plan.window.all_turns()
         end = window.atom_columns().bounds[-2] if window.open_calls else len(turns)
         own = turns[:end]
-        if not any(turn.role is not Role.SYSTEM for turn in own) or (any(turn.tool_calls for turn in own) and not self.tools):
+        if not any(turn.role is not Role.SYSTEM for turn in own) or (
+            any(turn.tool_calls for turn in own) and not self.tools
+        ):
             return None
         sent = (*own, Turn(Role.USER, brief.of_prefix(end - job.runs[-1][1])))
         count = self._counter(counter)
-        tokens = REQUEST_OVERHEAD + count_tools(count, self.tools) + sum(count_turn(count, turn) for turn in sent)
+        tokens = (
+            REQUEST_OVERHEAD
+            + count_tools(count, self.tools)
+            + sum(count_turn(count, turn) for turn in sent)
+        )
         answer = self._answer_tokens(brief)
         if tokens > self._input_limit(answer):
             return None
@@ -193,18 +240,29 @@ class ModelSummariser(ABC):
         left = deque(excerpts_of(turns))
         while left:
             number += 1
-            without = [Turn(Role.SYSTEM, ROLE), Turn(Role.USER, brief.of_piece([], notes, number, is_last=False))]
-            room = self._input_limit(answer) - REQUEST_OVERHEAD - sum(count_turn(count, turn) for turn in without)
+            without = [
+                Turn(Role.SYSTEM, ROLE),
+                Turn(Role.USER, brief.of_piece([], notes, number, is_last=False)),
+            ]
+            room = (
+                self._input_limit(answer)
+                - REQUEST_OVERHEAD
+                - sum(count_turn(count, turn) for turn in without)
+            )
             if room < LEAST_PIECE:
                 raise InvalidOptionError(
-                    "max_input_tokens", self._input_limit(answer), f"{LEAST_PIECE - room} more: notes and facts leave no room to read"
+                    "max_input_tokens",
+                    self._input_limit(answer),
+                    f"{LEAST_PIECE - room} more: notes and facts leave no room to read",
                 )
             piece = _take(left, room, count)
             asked = brief.of_piece(piece, notes, number, is_last=not left)
             notes = str((yield Asked((without[0], Turn(Role.USER, asked)), answer)))
         return notes
 
-    def _brief(self, facts: Sequence[Fact], max_tokens: int, counter: TokenCounter, query: str | None) -> Brief:
+    def _brief(
+        self, facts: Sequence[Fact], max_tokens: int, counter: TokenCounter, query: str | None
+    ) -> Brief:
         wanted = max(1, min(int(_SPARE * max_tokens), self.max_summary_tokens))
         told, room = list[Fact](), min(wanted // 2, MOST_FACTS)
         # Files are many: what was demanded, and what comes next, goes before them.
@@ -213,13 +271,17 @@ class ModelSummariser(ABC):
             if cost <= room:
                 told.append(fact)
                 room -= cost
-        return Brief(wanted, told, clip(query[:_LONG_QUESTION], MOST_QUESTION, counter) if query else None)
+        return Brief(
+            wanted, told, clip(query[:_LONG_QUESTION], MOST_QUESTION, counter) if query else None
+        )
 
     def _answer_tokens(self, brief: Brief) -> int:
         """Return the tokens that an answer may take: what it should, twice, and room to think where the model has it."""
         if self._profile is None:
             return 2 * brief.max_tokens
-        return min(self._profile.output, self._profile.window // 4, 2 * brief.max_tokens + THINKING_ROOM)
+        return min(
+            self._profile.output, self._profile.window // 4, 2 * brief.max_tokens + THINKING_ROOM
+        )
 
     def _input_limit(self, answer: int) -> int:
         """Return the tokens that a request may have."""
@@ -234,7 +296,9 @@ class ModelSummariser(ABC):
     def _run(self, asking: Asking) -> Steps[str]:
         """Ask by the caller's client, or by one opened for it."""
         if self.client is None:
-            opened, aopened = (partial(self._open_client, is_async=is_async) for is_async in (False, True))
+            opened, aopened = (
+                partial(self._open_client, is_async=is_async) for is_async in (False, True)
+            )
             return str((yield within(opened, aopened, partial(self._talk, asking))))
         talk = self._talk(asking, self._set(self.client))
         if hasattr(self.client, "__aenter__"):
@@ -242,13 +306,19 @@ class ModelSummariser(ABC):
         return str((yield in_thread(drive, talk)))
 
     def _refuse(self) -> NoReturn:
-        raise InvalidOptionError("client", self.client, "one whose answers need not be awaited, or the methods that begin with an a")
+        raise InvalidOptionError(
+            "client",
+            self.client,
+            "one whose answers need not be awaited, or the methods that begin with an a",
+        )
 
     def _talk(self, asking: Asking, client: Any) -> Steps[str]:
         step = yield in_thread(_step, asking, None)
         while isinstance(step, Asked):
             create = partial(self._create, client, step)
-            step = yield in_thread(_step, asking, self._parse_answer((yield Effect(create, create))))
+            step = yield in_thread(
+                _step, asking, self._parse_answer((yield Effect(create, create)))
+            )
         return str(step)
 
     def _open_client(self, *, is_async: bool) -> Any:
@@ -262,7 +332,11 @@ class ModelSummariser(ABC):
 
     @property
     def _patience(self) -> dict[str, Any]:
-        return {name: value for name, value in (("timeout", self.timeout), ("max_retries", self.max_retries)) if value is not None}
+        return {
+            name: value
+            for name, value in (("timeout", self.timeout), ("max_retries", self.max_retries))
+            if value is not None
+        }
 
     def _parse_answer(self, answer: Any) -> str:
         usage = getattr(answer, "usage", None)
@@ -273,7 +347,9 @@ class ModelSummariser(ABC):
             raise self._error("an empty text")
         return text
 
-    def _error(self, came: str, legal: str = "a text that ends by itself") -> NoSummaryError:
+    def _error(
+        self, came: str, legal: str = "a model that answers with a complete text"
+    ) -> NoSummaryError:
         return NoSummaryError(self.model, came, legal)
 
     def _render(self, asked: Asked) -> Rendered:

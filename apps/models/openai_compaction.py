@@ -34,29 +34,40 @@ class OpenAICompaction:
     retained: bool = True
 
     @procedure
-    def fulfil(self, plan: Plan, *, tools: Tools = (), reading: Reading | None = None) -> Steps[Fulfilment]:
+    def fulfil(
+        self, plan: Plan, *, tools: Tools = (), reading: Reading | None = None
+    ) -> Steps[Fulfilment]:
         """Send the prefix of `plan` as the session sends it, and return what came of it; nothing is raised.
 
         The endpoint asks for no `tools`. `reading` is what was read of the conversation before, for the gist's twin. An answer without a compaction, an error: the
         fulfilment says why, and committing it changes nothing.
         """
-        return self._compacting(plan).fulfil(plan, reading)
+        return self._compactor(plan).fulfil(plan, reading)
 
     afulfil = twin(fulfil)
 
-    def _compacting(self, plan: Plan) -> Compacting:
+    def _compactor(self, plan: Plan) -> Compacting:
         def ask(rendered: Rendered) -> Any:
-            return self.client.responses.compact(**{**self.further, "model": self.model, "input": rendered.messages})
+            return self.client.responses.compact(
+                **{**self.further, "model": self.model, "input": rendered.messages}
+            )
 
         again = frozenset(turn.text for job in plan.jobs for turn in job.again if turn.text)
-        return Compacting(Provider.RESPONSES, ask, partial(_parse_answer, retained=self.retained, again=again), keeps_bound=False)
+        return Compacting(
+            Provider.RESPONSES,
+            ask,
+            partial(_parse_answer, retained=self.retained, again=again),
+            keeps_bound=False,
+        )
 
 
 def _parse_answer(answer: Any, *, retained: bool, again: AbstractSet[str]) -> Compacted:
     """Return the items of an answer, the compaction last, but for what is said `again` behind it; or why there is none."""
     items = answer.get("output") or []
     if not items or items[-1].get("type") != "compaction" or not items[-1].get("encrypted_content"):
-        return Compacted(failure=f"the answer holds no compaction: {[item.get('type') for item in items]}")
+        return Compacted(
+            failure=f"the answer holds no compaction: {[item.get('type') for item in items]}"
+        )
     kept = [item for item in items[:-1] if _text(item) not in again] if retained else []
     return Compacted((*kept, items[-1]), reported_tokens(answer.get("usage")))
 
@@ -65,4 +76,8 @@ def _text(item: Mapping[str, Any]) -> str:
     """Return what the user said in a message of nothing but text."""
     content = item.get("content")
     blocks = content if isinstance(content, list) else [{"type": "input_text", "text": content}]
-    return "\n".join(str(block.get("text")) for block in blocks) if all(block.get("type") == "input_text" for block in blocks) else ""
+    return (
+        "\n".join(str(block.get("text")) for block in blocks)
+        if all(block.get("type") == "input_text" for block in blocks)
+        else ""
+    )

@@ -11,7 +11,7 @@ from .model_summariser import Asked, ModelSummariser
 
 @frozen
 class OpenAISummariser(ModelSummariser):
-    """Have a model of OpenAI's, or of a server that speaks Chat Completions, write the summaries (docs/summaries-by-models.md).
+    """Have a model of OpenAI's, or of a server that speaks Chat Completions, write the summaries (docs/summarisers.md).
 
     Args:
         client: ``openai.OpenAI(...)``, or ``openai.AsyncOpenAI(...)`` for the methods that begin with an a; without one, each
@@ -57,7 +57,10 @@ class OpenAISummariser(ModelSummariser):
         if why == "content_filter":
             raise self._error("what a content filter cut off")
         if why == "length":
-            raise self._error("a text that was cut off (finish_reason length)", "a larger max_completion_tokens in `options`")
+            raise self._error(
+                "a text that was cut off (finish_reason length)",
+                "a larger max_completion_tokens in `options`",
+            )
         if message.tool_calls:
             raise self._error("a call of a tool instead of text")
         if not isinstance(message.content, str):

@@ -11,7 +11,7 @@ import orjson
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextOutput, ContextSession
-from polycontext.polynomial.session import joined_options
+from polycontext.polynomial.session import merge_options
 from polycontext.pressure import Fulfilment, native, unbinding_plan
 from polycontext.window import Role, Turn
 from polycontext.window.providers import Provider, as_provider
@@ -23,7 +23,9 @@ _OTHER_MODEL = frozenset({"model_mismatch", "model_binding_mismatch"})
 """Why thinking is kept from one model that another may read again."""
 
 
-def editing_options(provider: Provider | str, *edits: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def editing_options(
+    provider: Provider | str, *edits: Mapping[str, Any], options: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the fields of a request that lets `provider` apply `edits` by itself, beside the `options` of a session's request.
 
     Of Anthropic these are ``clear_tool_uses_20250919``, ``clear_thinking_20251015`` and ``compact_20260112``, of OpenAI ``compaction`` with its
@@ -39,14 +41,25 @@ def editing_options(provider: Provider | str, *edits: Mapping[str, Any], options
     legal = {Provider.ANTHROPIC: tuple(EDITS), Provider.RESPONSES: ("compaction",)}.get(known, ())
     for kind in types:
         if kind not in legal:
-            raise InvalidOptionError("edits", kind, ", ".join(legal) or "none: this provider edits nothing by itself")
+            raise InvalidOptionError(
+                "edits", kind, ", ".join(legal) or "none: this provider edits nothing by itself"
+            )
     if known is Provider.RESPONSES:
-        return joined_options(options or {}, {"context_management": [dict(edit) for edit in edits]})
+        return merge_options(options or {}, {"context_management": [dict(edit) for edit in edits]})
     betas = [*dict.fromkeys(EDITS[str(kind)] for kind in types)]
-    return joined_options(options or {}, {"context_management": {"edits": [dict(edit) for edit in edits]}, "betas": betas})
+    return merge_options(
+        options or {},
+        {"context_management": {"edits": [dict(edit) for edit in edits]}, "betas": betas},
+    )
 
 
-def take_in(session: ContextSession, answer: object, provider: Provider | str, *, exclude_tools: Sequence[str] = ()) -> ContextOutput:
+def take_in(
+    session: ContextSession,
+    answer: object,
+    provider: Provider | str,
+    *,
+    exclude_tools: Sequence[str] = (),
+) -> ContextOutput:
     """Take an answer in, and do in the view what it says the provider did by itself; return what went out last.
 
     It is asked for before anything else happens to the session behind the request that was answered. `exclude_tools` are those of the
@@ -62,7 +75,9 @@ def take_in(session: ContextSession, answer: object, provider: Provider | str, *
     _cut_results(session, data, frozenset(exclude_tools))
     said = data.get("output") if known is Provider.RESPONSES else data.get("content")
     if known is Provider.OPENAI or not isinstance(said, list):
-        raise InvalidOptionError("answer", answer, "an answer of Anthropic's or of OpenAI's Responses")
+        raise InvalidOptionError(
+            "answer", answer, "an answer of Anthropic's or of OpenAI's Responses"
+        )
     place = max((number for number, block in enumerate(said) if _is_summary(block)), default=None)
     if place is None:
         return session.extend(_messages(said, known), known)
@@ -74,13 +89,21 @@ def take_in(session: ContextSession, answer: object, provider: Provider | str, *
 
 def _drop_thoughts(session: ContextSession, data: Mapping[str, Any], provider: Provider) -> None:
     """Let fall what the provider says it dropped, and all that is bound behind it."""
-    dropped = [each for each in data.get("input_transformations") or () if each.get("reason") not in _OTHER_MODEL]
-    gone = [block for each in dropped if (block := _dropped_block(session, each, provider)) is not None]
+    dropped = [
+        each
+        for each in data.get("input_transformations") or ()
+        if each.get("reason") not in _OTHER_MODEL
+    ]
+    gone = [
+        block for each in dropped if (block := _dropped_block(session, each, provider)) is not None
+    ]
     places = [
         index
         for index, turn in enumerate(session.window.all_turns())
         if any(
-            part.is_bound and part.provider == provider and any(_is_same(orjson.loads(part.data), block) for block in gone)
+            part.is_bound
+            and part.provider == provider
+            and any(_is_same(orjson.loads(part.data), block) for block in gone)
             for part in turn.parts
         )
     ]
@@ -90,13 +113,17 @@ def _drop_thoughts(session: ContextSession, data: Mapping[str, Any], provider: P
         session.request(provider)
 
 
-def _dropped_block(session: ContextSession, told: Mapping[str, Any], provider: Provider) -> Mapping[str, Any] | None:
+def _dropped_block(
+    session: ContextSession, told: Mapping[str, Any], provider: Provider
+) -> Mapping[str, Any] | None:
     if provider is Provider.RESPONSES:
         return {"id": told.get("id")} if told.get("id") else None
     steps = str(told.get("path", "")).split(".")
     try:
         _, message, _, block = steps
-        found: Mapping[str, Any] = session.request(provider).messages[int(message)]["content"][int(block)]
+        found: Mapping[str, Any] = session.request(provider).messages[int(message)]["content"][
+            int(block)
+        ]
     except (ValueError, IndexError):
         return None
     return found
@@ -109,11 +136,15 @@ def _is_same(block: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
 # --- results that were cleared ------------------------------------------------------------
 
 
-def _cut_results(session: ContextSession, data: Mapping[str, Any], excluded: frozenset[str]) -> None:
+def _cut_results(
+    session: ContextSession, data: Mapping[str, Any], excluded: frozenset[str]
+) -> None:
     management = data.get("context_management")
     applied = (management.get("applied_edits") or ()) if isinstance(management, Mapping) else ()
     count = max((each.get("cleared_tool_uses", 0) for each in applied), default=0)
-    plan = native.cutting_plan(session.window, _results(session.window.all_turns(), excluded)[:count])
+    plan = native.cutting_plan(
+        session.window, _results(session.window.all_turns(), excluded)[:count]
+    )
     if plan.jobs:
         session.background.commit(Fulfilment(plan, tuple((None, None) for _ in plan.jobs)))
 
@@ -134,7 +165,11 @@ def _results(turns: Sequence[Turn], excluded: frozenset[str]) -> Sequence[int]:
 
 
 def _apply_summary(
-    session: ContextSession, said: Sequence[Mapping[str, Any]], place: int, tokens: int | None, provider: Provider
+    session: ContextSession,
+    said: Sequence[Mapping[str, Any]],
+    place: int,
+    tokens: int | None,
+    provider: Provider,
 ) -> ContextOutput:
     """Take the answer in, and let all that its summary stands for yield to it."""
     before, after = ([block for block in said[:place] if not _is_summary(block)], said[place + 1 :])
@@ -150,10 +185,17 @@ def _apply_summary(
     # Calls that wait for their results stand whole, whatever the summary says of them.
     waiting = native.first_open(session.window)
     stop = stop if waiting is None else min(stop, waiting)
-    gist = native.NativeGist(str(provider), (orjson.dumps(said[place]).decode(),), tokens, keeps_bound=provider is Provider.ANTHROPIC)
+    gist = native.NativeGist(
+        str(provider),
+        (orjson.dumps(said[place]).decode(),),
+        tokens,
+        keeps_bound=provider is Provider.ANTHROPIC,
+    )
     plan = native.answered_plan(session.window, stop)
     if not plan.is_empty:
-        output = session.background.commit(Fulfilment(plan, ((native.with_twin(plan, gist, session.conversation.reading), None),)))
+        output = session.background.commit(
+            Fulfilment(plan, ((native.with_twin(plan, gist, session.conversation.reading), None),))
+        )
     if (plan.is_empty or output.refused) and stop < len(session.window):
         # What was thought behind a summary that does not stand is bound to nothing that does.
         return session.background.commit(Fulfilment(unbinding_plan(session.window, stop), ()))
@@ -161,7 +203,9 @@ def _apply_summary(
 
 
 def _is_summary(block: Mapping[str, Any]) -> bool:
-    return block.get("type") == "compaction" and bool(block.get("content") or block.get("encrypted_content"))
+    return block.get("type") == "compaction" and bool(
+        block.get("content") or block.get("encrypted_content")
+    )
 
 
 def _tokens(data: Mapping[str, Any]) -> int | None:
@@ -173,4 +217,6 @@ def _tokens(data: Mapping[str, Any]) -> int | None:
 
 def _messages(blocks: Sequence[Mapping[str, Any]], provider: Provider) -> list[Any]:
     kept = [block for block in blocks if block.get("type") != "compaction"]
-    return list(kept) if provider is Provider.RESPONSES else [{"role": "assistant", "content": kept}]
+    return (
+        list(kept) if provider is Provider.RESPONSES else [{"role": "assistant", "content": kept}]
+    )

@@ -27,8 +27,14 @@ class _EndpointTokens(ABC):
     client: Any
     model: str
     local: TokenCounter = field(factory=default_counter, kw_only=True)
-    from_characters: int = field(default=0, kw_only=True, validator=lambda _, a, v: whole_number(a.name, v, 0, "characters"))
-    most_known: int = field(default=10_000, kw_only=True, validator=lambda _, a, v: whole_number(a.name, v, 1, "answers"))
+    from_characters: int = field(
+        default=0, kw_only=True, validator=lambda _, a, v: whole_number(a.name, v, 0, "characters")
+    )
+    most_known: int = field(
+        default=10_000,
+        kw_only=True,
+        validator=lambda _, a, v: whole_number(a.name, v, 1, "answers"),
+    )
     _known: OrderedDict[bytes, int] = field(init=False, repr=False, eq=False, factory=OrderedDict)
     _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
 
@@ -47,7 +53,9 @@ class _EndpointTokens(ABC):
         frame = self._ask(_ALONE) - (0 if before else 1)
         return max(1, self._ask(before + text) - frame)
 
-    def count_request(self, request: Rendered, *, tools: Sequence[Mapping[str, Any]] = (), **options: Any) -> int:
+    def count_request(
+        self, request: Rendered, *, tools: Sequence[Mapping[str, Any]] = (), **options: Any
+    ) -> int:
         """Return the tokens of a whole request, as `session.request()` gives it: ``session.usage.reported({"input_tokens": n})`` learns from it.
 
         Raises:
@@ -73,9 +81,16 @@ class _EndpointTokens(ABC):
         try:
             tokens = self._endpoint()(model=self.model, **fields).input_tokens
         except Exception as error:
-            raise PluginError("the counting endpoint", self.model, f"{type(error).__name__}: {error}", _LEGAL) from error
+            raise PluginError(
+                "the counting endpoint", self.model, f"{type(error).__name__}: {error}", _LEGAL
+            ) from error
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
-            raise PluginError("the counting endpoint", self.model, f"it answered {tokens!r:.100}", "a whole number of tokens")
+            raise PluginError(
+                "the counting endpoint",
+                self.model,
+                f"it answered {tokens!r:.100}",
+                "a whole number of tokens",
+            )
         return tokens
 
     @abstractmethod
@@ -87,7 +102,9 @@ class _EndpointTokens(ABC):
         """Return the fields of a request that says `text`."""
 
     @abstractmethod
-    def _request(self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _request(
+        self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         """Return the fields of a whole request."""
 
 
@@ -112,9 +129,16 @@ class AnthropicTokens(_EndpointTokens):
     def _text(self, text: str) -> Mapping[str, Any]:
         return {"messages": [{"role": "user", "content": text}]}
 
-    def _request(self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _request(
+        self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         named = {"system": list(request.system)} if request.system else {}
-        return {"messages": request.messages, **named, **({"tools": list(tools)} if tools else {}), **options}
+        return {
+            "messages": request.messages,
+            **named,
+            **({"tools": list(tools)} if tools else {}),
+            **options,
+        }
 
 
 @define
@@ -130,5 +154,7 @@ class OpenAITokens(_EndpointTokens):
     def _text(self, text: str) -> Mapping[str, Any]:
         return {"input": text}
 
-    def _request(self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _request(
+        self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         return {"input": request.messages, **({"tools": list(tools)} if tools else {}), **options}

@@ -4,7 +4,7 @@ import lazy_loader
 
 from polycontext.linearity import require_extra
 
-require_extra("fastapi", extra="server", purpose="conversations over HTTP")
+require_extra("fastapi", extra="server", purpose=__name__)
 
 # The names stand in `__init__.pyi`; each is loaded when it is first asked for.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

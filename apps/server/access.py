@@ -56,13 +56,23 @@ class Access:
     hosts: Collection[str] = LOOPBACK
     origins: Collection[str] = ()
     a_minute: int = 600
-    _limiter: MovingWindowRateLimiter = field(init=False, repr=False, factory=lambda: MovingWindowRateLimiter(MemoryStorage()))
+    _limiter: MovingWindowRateLimiter = field(
+        init=False, repr=False, factory=lambda: MovingWindowRateLimiter(MemoryStorage())
+    )
 
     def __attrs_post_init__(self) -> None:
         if any(len(token) < SHORTEST_TOKEN for token in self.tokens):
-            raise InvalidOptionError("token", "too short", f"at least {SHORTEST_TOKEN} characters, as `secrets.token_urlsafe()` makes them")
+            raise InvalidOptionError(
+                "token",
+                "too short",
+                f"at least {SHORTEST_TOKEN} characters, as `secrets.token_urlsafe()` makes them",
+            )
         if not self.tokens and not all(map(is_loopback, self.hosts)):
-            raise InvalidOptionError("token", "not set", "a token, since other machines can reach this host; or the host 127.0.0.1")
+            raise InvalidOptionError(
+                "token",
+                "not set",
+                "a token, since other machines can reach this host; or the host 127.0.0.1",
+            )
 
     def user(self, request: Request) -> str:
         """Return the token of whoever asks.
@@ -73,7 +83,9 @@ class Access:
         self._check_page(request)
         address = request.client.host if request.client else LOCAL
         token = self._token(request, address)
-        if not self._limiter.hit(RateLimitItemPerMinute(self.a_minute), "request", token if self.tokens else address):
+        if not self._limiter.hit(
+            RateLimitItemPerMinute(self.a_minute), "request", token if self.tokens else address
+        ):
             raise _too_many(f"more than {self.a_minute} requests a minute")
         return token
 
@@ -82,12 +94,14 @@ class Access:
         name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
         if "*" not in self.hosts and name.strip("[]").lower() not in self.hosts:
             raise HTTPException(
-                status.HTTP_400_BAD_REQUEST, f"this server is not called {name[:100]!r}; legal: {', '.join(sorted(self.hosts))}"
+                status.HTTP_400_BAD_REQUEST,
+                f"this server is not called {name[:100]!r}. Use {', '.join(sorted(self.hosts))}, or start it with --host.",
             )
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host and origin not in self.origins:
             raise HTTPException(
-                status.HTTP_403_FORBIDDEN, "pages of another origin may not ask; legal: an origin that the server was started with"
+                status.HTTP_403_FORBIDDEN,
+                "pages of this origin may not call the API. Start the server with --origin.",
             )
 
     def _token(self, request: Request, address: str) -> str:
@@ -98,13 +112,22 @@ class Access:
         failures = RateLimitItemPerMinute(FAILURES_A_MINUTE)
         if not self._limiter.test(failures, "failure", address):
             raise _too_many(f"more than {FAILURES_A_MINUTE} wrong tokens a minute")
-        if not any(compare_digest(said.encode(), each.encode(errors="surrogateescape")) for each in self.tokens):
+        if not any(
+            compare_digest(said.encode(), each.encode(errors="surrogateescape"))
+            for each in self.tokens
+        ):
             self._limiter.hit(failures, "failure", address)
             raise HTTPException(
-                status.HTTP_401_UNAUTHORIZED, "no token that is let in; legal: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
+                status.HTTP_401_UNAUTHORIZED,
+                "the token is missing or wrong. Send the header Authorization: Bearer TOKEN.",
+                {"WWW-Authenticate": "Bearer"},
             )
         return said
 
 
 def _too_many(problem: str) -> HTTPException:
-    return HTTPException(status.HTTP_429_TOO_MANY_REQUESTS, f"{problem}; ask again in a minute", {"Retry-After": "60"})
+    return HTTPException(
+        status.HTTP_429_TOO_MANY_REQUESTS,
+        f"{problem}; ask again in a minute",
+        {"Retry-After": "60"},
+    )

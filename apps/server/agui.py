@@ -56,8 +56,19 @@ def _newest_message(session_id: str, asked: RunAgentInput) -> tuple[UserMessage,
         InvalidDataError: another thread, no message of the user, one without words or with something else in it, an id that is too long.
     """
     if asked.thread_id != session_id:
-        raise InvalidDataError("$.threadId", f"{asked.thread_id!r:.100} is not this chat", "the id of the session in the address")
-    found = next(((place, each) for place, each in reversed([*enumerate(asked.messages)]) if isinstance(each, UserMessage)), None)
+        raise InvalidDataError(
+            "$.threadId",
+            f"{asked.thread_id!r:.100} is not this chat",
+            "the id of the session in the address",
+        )
+    found = next(
+        (
+            (place, each)
+            for place, each in reversed([*enumerate(asked.messages)])
+            if isinstance(each, UserMessage)
+        ),
+        None,
+    )
     if found is None:
         raise InvalidDataError("$.messages", "nobody says anything", "a message of the role user")
     place, said = found
@@ -67,10 +78,14 @@ def _newest_message(session_id: str, asked: RunAgentInput) -> tuple[UserMessage,
     parts = [TextPart(text=said.content)] if isinstance(said.content, str) else said.content
     texts = [part.text for part in parts if isinstance(part, TextPart)]
     if len(texts) < len(parts):
-        raise InvalidDataError(f"$.messages[{place}].content", "holds more than text", "text; files go to /uploads before")
+        raise InvalidDataError(
+            f"$.messages[{place}].content",
+            "holds more than text",
+            "text; files go to /uploads before",
+        )
     text = "\n\n".join(texts)
     if not text.strip():
-        raise InvalidDataError(f"$.messages[{place}].content", "is empty", "what the user says")
+        raise InvalidDataError(f"$.messages[{place}].content", "is empty", "the user's text")
     return said, text
 
 
@@ -104,7 +119,9 @@ class _Run:
         if self._problem is not None:
             yield RunErrorEvent(message=self._problem)
         else:
-            outcome = RunFinishedCancelledOutcome() if self._waits and self._chat.cancelled else None
+            outcome = (
+                RunFinishedCancelledOutcome() if self._waits and self._chat.cancelled else None
+            )
             yield RunFinishedEvent(thread_id=self._thread, run_id=self._run, outcome=outcome)
 
     async def _answer(self) -> AsyncIterator[BaseEvent | FeedEvent]:

@@ -1,4 +1,4 @@
-"""The application: chats over HTTP, what changes over server-sent events (docs/server.md), and the page that is built from `web/` (docs/page.md)."""
+"""The application: chats over HTTP, changes as server-sent events, and the page that is built from `web/` (docs/server.md)."""
 
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -8,13 +8,19 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from polycontext import __version__
-from polycontext.linearity import CallerError, PolycontextError, UnknownNameError, UnknownResourceError
+from polycontext.linearity import (
+    CallerError,
+    PolycontextError,
+    UnknownNameError,
+    UnknownResourceError,
+)
 from polycontext.models import Answering, ScriptedAnswering
 from polycontext.polynomial import IllegalDirectionError, SessionWriteError
 from polycontext.polynomial.stores import SessionStore
@@ -85,8 +91,20 @@ def create_app(
         await chats.close()
 
     # The pages of FastAPI load scripts from elsewhere; the document that they show is at /openapi.json.
-    app = FastAPI(title="polycontext", version=__version__, lifespan=lifespan, max_body_size=MOST_BYTES, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="polycontext",
+        version=__version__,
+        lifespan=lifespan,
+        max_body_size=MOST_BYTES,
+        docs_url=None,
+        redoc_url=None,
+    )
     app.state.chats, app.state.access = chats, access or Access()
+    # Browsers ask first whether a page elsewhere may ask; nobody's cookies or keys go along.
+    origins = list(app.state.access.origins)
+    app.add_middleware(
+        CORSMiddleware, allow_origins=origins, allow_methods=("*",), allow_headers=("*",)
+    )
     app.include_router(router)
     app.include_router(agui.router)
     app.include_router(uploads.router)
@@ -111,19 +129,34 @@ async def _handle_error(_: Request, error: Exception) -> JSONResponse:
 def _describe(error: Exception) -> str:
     """Return what a browser may read of an error: calls are none of its business, and stores may name what is nobody's."""
     if isinstance(error, OrderError):
-        return "calls of the model wait for their results; legal: asking again when they are there"
-    return str(error) if isinstance(error, CallerError) else "the store did not take it; nothing has changed"
+        return "tool calls are waiting for their results. Ask again when they are there."
+    return (
+        str(error)
+        if isinstance(error, CallerError)
+        else "the store did not take it; nothing has changed"
+    )
 
 
 async def _handle_invalid_request(_: Request, error: Exception) -> JSONResponse:
     """Say what is wrong with the shape of a request, without saying the request again: it may be long, and no text that can be sent."""
     assert isinstance(error, RequestValidationError)
-    return JSONResponse({"detail": [{name: each[name] for name in ("type", "loc", "msg")} for each in error.errors()]}, 422)
+    return JSONResponse(
+        {
+            "detail": [
+                {name: each[name] for name in ("type", "loc", "msg")} for each in error.errors()
+            ]
+        },
+        422,
+    )
 
 
 async def _handle_pill_errors(_: Request, errors: Exception) -> JSONResponse:
     """Say which pills cannot be attached, and why."""
-    told = [each for each in errors.exceptions if isinstance(each, PillError)] if isinstance(errors, ExceptionGroup) else []
+    told = (
+        [each for each in errors.exceptions if isinstance(each, PillError)]
+        if isinstance(errors, ExceptionGroup)
+        else []
+    )
     if not told:
         raise errors
     return JSONResponse(refusal(told), 422)
@@ -139,7 +172,13 @@ class Page(StaticFiles):
         # In a development install each file of the package is a link to the one in the tree.
         super().__init__(directory=FOLDER, html=True, follow_symlink=True)
 
-    def file_response(self, full_path: str | Path, stat_result: os.stat_result, scope: Scope, status_code: int = 200) -> Response:  # type: ignore[override]
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
         """Return a file with the policy, or that it has not changed."""
         answer = super().file_response(full_path, stat_result, scope, status_code)
         answer.headers.update(_HEADERS)

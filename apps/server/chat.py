@@ -73,7 +73,9 @@ class Chat:
         """Let the user have said something else, and named something else, and have it answered; raises as `send`."""
 
         async def edited() -> None:
-            await self.session.history.aedit(resource_id, document.to_text(), await self.sources.attached(document))
+            await self.session.history.aedit(
+                resource_id, document.to_text(), await self.sources.attached(document)
+            )
 
         return await self._run(edited, answered=True, again=True)
 
@@ -81,7 +83,9 @@ class Chat:
         """Have what the user said last answered anew."""
         return await self._run(self.session.history.aregenerate, answered=True, again=True)
 
-    async def change(self, act: Callable[[ContextSession], Coroutine[Any, Any, object]]) -> dict[str, Any]:
+    async def change(
+        self, act: Callable[[ContextSession], Coroutine[Any, Any, object]]
+    ) -> dict[str, Any]:
         """Do something else with the session, and return the props."""
         return await self._run(lambda: act(self.session))
 
@@ -111,15 +115,19 @@ class Chat:
         if self._problem is not None:
             yield PROBLEM, {"what": self._problem}
 
-    async def _run(self, act: Act, *, answered: bool = False, again: bool = False) -> dict[str, Any]:
-        return await asyncio.shield(asyncio.create_task(self._act(act, answered=answered, again=again)))
+    async def _run(
+        self, act: Act, *, answered: bool = False, again: bool = False
+    ) -> dict[str, Any]:
+        return await asyncio.shield(
+            asyncio.create_task(self._act(act, answered=answered, again=again))
+        )
 
     async def _act(self, act: Act, *, answered: bool, again: bool) -> dict[str, Any]:
         async with self._turn:
             if self._closed:
-                raise SessionWriteError("the chat has been closed", "asking again")
+                raise SessionWriteError("the chat has been closed", "Ask again")
             if self.is_busy:
-                raise SessionWriteError("an answer is being written", "wait for it, or cancel it")
+                raise SessionWriteError("an answer is being written", "Wait for it, or cancel it")
             before = self.session.history.revision
             await act()
             new = self.session.history.revision != before
@@ -135,7 +143,9 @@ class Chat:
                 # Held here: the loop itself does not keep a task alive.
                 self._writing = asyncio.create_task(self._answer(answer), name="polycontext-answer")
                 # Cancelled before it began, it closes nothing.
-                self._writing.add_done_callback(lambda task: answer.close() if task.cancelled() else None)
+                self._writing.add_done_callback(
+                    lambda task: answer.close() if task.cancelled() else None
+                )
             return props
 
     async def _answer(self, answer: Answer) -> None:
@@ -191,4 +201,8 @@ def _cause(error: Exception) -> str:
     names = {kind.__name__ for kind in type(error).__mro__}
     if names & {"APITimeoutError", "TimeoutError"}:
         return "Its service took too long."
-    return "Its service cannot be reached." if names & {"APIConnectionError", "ConnectionError"} else ""
+    return (
+        "Its service cannot be reached."
+        if names & {"APIConnectionError", "ConnectionError"}
+        else ""
+    )

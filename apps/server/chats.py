@@ -40,7 +40,13 @@ class Chats:
         system: str | None = None,
         **options: Any,
     ) -> None:
-        self._store, self._answering, self._most, self._system, self._options = store, answering(), most, system, options
+        self._store, self._answering, self._most, self._system, self._options = (
+            store,
+            answering(),
+            most,
+            system,
+            options,
+        )
         self._sources = sources or Sources()
         self._open: OrderedDict[str, Chat] = OrderedDict()
         self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -49,7 +55,7 @@ class Chats:
     async def create(self, token: str) -> tuple[str, Chat]:
         """Return a new chat, and its id."""
         name = uuid4().hex
-        return name, await self._open_chat(owned(token, name), self._create_session)
+        return name, await self._open_chat(key_of(token, name), self._create_session)
 
     async def get(self, token: str, name: str) -> Chat:
         """Return the chat of an id.
@@ -57,7 +63,7 @@ class Chats:
         Raises:
             UnknownNameError: this owner has no such chat. SessionWriteError: all are being let go of.
         """
-        return await self._open_chat(owned(token, name), self._load_session)
+        return await self._open_chat(key_of(token, name), self._load_session)
 
     @asynccontextmanager
     async def held(self, token: str, name: str) -> AsyncGenerator[Chat]:
@@ -73,20 +79,22 @@ class Chats:
     async def names(self, token: str) -> tuple[str, ...]:
         """Return the ids of an owner's chats, those with a word in them and those that are open."""
         kept = await asyncio.to_thread(self._store.list_sessions)
-        mine = owned(token, "")
-        return tuple(key.removeprefix(mine) for key in sorted({*kept, *self._open}) if key.startswith(mine))
+        mine = key_of(token, "")
+        return tuple(
+            key.removeprefix(mine) for key in sorted({*kept, *self._open}) if key.startswith(mine)
+        )
 
     async def fork(self, token: str, name: str, moment: Any = None) -> tuple[str, Chat]:
         """Return a new chat that goes on from another one, as it stands or stood, and its id."""
         new = uuid4().hex
         async with self.held(token, name) as source:
-            other = await source.session.history.afork(owned(token, new), moment)
+            other = await source.session.history.afork(key_of(token, new), moment)
         await other.aclose()
         return new, await self.get(token, new)
 
     async def delete(self, token: str, name: str) -> None:
         """Forget a chat for ever."""
-        key = owned(token, name)
+        key = key_of(token, name)
         await self.get(token, name)
         async with self._lock(key):
             chat = self._open.pop(key, None)
@@ -105,7 +113,7 @@ class Chats:
 
     async def _open_chat(self, key: str, made: Callable[[str], Awaitable[ContextSession]]) -> Chat:
         if self._closed:
-            raise SessionWriteError("the server is being stopped", "asking again when it is back")
+            raise SessionWriteError("the server is being stopped", "Ask again when it is back")
         if key not in self._open:
             async with self._lock(key):
                 if key not in self._open:
@@ -139,10 +147,10 @@ class Chats:
         return self._alone.setdefault(key, asyncio.Lock())
 
 
-def owned(token: str, name: str) -> str:
+def key_of(token: str, name: str) -> str:
     """Return the id in the store of an owner's chat: the token itself stands nowhere.
 
-    >>> owned("secret", "a") == owned("secret", "a"), owned("secret", "a") == owned("other", "a")
+    >>> key_of("secret", "a") == key_of("secret", "a"), key_of("secret", "a") == key_of("other", "a")
     (True, False)
     """
     return f"{sha256(token.encode()).hexdigest()[:24]}.{name}"

@@ -22,7 +22,15 @@ def configuration(app: Any, proxies: Sequence[str]) -> Config:
     """Return how an application is served; only `proxies` may name the client that they speak for, in ``X-Forwarded-For``."""
     trusted: dict[str, Any] = {"proxy_headers": bool(proxies), "forwarded_allow_ips": [*proxies]}
     # Few are taken in at a time: each is an open file before it can be counted.
-    return Config(app, http=TimedProtocol, ws="none", backlog=64, log_level="warning", timeout_graceful_shutdown=STOPS_IN, **trusted)
+    return Config(
+        app,
+        http=TimedProtocol,
+        ws="none",
+        backlog=64,
+        log_level="warning",
+        timeout_graceful_shutdown=STOPS_IN,
+        **trusted,
+    )
 
 
 class TimedProtocol(H11Protocol):

@@ -65,7 +65,9 @@ class Feed:
     feed holds does not grow with its listeners.
     """
 
-    def __init__(self, snapshot: Callable[[], Iterable[Told]], kept: int = KEPT, most: int = MOST_BYTES) -> None:
+    def __init__(
+        self, snapshot: Callable[[], Iterable[Told]], kept: int = KEPT, most: int = MOST_BYTES
+    ) -> None:
         self._snapshot, self._kept, self._most = snapshot, kept, most
         self._held: deque[FeedEvent] = deque()
         self._bytes = 0
@@ -116,12 +118,21 @@ class Feed:
     def _snapshot_events(self) -> list[FeedEvent]:
         """Return how all stands, as of the newest event; only with the last of it has a listener seen that one."""
         told = [(kind, orjson.dumps(data)) for kind, data in self._snapshot()]
-        return [FeedEvent(None if number < len(told) else self.last, kind, data) for number, (kind, data) in enumerate(told, 1)]
+        return [
+            FeedEvent(None if number < len(told) else self.last, kind, data)
+            for number, (kind, data) in enumerate(told, 1)
+        ]
 
     def _number(self, after: str | None) -> int | None:
         """Return the number of an event of this feed, None where it is of another one."""
         name, _, number = (after or "").rpartition("-")
-        known = name == self._name and number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS and int(number) <= self._last
+        known = (
+            name == self._name
+            and number.isascii()
+            and number.isdigit()
+            and len(number) <= _MOST_DIGITS
+            and int(number) <= self._last
+        )
         return int(number) if known else None
 
     def _wake(self) -> None:

@@ -1,10 +1,10 @@
-"""The OpenAPI document of the server: what goes out is described by the contract of the props (docs/props.md), of which there is only one."""
+"""The OpenAPI document of the server: what goes out is described by the contract of the props (docs/server.md), of which there is only one."""
 
 from typing import Any
 
 import orjson
 
-from polycontext.nodes.props import SCHEMA, shipped
+from polycontext.nodes.props import SCHEMA, read_contract
 
 _TEXT = {"type": "string"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
@@ -13,7 +13,12 @@ _PLACE = "#/components/schemas/"
 
 def gives(schema: str, code: int = 200) -> dict[int | str, dict[str, Any]]:
     """Return what a route answers, by the name of its schema, for its `responses`."""
-    return {code: {"description": "What was asked for.", "content": {"application/json": {"schema": {"$ref": _PLACE + schema}}}}}
+    return {
+        code: {
+            "description": "What was asked for.",
+            "content": {"application/json": {"schema": {"$ref": _PLACE + schema}}},
+        }
+    }
 
 
 def schemas() -> dict[str, Any]:
@@ -22,7 +27,7 @@ def schemas() -> dict[str, Any]:
     >>> sorted(schemas())
     ['ActionProps', 'Changed', 'ChatProps', 'Completions', 'History', 'Listed', 'MessageProps', 'Opened', 'Source', 'Uploads']
     """
-    contract = orjson.loads(shipped(SCHEMA).replace("#/$defs/", _PLACE))
+    contract = orjson.loads(read_contract(SCHEMA).replace("#/$defs/", _PLACE))
     inner, props = contract.pop("$defs"), {"$ref": f"{_PLACE}ChatProps"}
     contract.pop("$schema")
     return {
@@ -38,7 +43,14 @@ def schemas() -> dict[str, Any]:
         ),
         "Completions": _object(
             "What can be named in a message, the best first.",
-            completions=_list(_object("A name, its type, and where it is defined.", name=_TEXT, type=_TEXT, detail=_TEXT)),
+            completions=_list(
+                _object(
+                    "A name, its type, and where it is defined.",
+                    name=_TEXT,
+                    type=_TEXT,
+                    detail=_TEXT,
+                )
+            ),
         ),
         "Uploads": _object(
             "What is attached and stands in the view, oldest first.",

@@ -27,7 +27,9 @@ class EventStream(StreamingResponse):
 
     def __init__(self, content: AsyncIterable[bytes], status_code: int = 200) -> None:
         # Nobody in between may hold events back.
-        super().__init__(content, status_code, {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        super().__init__(
+            content, status_code, {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        )
 
 
 def _user(request: Request) -> str:
@@ -67,7 +69,7 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key")]
 router = APIRouter(prefix="/api/sessions")
 
 
-def _changed(props: dict[str, Any]) -> dict[str, Any]:
+def _reply(props: dict[str, Any]) -> dict[str, Any]:
     return {"contextProps": props}
 
 
@@ -99,66 +101,73 @@ async def delete(session_id: str, user: User, chats: All) -> None:
 @router.post("/{session_id}/messages", responses=gives("Changed"))
 async def send(chat: One, document: Document, key: Key = None) -> dict[str, Any]:
     """Say something, attach what its pills name, and have it answered; the answer comes with the events."""
-    return _changed(await chat.send(document, key=key))
+    return _reply(await chat.send(document, key=key))
 
 
 @router.put("/{session_id}/messages/{message_id}", responses=gives("Changed"))
 async def edit(chat: One, message_id: str, document: Document) -> dict[str, Any]:
     """Say something else in the place of one's own message and what it named, and have it answered; what came behind it is taken back."""
-    return _changed(await chat.edit(message_id, document))
+    return _reply(await chat.edit(message_id, document))
 
 
 @router.post("/{session_id}/regenerate", responses=gives("Changed"))
 async def regenerate(chat: One) -> dict[str, Any]:
     """Have the last message answered anew."""
-    return _changed(await chat.regenerate())
+    return _reply(await chat.regenerate())
 
 
 @router.post("/{session_id}/cancel", responses=gives("Changed"))
 async def cancel(chat: One) -> dict[str, Any]:
     """End the answer that is being written."""
-    return _changed(await chat.cancel())
+    return _reply(await chat.cancel())
 
 
 @router.post("/{session_id}/compress", responses=gives("Changed"))
 async def compress(chat: One) -> dict[str, Any]:
     """Sum up what may yield."""
-    return _changed(await chat.change(lambda session: session.acompress()))
+    return _reply(await chat.change(lambda session: session.acompress()))
 
 
 @router.post("/{session_id}/clear", responses=gives("Changed"))
 async def clear(chat: One) -> dict[str, Any]:
     """Begin anew under the same rules; the log keeps what was said."""
-    return _changed(await chat.change(lambda session: session.aclear(keep_system=True)))
+    return _reply(await chat.change(lambda session: session.aclear(keep_system=True)))
 
 
 @router.post("/{session_id}/messages/{message_id}/recall", responses=gives("Changed"))
 async def recall(chat: One, message_id: str) -> dict[str, Any]:
     """Bring a message back whole."""
-    return _changed(await chat.change(lambda session: session.arecall(message_id)))
+    return _reply(await chat.change(lambda session: session.arecall(message_id)))
 
 
 @router.post("/{session_id}/messages/{message_id}/pin", responses=gives("Changed"))
 async def pin(chat: One, message_id: str) -> dict[str, Any]:
     """Keep a message word for word from now on."""
-    return _changed(await chat.change(lambda session: session.apin(message_id)))
+    return _reply(await chat.change(lambda session: session.apin(message_id)))
 
 
 @router.post("/{session_id}/rewind", responses=gives("Changed"))
 async def rewind(chat: One, to: Text) -> dict[str, Any]:
     """Go back to right behind a message."""
-    return _changed(await chat.change(lambda session: session.history.arewind(to)))
+    return _reply(await chat.change(lambda session: session.history.arewind(to)))
 
 
 @router.post("/{session_id}/fork", status_code=201, responses=gives("Opened", 201))
-async def fork(session_id: str, user: User, chats: All, message_id: Annotated[str | None, Body(embed=True)] = None) -> dict[str, Any]:
+async def fork(
+    session_id: str,
+    user: User,
+    chats: All,
+    message_id: Annotated[str | None, Body(embed=True)] = None,
+) -> dict[str, Any]:
     """Go on elsewhere from here, or from right behind a message."""
     name, chat = await chats.fork(user, session_id, message_id)
     return {"sessionId": name, "contextProps": chat.props()}
 
 
 @router.get("/{session_id}/history", responses=gives("History"))
-async def history(chat: One, before: str | None = None, limit: Annotated[int, Query(ge=1, le=PAGE)] = PAGE) -> dict[str, Any]:
+async def history(
+    chat: One, before: str | None = None, limit: Annotated[int, Query(ge=1, le=PAGE)] = PAGE
+) -> dict[str, Any]:
     """Show a page of all that was said, also of what is summed up by now: the newest, or those before a message."""
     messages, further = ComponentRenderer().render_history(chat.session, before, limit)
     return {"messages": messages, "before": further}
@@ -166,19 +175,25 @@ async def history(chat: One, before: str | None = None, limit: Annotated[int, Qu
 
 @router.get("/{session_id}/completions", responses=gives("Completions"))
 async def completions(
-    chat: One, prefix: Annotated[str, Query(max_length=1024)] = "", limit: Annotated[int, Query(ge=1, le=MOST_OFFERED)] = 20
+    chat: One,
+    prefix: Annotated[str, Query(max_length=1024)] = "",
+    limit: Annotated[int, Query(ge=1, le=MOST_OFFERED)] = 20,
 ) -> dict[str, Any]:
     """Offer what can be named in a message, from the few characters typed behind the @."""
     return {"completions": await chat.sources.completions(prefix, limit)}
 
 
 @router.get("/{session_id}/source", responses=gives("Source"))
-async def source(chat: One, name: str, kind: Annotated[str, Query(alias="type")] = "file") -> dict[str, Any]:
+async def source(
+    chat: One, name: str, kind: Annotated[str, Query(alias="type")] = "file"
+) -> dict[str, Any]:
     """Show what a pill names, as it is now."""
     return await chat.sources.shown(Pill(name, kind))
 
 
 @router.get("/{session_id}/events", response_class=EventStream)
-async def events(chat: One, last: Annotated[str | None, Header(alias="Last-Event-ID")] = None) -> EventStream:
+async def events(
+    chat: One, last: Annotated[str | None, Header(alias="Last-Event-ID")] = None
+) -> EventStream:
     """Tell what changes: first how all stands, or, behind the event that was seen last, what came since."""
     return EventStream(event.wire async for event in chat.feed.listen(last))

@@ -1,4 +1,4 @@
-"""What a message may name: completed while it is typed, looked at, and fetched when it is sent (docs/pills.md)."""
+"""What a message may name: completed while it is typed, looked at, and fetched when it is sent (docs/attachments.md)."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any, Protocol, TypeGuard
 
 from polycontext.linearity import InvalidDataError, PolycontextError
-from polycontext.nodes import Attached, items_of
+from polycontext.nodes import SourcedItem, items_of
 from polycontext.window import PillDocument
 from polycontext.window.pills import (
     Candidate,
@@ -67,8 +67,12 @@ class Sources:
             await asyncio.shield(self._looking)
         if self._completer is None:
             return []
-        found: Sequence[Candidate] = await asyncio.to_thread(self._completer.candidates, prefix, limit=limit)
-        return [{"name": each.name, "type": each.type.value, "detail": each.detail} for each in found]
+        found: Sequence[Candidate] = await asyncio.to_thread(
+            self._completer.candidates, prefix, limit=limit
+        )
+        return [
+            {"name": each.name, "type": each.type.value, "detail": each.detail} for each in found
+        ]
 
     async def shown(self, pill: Pill) -> dict[str, Any]:
         """Return what `pill` names, to be looked at.
@@ -89,7 +93,7 @@ class Sources:
             "notice": found.notice,
         }
 
-    async def attached(self, document: PillDocument) -> list[Attached]:
+    async def attached(self, document: PillDocument) -> list[SourcedItem]:
         """Return what the pills of `document` name, as items to attach.
 
         Raises:
@@ -97,7 +101,10 @@ class Sources:
         """
         message = await asyncio.to_thread(resolve_document, document, self._resolvers)
         if message.problems:
-            raise ExceptionGroup("nothing was sent", [_public_error(each.pill, each.error) for each in message.problems])
+            raise ExceptionGroup(
+                "nothing was sent",
+                [_public_error(each.pill, each.error) for each in message.problems],
+            )
         return items_of(message)
 
     async def close(self) -> None:
@@ -107,7 +114,10 @@ class Sources:
             await asyncio.wait({self._looking})
 
     async def _look(self) -> None:
-        began, completer = monotonic(), Completer([each for each in self._resolvers if _is_known(each)])
+        began, completer = (
+            monotonic(),
+            Completer([each for each in self._resolvers if _is_known(each)]),
+        )
         try:
             await asyncio.to_thread(completer.candidates, "")
             self._completer = completer
@@ -124,20 +134,30 @@ def document_of(content: str, pills: Sequence[Any]) -> PillDocument:
         InvalidDataError: no document, nothing but blanks, or a pill that stands nowhere in the text.
     """
     if not content.strip():
-        raise InvalidDataError("$.content", "is empty", "what the user says")
+        raise InvalidDataError("$.content", "is empty", "the user's text")
     document = document_from_json({"text": content, "pills": pills}, recover=True)
     for index, pill in enumerate(pills):
         if pill["name"] not in document.context:
-            raise InvalidDataError(f"$.pills[{index}]", f"[@{pill['name']}] does not stand in the content", "pills that are written there")
+            raise InvalidDataError(
+                f"$.pills[{index}]",
+                f"[@{pill['name']}] does not stand in the content",
+                "pills that are written there",
+            )
     return document
 
 
 def refusal(errors: Iterable[PillError]) -> dict[str, Any]:
     """Return which pills cannot be attached, and why; what is `missing` may be elsewhere by now."""
-    told = [(error.name, str(error), isinstance(error, CannotAttachError) and error.is_missing) for error in errors]
+    told = [
+        (error.name, str(error), isinstance(error, CannotAttachError) and error.is_missing)
+        for error in errors
+    ]
     return {
         "detail": "; ".join(f"[@{name}]: {problem}" for name, problem, _ in told),
-        "pills": [{"name": name, "problem": problem, "missing": missing} for name, problem, missing in told],
+        "pills": [
+            {"name": name, "problem": problem, "missing": missing}
+            for name, problem, missing in told
+        ],
     }
 
 

@@ -13,7 +13,14 @@ from polycontext.linearity import InvalidDataError, ResourceClass, UnknownResour
 from polycontext.polynomial import ContextSession
 from polycontext.window import ContextItem, ItemType, Turn, image_size
 from polycontext.window.items import attachment_of, item_turn
-from polycontext.window.pills import CannotAttachError, DuplicatePillError, Reason, check_name, check_path, decoded_text
+from polycontext.window.pills import (
+    CannotAttachError,
+    DuplicatePillError,
+    Reason,
+    check_name,
+    check_path,
+    decoded_text,
+)
 from polycontext.window.providers import format_of
 
 from .chat import Chat
@@ -34,16 +41,20 @@ router = APIRouter(prefix="/api/sessions/{session_id}/uploads")
 @router.post("", status_code=201, responses=gives("Changed", 201), max_body_size=MOST_UPLOADED)
 async def upload(chat: One, file: Annotated[UploadFile, File()]) -> dict[str, Any]:
     """Attach a file to the conversation: text, a picture or a PDF; the props tell its name and no more."""
-    name, data = checked_name(file.filename), await file.read()
+    name, data = parse_name(file.filename), await file.read()
     if not data:
-        raise InvalidDataError(f"[@{name}]", "is empty", "a file with something in it")
+        raise InvalidDataError(f"[@{name}]", "is empty", "a file that is not empty")
     return {"contextProps": await chat.change(lambda session: attached(session, name, data))}
 
 
 @router.get("", responses=gives("Uploads"))
 async def uploads(chat: One) -> dict[str, Any]:
     """List what is attached and stands in the view; what has yielded to a summary may be attached again."""
-    return {"uploads": [{"id": turn.resource_id, "name": name} for turn, name in attachments(chat.session)]}
+    return {
+        "uploads": [
+            {"id": turn.resource_id, "name": name} for turn, name in attachments(chat.session)
+        ]
+    }
 
 
 @router.delete("/{message_id}", responses=gives("Changed"))
@@ -53,13 +64,13 @@ async def remove(chat: One, message_id: str) -> dict[str, Any]:
     return {"contextProps": await chat.change(lambda session: session.history.aforget(message_id))}
 
 
-def checked_name(name: str | None) -> str:
+def parse_name(name: str | None) -> str:
     r"""Return the name of a file as a pill can have it, its letters composed.
 
     Raises:
         InvalidPillNameError: none, no path from a root, or what cannot stand in a pill.
 
-    >>> checked_name("notes/pear\u0301.md")
+    >>> parse_name("notes/pear\u0301.md")
     'notes/peaŕ.md'
     """
     return check_path(unicodedata.normalize("NFC", check_name(name or "")))
@@ -81,12 +92,19 @@ async def attached(session: ContextSession, name: str, data: bytes) -> None:
         ContextOverflowError: the window could not hold it.
     """
     if any(known == name for _, known in attachments(session)):
-        raise DuplicatePillError(name, "is attached already", "another name, or removing what is attached")
+        raise DuplicatePillError(
+            name, "is attached already", "another name, or removing what is attached"
+        )
     # In a thread, as what follows: a large file takes its time, and others go on meanwhile.
     block = await asyncio.to_thread(_block, name, data)
     if block is None:
         if len(data) > MOST_TEXT:
-            raise CannotAttachError(name, f"has {len(data):,} bytes", f"at most {MOST_TEXT:,} bytes of text", Reason.TOO_LARGE)
+            raise CannotAttachError(
+                name,
+                f"has {len(data):,} bytes",
+                f"at most {MOST_TEXT:,} bytes of text",
+                Reason.TOO_LARGE,
+            )
         item = ContextItem(decoded_text(data, name), ItemType.FILE, {"filename": name})
         await asyncio.to_thread(session.attach, item)
     else:
@@ -106,7 +124,10 @@ def _block(name: str, data: bytes) -> tuple[str, dict[str, Any]] | None:
     image = image_size(data)
     if image is not None:
         url = f"data:{image.media_type};base64,{b64encode(data).decode()}"
-        return f"{image.media_type}, {image.width} × {image.height} pixels", {"type": "image_url", "image_url": {"url": url}}
+        return f"{image.media_type}, {image.width} × {image.height} pixels", {
+            "type": "image_url",
+            "image_url": {"url": url},
+        }
     if data.startswith(_PDF):
         url = f"data:application/pdf;base64,{b64encode(data).decode()}"
         return "application/pdf", {"type": "file", "file": {"filename": name, "file_data": url}}

@@ -1,6 +1,14 @@
-from .law_inputs import NOTHING, Strategies, focused_anywhere, for_parameter, inputs_of
+from .law_inputs import NOTHING, Strategies, for_parameter
 from .law_runner import ROOMS, Counterexample, Verdict, all_laws, run_law
-from .law_strategies import agents, ledgers, lenses, machine_inputs, sessions, stores
+from .law_strategies import (
+    agents,
+    ledgers,
+    lenses,
+    machine_inputs,
+    sessions,
+    stores,
+    wire_turns,
+)
 from .scripted_model import ScriptedModel, ScriptEndedError
 from .store_contract import STORE_CHECKS
 from .strategies import (
@@ -24,8 +32,8 @@ from .strategies import (
     reaches,
     texts,
     windows,
-    wire_turns,
 )
+from .subject import Subject, load_subject
 
 __all__ = [
     "ANY_TEXT",
@@ -45,6 +53,7 @@ __all__ = [
     "ScriptEndedError",
     "ScriptedModel",
     "Strategies",
+    "Subject",
     "Verdict",
     "agents",
     "all_laws",
@@ -52,13 +61,12 @@ __all__ = [
     "calling_turns",
     "conversations",
     "filled",
-    "focused_anywhere",
     "for_parameter",
-    "inputs_of",
     "ledgers",
     "lenses",
     "lived_windows",
     "lives",
+    "load_subject",
     "machine_inputs",
     "plain_turns",
     "reaches",

@@ -98,16 +98,24 @@ def _(value: Sequence[Any]) -> str:
 
 @_shown.register
 def _(value: LinearityMap) -> str:
-    return "a ledger of {" + ", ".join(f"{each!r}: {tag.resource_class.name}" for each, tag in value.items()) + "}"
+    return (
+        "a ledger of {"
+        + ", ".join(f"{each!r}: {tag.resource_class.name}" for each, tag in value.items())
+        + "}"
+    )
 
 
 @_shown.register
 def _(value: Turn) -> str:
-    said = _truncate(repr(value.content)) if value.content is not None or not value.tool_calls else ""
+    said = (
+        _truncate(repr(value.content)) if value.content is not None or not value.tool_calls else ""
+    )
     answers = f"to {value.tool_call_id}" if value.tool_call_id else ""
     calls = [f"{call.id}={call.name}({_truncate(call.arguments)})" for call in value.tool_calls]
     sources = f"for {', '.join(value.sources)}" if value.sources else ""
-    return " ".join(filter(None, (value.resource_id, value.role.value, answers, said, *calls, sources)))
+    return " ".join(
+        filter(None, (value.resource_id, value.role.value, answers, said, *calls, sources))
+    )
 
 
 @_shown.register(Store)
@@ -118,7 +126,10 @@ def _(value: Store[Any]) -> str:
 @_shown.register
 def _(value: ContextWindow) -> str:
     classes = {each: tag.resource_class.name for each, tag in value.linearity.items()}
-    turns = [f"{_shown(turn)} {classes.get(turn.resource_id, 'without a class')}" for turn in value.all_turns()]
+    turns = [
+        f"{_shown(turn)} {classes.get(turn.resource_id, 'without a class')}"
+        for turn in value.all_turns()
+    ]
     return f"a window of {value.max_tokens} tokens at {value.pos} of {_render_list(turns)}"
 
 
@@ -129,7 +140,11 @@ def _(value: WireFormat) -> str:
 
 @_shown.register
 def _(value: View) -> str:
-    return "a view of {" + ", ".join(f"{atom}: {fidelity.name}" for atom, fidelity in value.fidelities.items()) + "}"
+    return (
+        "a view of {"
+        + ", ".join(f"{atom}: {fidelity.name}" for atom, fidelity in value.fidelities.items())
+        + "}"
+    )
 
 
 @_shown.register(PolyAgent)
@@ -138,7 +153,11 @@ def _(value: PolyAgent[Any, Any, Any]) -> str:
         return "an agent of positions that are too many to list"
     if len(value.positions) > _ITEMS:
         return f"an agent of {len(value.positions)} positions"
-    steps = [(s, a) for s in sorted(value.positions, key=repr) for a in sorted(value.directions(s), key=repr)]
+    steps = [
+        (s, a)
+        for s in sorted(value.positions, key=repr)
+        for a in sorted(value.directions(s), key=repr)
+    ]
     moves = [f"{_shown(s)} {_shown(a)} -> {_step_result(value, s, a)}" for s, a in steps]
     return f"an agent of positions {_shown(value.positions)} that takes {_render_list(moves)}"
 

@@ -52,6 +52,7 @@ from .law_strategies import (
     small_windows,
     stores,
     views_over,
+    wire_turns,
 )
 from .strategies import (
     ACKNOWLEDGEMENTS,
@@ -68,7 +69,6 @@ from .strategies import (
     lived_windows,
     plain_turns,
     windows,
-    wire_turns,
 )
 
 Known = Mapping[str, Any]
@@ -90,11 +90,33 @@ def _one_of(*values: Any) -> st.SearchStrategy[Any]:
 
 # --- ledgers and texts ----------------------------------------------------
 
-_FACTS = st.dictionaries(st.sampled_from(["gist", "first_user", "has_calls", "has_parts", "answers_question"]), st.booleans())
-_NUMBERS = st.fixed_dictionaries({}, optional={key: st.sampled_from([0, 1, 50, 10_000]) for key in ("constraint_tokens", "tokens")})
+_FACTS = st.dictionaries(
+    st.sampled_from(["gist", "first_user", "has_calls", "has_parts", "answers_question"]),
+    st.booleans(),
+)
+_NUMBERS = st.fixed_dictionaries(
+    {},
+    optional={key: st.sampled_from([0, 1, 50, 10_000]) for key in ("constraint_tokens", "tokens")},
+)
 _WORDS = (
     *("never", "must", "mind", "always", "from now on", "don't", "know", "please", "x", "e.g. "),
-    *("```", "~~~", "\n", ". ", "? ", ":\n", "- ", "1. ", "    ", "’", '"', "`", "\t", "\r", "\u2028"),
+    *(
+        "```",
+        "~~~",
+        "\n",
+        ". ",
+        "? ",
+        ":\n",
+        "- ",
+        "1. ",
+        "    ",
+        "’",
+        '"',
+        "`",
+        "\t",
+        "\r",
+        "\u2028",
+    ),
     *("必须", "。", "必ず", "しも"),
 )
 _PIECES = st.lists(st.sampled_from(_WORDS), max_size=25)
@@ -120,7 +142,9 @@ _LIVED = lived_windows().flatmap(focused_anywhere)
 _ANY = windows() | windows(max_atoms=6) | _LIVED  # lived ones are dear to make
 _SMALL = small_windows().flatmap(focused_anywhere)
 # Sizes that a few turns fill, or a machine would hardly ever be PRESSURED.
-_EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(lambda size: ContextWindow(size, counter=FAST))
+_EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(
+    lambda size: ContextWindow(size, counter=FAST)
+)
 
 
 def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
@@ -147,15 +171,25 @@ def _any_positions(known: Known) -> st.SearchStrategy[int]:
 
 _TURNS = plain_turns() | calling_turns()
 _TASK: Sequence[Move] = [(Turn(Role.USER, "Book a night train to Vienna."), None)]
-_HEADS: st.SearchStrategy[Sequence[Move]] = st.sampled_from([_TASK, [(Turn(Role.SYSTEM, "You are an agent."), None), *_TASK]])
+_HEADS: st.SearchStrategy[Sequence[Move]] = st.sampled_from(
+    [_TASK, [(Turn(Role.SYSTEM, "You are an agent."), None), *_TASK]]
+)
 _HOSTILE = st.lists(st.sampled_from(HOSTILE_TEXTS), min_size=1, max_size=3)
 
 
 def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
     """Draw a turn that the window accepts next: a result while calls are open, anything else while none is; some bring id and count."""
     waiting = known["window"].open_calls if "window" in known else ()
-    turns = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(waiting)) if waiting else _TURNS
-    return turns | turns.map(lambda turn: turn.admitted("", 7)) | turns.map(lambda turn: turn.admitted("an id of its own", 7))
+    turns = (
+        st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(waiting))
+        if waiting
+        else _TURNS
+    )
+    return (
+        turns
+        | turns.map(lambda turn: turn.admitted("", 7))
+        | turns.map(lambda turn: turn.admitted("an id of its own", 7))
+    )
 
 
 def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
@@ -170,11 +204,17 @@ def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
     For a message format the user begins; for a summariser there is something to read.
     """
     if "wire" in known:
-        begun = st.builds(lambda head, moves: filled([*head, *moves]).all_turns(), _HEADS, conversations(max_atoms=14))
+        begun = st.builds(
+            lambda head, moves: filled([*head, *moves]).all_turns(),
+            _HEADS,
+            conversations(max_atoms=14),
+        )
         return begun | wire_turns(open_tail=True)
     turns = conversations(max_atoms=6).map(lambda moves: filled(moves).all_turns())
     if "allowance" in known:
-        return turns.filter(bool) | _HOSTILE.map(lambda texts: filled([(Turn(Role.USER, text), None) for text in texts]).all_turns())
+        return turns.filter(bool) | _HOSTILE.map(
+            lambda texts: filled([(Turn(Role.USER, text), None) for text in texts]).all_turns()
+        )
     return turns
 
 
@@ -187,11 +227,15 @@ def _views(known: Known) -> st.SearchStrategy[View]:
     if not others:
         logs = st.integers(0, 4).map(lambda size: [f"t{number + 1}" for number in range(size)])
         return logs.flatmap(views_over)
-    near = st.sampled_from(others).flatmap(lambda view: st.sampled_from([view, view.meet(others[0])]))
+    near = st.sampled_from(others).flatmap(
+        lambda view: st.sampled_from([view, view.meet(others[0])])
+    )
     return near | views_over(others[0].fidelities)
 
 
-def _of_a_window(make: Callable[[ContextProjector, ContextWindow, float], Any]) -> st.SearchStrategy[Any]:
+def _of_a_window(
+    make: Callable[[ContextProjector, ContextWindow, float], Any],
+) -> st.SearchStrategy[Any]:
     return st.builds(make, projectors(), lived_windows(), TARGETS)
 
 
@@ -212,7 +256,9 @@ _ENGINES = (ContextMachine, TableMachine)
 _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     # what is told to do something, before what it is done to
     "machine": _one_of(*_ENGINES),
-    "other_machine": lambda known: st.sampled_from([each for each in _ENGINES if each is not known.get("machine")]),
+    "other_machine": lambda known: st.sampled_from(
+        [each for each in _ENGINES if each is not known.get("machine")]
+    ),
     "polynomial": _one_of(CONTEXT_POLYNOMIAL),
     "policy": POLICIES,
     "identity": _one_of(CONTEXT_OPERAD.identity()),
@@ -238,7 +284,9 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "position other_position": _positions,
     "positions": lambda known: st.lists(_positions(known), max_size=4),
     "turn other_turn": _next_turns,
-    "counter": lambda _: st.sampled_from([FAST, TiktokenCounter("o200k_base"), calibrate(FAST, 80, 100)]),
+    "counter": lambda _: st.sampled_from(
+        [FAST, TiktokenCounter("o200k_base"), calibrate(FAST, 80, 100)]
+    ),
     "text": TEXTS,
     "wire": _one_of(*(get_format(provider) for provider in Provider)),
     # pressure
@@ -271,7 +319,9 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "hostile": st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind)),
     "characters": _one_of(1_000),
 }
-PARAMETERS: Final[Drawings] = MappingProxyType({name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()})
+PARAMETERS: Final[Drawings] = MappingProxyType(
+    {name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()}
+)
 """How to draw each parameter that a law may have, in the order in which they are drawn."""
 
 WIDER: Final[Mapping[str, Drawings]] = MappingProxyType(
@@ -297,7 +347,12 @@ def for_parameter(name: str, known: Known = NOTHING) -> st.SearchStrategy[Any]:
     lists(one_of(integers(min_value=0, max_value=2), sampled_from([0, 2])), max_size=4)
     """
     if name not in PARAMETERS:
-        raise UnknownNameError("parameter of a law", name, tuple(PARAMETERS), tuple(get_close_matches(name, PARAMETERS)))
+        raise UnknownNameError(
+            "parameter of a law",
+            name,
+            tuple(PARAMETERS),
+            tuple(get_close_matches(name, PARAMETERS)),
+        )
     return PARAMETERS[name](known)
 
 

@@ -70,7 +70,12 @@ def all_laws(rooms: Sequence[str] = ROOMS) -> tuple[Law, ...]:
     >>> [law.name for law in all_laws(["linearity"])][0]
     'promote_raises_or_refuses'
     """
-    return tuple(law for room in ROOMS if room in rooms for law in laws_of(import_module(f"polycontext.{room}.laws")))
+    return tuple(
+        law
+        for room in ROOMS
+        if room in rooms
+        for law in laws_of(import_module(f"polycontext.{room}.laws"))
+    )
 
 
 def run_law(
@@ -92,11 +97,17 @@ def run_law(
     except Exception as error:
         if trial.found is None and not bound:
             raise
-        return Verdict(law, trial.tried, trial.found or Counterexample({}, f"no inputs could be made: {_describe(error)}"))
+        return Verdict(
+            law,
+            trial.tried,
+            trial.found or Counterexample({}, f"no inputs could be made: {_describe(error)}"),
+        )
     return Verdict(law, trial.tried)
 
 
-def _test(trial: "_Trial", examples: int, bound: Strategies, seed: int | None) -> Callable[[], None]:
+def _test(
+    trial: "_Trial", examples: int, bound: Strategies, seed: int | None
+) -> Callable[[], None]:
     settings = ht.settings(
         max_examples=examples,
         derandomize=seed is None,
@@ -111,7 +122,9 @@ def _test(trial: "_Trial", examples: int, bound: Strategies, seed: int | None) -
     @settings
     @ht.given(inputs_of(trial.law, bound), st.integers(0, 2**16))
     def test(drawn: dict[str, Any], luck: int) -> None:
-        random.seed(luck)  # Hypothesis seeds every example alike, and a subject that throws dice would throw the same
+        random.seed(
+            luck
+        )  # Hypothesis seeds every example alike, and a subject that throws dice would throw the same
         trial(drawn)
 
     return test if seed is None else ht.seed(seed)(test)
@@ -144,7 +157,11 @@ class _Trial:
 
 
 def _problem(error: Exception) -> str:
-    return f"{_side(error.left)} is not {_side(error.right)}" if isinstance(error, LawViolation) else f"raises {_describe(error)}"
+    return (
+        f"{_side(error.left)} is not {_side(error.right)}"
+        if isinstance(error, LawViolation)
+        else f"raises {_describe(error)}"
+    )
 
 
 def _side(value: object) -> str:

@@ -4,11 +4,13 @@ Finite agents share few positions, inputs and outputs, so that they can be compa
 everywhere, and so that what one puts out another often takes.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC
 from typing import Any
 
+from attrs import evolve
 from hypothesis import strategies as st
 
 from polycontext.linearity import LinearityMap, PolycontextError, ResourceClass, Tag
@@ -37,7 +39,7 @@ from polycontext.pressure import (
     View,
     plan_at,
 )
-from polycontext.window import ContextWindow, Store, StoreComonad, ToolCall, Turn
+from polycontext.window import ContextWindow, Role, Store, StoreComonad, ToolCall, Turn
 
 from .display import Named
 from .strategies import (
@@ -62,7 +64,13 @@ from .strategies import (
 _SHORT_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 RESOURCE_CLASSES = st.sampled_from(ResourceClass)
 IDS = st.sampled_from(["t1", "t2", "t3", "g1", "ab", "é", "日本", "0"]) | _SHORT_TEXTS.filter(bool)
-TAGS = st.builds(Tag, RESOURCE_CLASSES, provenance=_SHORT_TEXTS, rationale=_SHORT_TEXTS, when=st.datetimes(timezones=st.just(UTC)))
+TAGS = st.builds(
+    Tag,
+    RESOURCE_CLASSES,
+    provenance=_SHORT_TEXTS,
+    rationale=_SHORT_TEXTS,
+    when=st.datetimes(timezones=st.just(UTC)),
+)
 
 
 @st.composite
@@ -72,13 +80,21 @@ def ledgers(draw: st.DrawFn, begun: LinearityMap | None = None) -> LinearityMap:
     for resource_id, tag in draw(st.dictionaries(IDS, TAGS, max_size=8)).items():
         if resource_id in ledger:
             continue
-        ledger = ledger.tag(resource_id, tag.resource_class, provenance=tag.provenance, rationale=tag.rationale, when=tag.when)
+        ledger = ledger.tag(
+            resource_id,
+            tag.resource_class,
+            provenance=tag.provenance,
+            rationale=tag.rationale,
+            when=tag.when,
+        )
         if draw(st.booleans()):
             ledger.tag("another branch", ResourceClass.REQUIRED)
         if tag.resource_class is ResourceClass.DROPPABLE and draw(st.booleans()):
             ledger = ledger.drop(resource_id)
         if tag.resource_class < ResourceClass.PRESERVED and draw(st.booleans()):
-            ledger = ledger.promote(resource_id, ResourceClass.PRESERVED, rationale=draw(_SHORT_TEXTS))
+            ledger = ledger.promote(
+                resource_id, ResourceClass.PRESERVED, rationale=draw(_SHORT_TEXTS)
+            )
     return ledger
 
 
@@ -92,7 +108,10 @@ READINGS = (
     Named("peek as far from the end", lambda s: s.peeks(lambda pos: s.last - pos)),
     Named("positions up to the last", lambda s: s.last - s.pos),
     Named("all values so far", lambda s: s.experiment(lambda pos: range(pos + 1))),
-    Named("focus and all values", lambda s: (s.pos, tuple(s.peek(position) for position in range(s.last + 1)))),
+    Named(
+        "focus and all values",
+        lambda s: (s.pos, tuple(s.peek(position) for position in range(s.last + 1))),
+    ),
     Named("length of the text of the focus", lambda s: len(repr(s.extract()))),
 )
 """Functions of a whole store, which depend on focus, values and size in different ways."""
@@ -108,7 +127,9 @@ def number_stores(draw: st.DrawFn) -> Store[int]:
 def stores() -> st.SearchStrategy[StoreComonad[Any]]:
     """Draw a store of numbers, a window, or a store made of another; focused anywhere."""
     plain: st.SearchStrategy[StoreComonad[Any]] = number_stores() | windows(max_atoms=4)
-    return plain | st.builds(lambda store, view: store.extend(view), plain, st.sampled_from(READINGS))
+    return plain | st.builds(
+        lambda store, view: store.extend(view), plain, st.sampled_from(READINGS)
+    )
 
 
 # --- views and plans ------------------------------------------------------
@@ -144,7 +165,11 @@ AnyLens = Lens[Any, Any, Any, Any]
 
 def agent_of(rows: Mapping[int, Mapping[int, tuple[int, int]]]) -> AnyAgent:
     """Return the finite agent of a table: for each position and input the next position and the output."""
-    return PolyAgent(frozenset(rows), lambda position: frozenset(rows[position]), lambda position, input: rows[position][input])
+    return PolyAgent(
+        frozenset(rows),
+        lambda position: frozenset(rows[position]),
+        lambda position, input: rows[position][input],
+    )
 
 
 @st.composite
@@ -161,7 +186,9 @@ COMBINATORS = st.sampled_from([parallel, coproduct, product, sequential])
 
 def composites() -> st.SearchStrategy[AnyAgent]:
     """Draw a finite agent, or two combined."""
-    return agents() | st.builds(lambda combine, first, second: combine(first, second), COMBINATORS, agents(), agents())
+    return agents() | st.builds(
+        lambda combine, first, second: combine(first, second), COMBINATORS, agents(), agents()
+    )
 
 
 def relabelling(labels: Mapping[Any, Any]) -> Named:
@@ -172,7 +199,9 @@ def relabelling(labels: Mapping[Any, Any]) -> Named:
 def lenses() -> st.SearchStrategy[AnyLens]:
     """Draw a lens over numbers: outputs relabelled, some inputs renamed, others shut out."""
     labels = st.dictionaries(NUMBERS, NUMBERS, max_size=3).map(relabelling)
-    return st.builds(Lens, labels, labels, st.frozensets(NUMBERS, max_size=3) | st.just(frozenset(range(3))))
+    return st.builds(
+        Lens, labels, labels, st.frozensets(NUMBERS, max_size=3) | st.just(frozenset(range(3)))
+    )
 
 
 CHOICES = st.lists(st.integers(0, 8), max_size=8)
@@ -181,10 +210,12 @@ CHOICES = st.lists(st.integers(0, 8), max_size=8)
 OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
     st.just(CONTEXT_OPERAD.identity()),
     st.just(CONTEXT_OPERAD.operation("merge")),
-    st.sampled_from([Turn("user", "hello"), Turn("assistant", "hi"), Turn("user", "mine", resource_id="t2")]).map(
-        lambda turn: CONTEXT_OPERAD.operation("append", turn)
+    st.sampled_from(
+        [Turn("user", "hello"), Turn("assistant", "hi"), Turn("user", "mine", resource_id="t2")]
+    ).map(lambda turn: CONTEXT_OPERAD.operation("append", turn)),
+    TARGETS.map(
+        lambda target: CONTEXT_OPERAD.operation("compress", target, ContextProjector(Head()))
     ),
-    TARGETS.map(lambda target: CONTEXT_OPERAD.operation("compress", target, ContextProjector(Head()))),
     BUDGETS.map(lambda budget: CONTEXT_OPERAD.operation("empty", budget)),
 )
 
@@ -199,20 +230,35 @@ def small_windows() -> st.SearchStrategy[ContextWindow]:
 POLICIES = st.builds(
     ContextPolicy,
     st.builds(ContextProjector, st.sampled_from([Head(), ExtractiveSummariser()]), reaches()),
-    st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.5, 0.2), FixedThreshold(0.7, 0.4), FixedThreshold(1.0)]),
+    st.sampled_from(
+        [
+            AdaptiveThreshold(),
+            FixedThreshold(0.5, 0.2),
+            FixedThreshold(0.7, 0.4),
+            FixedThreshold(1.0),
+        ]
+    ),
     st.integers(0, 3),
     st.sampled_from([Signals(), Signals(error_rate=1.0), Signals(progress=1.0)]),
 )
 
-_CALLS = st.sampled_from([("call_1",), ("call_1", "call_2")]).map(lambda ids: [ToolCall(i, "search", '{"q": "night train"}') for i in ids])
+_CALLS = st.sampled_from([("call_1",), ("call_1", "call_2")]).map(
+    lambda ids: [ToolCall(i, "search", '{"q": "night train"}') for i in ids]
+)
 
 
 def _turn_inputs() -> st.SearchStrategy[ContextInput]:
-    kinds = st.sampled_from([InputKind.USER_TURN, InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.SYSTEM])
+    kinds = st.sampled_from(
+        [InputKind.USER_TURN, InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.SYSTEM]
+    )
     plain = st.builds(ContextInput, kinds, TEXTS, CLASSES)
     calling = st.builds(ContextInput.assistant_turn, st.none() | PROSE, _CALLS)
-    answers = st.builds(ContextInput.tool_turn, PROSE, st.sampled_from(["call_1", "call_2", "unknown"]))
-    thinking = with_parts(Turn("assistant", "Let me look.")) | with_parts(Turn("user", "What is this?"))
+    answers = st.builds(
+        ContextInput.tool_turn, PROSE, st.sampled_from(["call_1", "call_2", "unknown"])
+    )
+    thinking = with_parts(Turn("assistant", "Let me look.")) | with_parts(
+        Turn("user", "What is this?")
+    )
     carrying = thinking.map(ContextInput.of_turn)
     named = st.just(ContextInput.of_turn(Turn("user", "mine", resource_id="t1")))
     return st.one_of(plain, plain, plain, calling, answers, answers, carrying, named)
@@ -221,23 +267,39 @@ def _turn_inputs() -> st.SearchStrategy[ContextInput]:
 def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
     """Draw inputs for the machine, legal or not: turns of all kinds, compressions also to impossible targets, promotions, clearings."""
     targets = TARGETS | st.sampled_from([-0.1, 5.0])
-    promotions = st.builds(ContextInput.promote, st.sampled_from(["t1", "t2", "unknown"]), st.sampled_from(ResourceClass))
+    promotions = st.builds(
+        ContextInput.promote,
+        st.sampled_from(["t1", "t2", "unknown"]),
+        st.sampled_from(ResourceClass),
+    )
     others = targets.map(ContextInput.compress) | st.just(ContextInput.clear()) | promotions
     more = st.one_of(_turn_inputs(), _turn_inputs(), _turn_inputs(), others)
     first = st.builds(ContextInput.user_turn, PROSE)
-    return st.lists(more, max_size=14) | st.builds(lambda one, rest: [one, *rest], first, st.lists(more, max_size=14))
+    return st.lists(more, max_size=14) | st.builds(
+        lambda one, rest: [one, *rest], first, st.lists(more, max_size=14)
+    )
 
 
 @st.composite
 def sessions(draw: st.DrawFn, max_atoms: int = 10) -> ContextSession:
     """Draw a session with a life: turns of all kinds, and between them compressions, recalls, promotions, clearings, signals."""
     threshold = draw(st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.6, 0.3)]))
-    budget, auto, cooldown = draw(st.sampled_from([200, 500, 2_000])), draw(st.booleans()), draw(st.integers(0, 3))
-    session = ContextSession(budget, counter=FAST, auto=auto, threshold=threshold, cooldown=cooldown)
+    budget, auto, cooldown = (
+        draw(st.sampled_from([200, 500, 2_000])),
+        draw(st.booleans()),
+        draw(st.integers(0, 3)),
+    )
+    session = ContextSession(
+        budget, counter=FAST, auto=auto, threshold=threshold, cooldown=cooldown
+    )
     secrets = st.sampled_from(["Undisclosed instructions.", "Confidential."])
     head: list[Move] = [(Turn("system", draw(secrets)), None)] if draw(st.booleans()) else []
     task: list[Move] = [(Turn("user", draw(PROSE)), None)]
-    moves = [*head, *task, *draw(conversations(max_atoms=max_atoms))] if draw(st.integers(0, 9)) else head
+    moves = (
+        [*head, *task, *draw(conversations(max_atoms=max_atoms))]
+        if draw(st.integers(0, 9))
+        else head
+    )
     for turn, resource_class in moves:
         with suppress(PolycontextError):
             session.add(turn, resource_class)
@@ -257,11 +319,76 @@ def _other_actions(session: ContextSession) -> list[Callable[[], object]]:
         lambda: session.recall(ids[-3:]),
         lambda: session.promote(ids[-1], ResourceClass.PRESERVED, rationale="asked for"),
         lambda: session.background.signal(Signals(progress=0.5, looping=True)),
-        lambda: session.documents.patch("notes", lambda notes: _note_patch(notes, f"{len(ids)} turns")),
+        lambda: session.documents.patch(
+            "notes", lambda notes: _note_patch(notes, f"{len(ids)} turns")
+        ),
         session.clear,
     ]
 
 
 def _note_patch(notes: Mapping[str, Any] | None, name: str) -> list[Mapping[str, Any]]:
-    begun: list[Mapping[str, Any]] = [{"op": "add", "path": "", "value": {}}] if notes is None else []
+    begun: list[Mapping[str, Any]] = (
+        [{"op": "add", "path": "", "value": {}}] if notes is None else []
+    )
     return [*begun, {"op": "add", "path": f"/{name}", "value": True}]
+
+
+# --- what a message format has to write -----------------------------------
+
+_WIRE_TEXTS = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(["", " ", "\n", "done ", "<|endoftext|>", "日本", "Book UA100."]),
+)
+_WIRE_CALL_IDS = st.sampled_from(
+    ["call_1", "call_2", "toolu_01A", "f:1", "f_1", "functions.eval:301", "é"]
+)
+_WIRE_ARGUMENTS = st.one_of(
+    st.sampled_from(
+        [
+            "{}",
+            "",
+            "not json",
+            "[1]",
+            "null",
+            '{"x": NaN}',
+            '{"x": 1e999}',
+            '{"s": "\\ud800"}',
+            "[" * 2000,
+        ]
+    ),
+    st.dictionaries(st.text(max_size=3), st.integers() | _WIRE_TEXTS, max_size=3).map(json.dumps),
+)
+
+
+@st.composite
+def _wire_calls(draw: st.DrawFn) -> list[Turn]:
+    """Draw an assistant turn that calls and its results, in any order."""
+    ids = draw(st.lists(_WIRE_CALL_IDS, min_size=1, max_size=3, unique=True))
+    names = st.sampled_from(["search", "book", "n" * 250])
+    calls = [ToolCall(call_id, draw(names), draw(_WIRE_ARGUMENTS)) for call_id in ids]
+    results = [
+        Turn(Role.TOOL, draw(_WIRE_TEXTS), tool_call_id=call_id)
+        for call_id in draw(st.permutations(ids))
+    ]
+    return [Turn(Role.ASSISTANT, draw(st.none() | _WIRE_TEXTS), tool_calls=tuple(calls)), *results]
+
+
+@st.composite
+def wire_turns(draw: st.DrawFn, *, open_tail: bool = False) -> list[Turn]:
+    """Draw turns whose ids, names and arguments no provider likes, the user first after system turns; with `open_tail` calls may be open."""
+    words = st.builds(
+        lambda role, text: [Turn(role, text)],
+        st.sampled_from(["user", "assistant", "system"]),
+        _WIRE_TEXTS,
+    )
+    head = [Turn("system", text) for text in draw(st.lists(_WIRE_TEXTS, max_size=2))]
+    body = draw(st.lists(words | _wire_calls(), max_size=6))
+    tail = draw(_wire_calls()) if open_tail else []
+    kept = draw(st.integers(1, len(tail))) if tail else 0
+    turns = [
+        *head,
+        Turn("user", draw(_WIRE_TEXTS)),
+        *(turn for atom in body for turn in atom),
+        *tail[:kept],
+    ]
+    return [evolve(turn, resource_id=f"t{index}") for index, turn in enumerate(turns)]

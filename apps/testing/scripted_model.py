@@ -23,8 +23,12 @@ class ScriptEndedError(CallerError, LookupError):
     rules: tuple[str, ...]
 
     def __str__(self) -> str:
-        rules = f", and none of the rules matches: {', '.join(map(repr, self.rules))}" if self.rules else ""
-        return f"call {self.call} came after the last of {self.replies} replies{rules}; legal: a script with a reply for every call"
+        rules = (
+            f", and none of the rules matches: {', '.join(map(repr, self.rules))}"
+            if self.rules
+            else ""
+        )
+        return f"call {self.call} came after the last of {self.replies} replies{rules}. Script a reply for every call."
 
 
 def _scripted(replies: Iterable[Reply]) -> tuple[Reply, ...]:
@@ -48,7 +52,9 @@ def _ruled(rules: Mapping[str, Reply]) -> Mapping[str, Reply]:
 
 def _check_reply(reply: object, where: str) -> None:
     if not isinstance(reply, str | Mapping | BaseException) and not callable(reply):
-        raise InvalidOptionError(where, reply, "a text, an assistant message, an exception, or a function of the request")
+        raise InvalidOptionError(
+            where, reply, "a text, an assistant message, an exception, or a function of the request"
+        )
     if isinstance(reply, Mapping) and reply.get("role") != "assistant":
         raise InvalidOptionError(where, dict(reply), "a message of role 'assistant'")
 
@@ -92,7 +98,9 @@ class ScriptedModel:
             # A copy, since the caller goes on with its list.
             self.requests.append(deepcopy(request))
             reply: Any = self._next(request)
-        if isinstance(reply, BaseException) or (isinstance(reply, type) and issubclass(reply, BaseException)):
+        if isinstance(reply, BaseException) or (
+            isinstance(reply, type) and issubclass(reply, BaseException)
+        ):
             raise reply
         # Outside of the lock: a scripted function may ask the model again.
         said = reply(request) if callable(reply) else reply

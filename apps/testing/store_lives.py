@@ -39,13 +39,28 @@ def lived_events() -> tuple[Event, ...]:
     for number, text in enumerate(HOSTILE):
         session.add_user_turn(f"{number}{text}", name="ann" if number else None)
         session.add_assistant_turn(f"{text}.")
-    calls = [{"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": '{"at": "a b"}'}} for number in range(2)]
+    calls = [
+        {
+            "id": f"c{number}",
+            "type": "function",
+            "function": {"name": "look", "arguments": '{"at": "a b"}'},
+        }
+        for number in range(2)
+    ]
     session.add_assistant_turn(None, calls)
     for number in range(2):
         session.add_tool_turn(f"result {number}", tool_call_id=f"c{number}")
     session.attach(ContextItem("print(1)", "code", metadata={"filename": "a.py"}))
     parts = (Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}'),)
-    session.add(Turn("assistant", "I think.", parts=parts, metadata={"deep": [1, {"a": None}]}, timestamp=datetime(1, 1, 2, tzinfo=UTC)))
+    session.add(
+        Turn(
+            "assistant",
+            "I think.",
+            parts=parts,
+            metadata={"deep": [1, {"a": None}]},
+            timestamp=datetime(1, 1, 2, tzinfo=UTC),
+        )
+    )
     session.promote("t2", ResourceClass.PRESERVED, rationale="it matters")
     for number in range(3):
         session.compress(0.1)
@@ -54,8 +69,13 @@ def lived_events() -> tuple[Event, ...]:
     session.compress(0.2)
     session.clear()
     session.add(Turn("user", "anew", resource_id="my-own-id"), ResourceClass.PRESERVED)
-    session.documents.patch("notes", lambda _: [{"op": "add", "path": "", "value": {"naïve": "日本語", "seen": [1, 2.5, None]}}])
-    session.documents.patch("notes", lambda _: [{"op": "replace", "path": "/seen/0", "value": "x" * 2_000}])
+    session.documents.patch(
+        "notes",
+        lambda _: [{"op": "add", "path": "", "value": {"naïve": "日本語", "seen": [1, 2.5, None]}}],
+    )
+    session.documents.patch(
+        "notes", lambda _: [{"op": "replace", "path": "/seen/0", "value": "x" * 2_000}]
+    )
     session.history.rewind("t3")
     session.compress(0.1)
     session.add(Turn("user", "anew", resource_id="my-own-id"), ResourceClass.PRESERVED)
@@ -111,4 +131,10 @@ def is_time(number: int, every: int) -> bool:
 
 def note_patch(number: int, notes: object) -> list[dict[str, Any]]:
     """Return the patch that notes a number."""
-    return [{"op": "add", "path": f"/{number}" if notes else "", "value": number if notes else {"first": number}}]
+    return [
+        {
+            "op": "add",
+            "path": f"/{number}" if notes else "",
+            "value": number if notes else {"first": number},
+        }
+    ]

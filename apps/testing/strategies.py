@@ -9,13 +9,25 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from struct import pack
+from typing import Any
 
 from attrs import evolve
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
-from polycontext.window import Atom, ContextItem, ContextWindow, EstimatingCounter, ItemType, Part, Role, TokenCounter, ToolCall, Turn
+from polycontext.window import (
+    Atom,
+    ContextItem,
+    ContextWindow,
+    EstimatingCounter,
+    ItemType,
+    Part,
+    Role,
+    TokenCounter,
+    ToolCall,
+    Turn,
+)
 from polycontext.window.items import item_turn
 
 Move = tuple[Turn, ResourceClass | None]
@@ -47,7 +59,11 @@ HOSTILE_TEXTS = (
     'Traceback (most recent call last):\n  File "app.py", line 3\nKeyError: "id"\n' * 6,
     "```python\nprint('```')\n```",
 )
-CONSTRAINTS = ("From now on never touch main.py.", "You must always answer in French.", "Never delete a file without asking me.")
+CONSTRAINTS = (
+    "From now on never touch main.py.",
+    "You must always answer in French.",
+    "Never delete a file without asking me.",
+)
 ACKNOWLEDGEMENTS = ("ok", "thanks!", "Great, thank you.")
 EMPTY_RESULTS = ("", "[]", "{}", "null", "no results")
 CALL_IDS = ("call_1", "call_2", "call_3", "call_4")
@@ -63,20 +79,43 @@ ARGUMENTS = (
 
 
 def _prose(subject: int, sentences: int) -> str:
-    return " ".join(f"Step {subject}.{n} changed src/module_{subject}.py, and test {n} failed with code {n * 7}." for n in range(sentences))
+    return " ".join(
+        f"Step {subject}.{n} changed src/module_{subject}.py, and test {n} failed with code {n * 7}."
+        for n in range(sentences)
+    )
 
 
 PROSE = st.builds(_prose, st.integers(0, 9), st.sampled_from([1, 1, 2, 3, 4, 8, 30]))
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 TEXTS = st.one_of(PROSE, PROSE, st.sampled_from(HOSTILE_TEXTS), ANY_TEXT)
 CLASSES = st.none() | st.none() | st.none() | st.sampled_from(ResourceClass)
-GAPS = st.sampled_from([timedelta(0), timedelta(0), timedelta(seconds=1), timedelta(days=400), timedelta(seconds=-5)])
-SOURCES = st.sampled_from(["", "def run():\n    return 1\n", "".join(f"class Part{n}:\n    def run(self): ...\n" for n in range(40))])
+GAPS = st.sampled_from(
+    [timedelta(0), timedelta(0), timedelta(seconds=1), timedelta(days=400), timedelta(seconds=-5)]
+)
+SOURCES = st.sampled_from(
+    [
+        "",
+        "def run():\n    return 1\n",
+        "".join(f"class Part{n}:\n    def run(self): ...\n" for n in range(40)),
+    ]
+)
 ITEMS = st.builds(
     ContextItem,
     SOURCES | TEXTS,
-    st.sampled_from([ItemType.CODE, ItemType.FILE, ItemType.FILE, ItemType.TEXT, ItemType.ERROR, ItemType.REPL_HISTORY]),
-    st.none() | st.fixed_dictionaries({"filename": st.sampled_from(["src/app.py", "notes.md", "a\n```\n# b.py"])}),
+    st.sampled_from(
+        [
+            ItemType.CODE,
+            ItemType.FILE,
+            ItemType.FILE,
+            ItemType.TEXT,
+            ItemType.ERROR,
+            ItemType.REPL_HISTORY,
+        ]
+    ),
+    st.none()
+    | st.fixed_dictionaries(
+        {"filename": st.sampled_from(["src/app.py", "notes.md", "a\n```\n# b.py"])}
+    ),
     timestamp=st.just(0),
     id=st.sampled_from(["ctx-1", "ctx-2", "ctx-3"]),
 )
@@ -84,23 +123,37 @@ ITEMS = st.builds(
 
 
 def _thought(provider: str, words: int) -> Part:
+    text = "so " * words
+    data: dict[str, Any]
     if provider == "anthropic":
-        return Part(provider, json.dumps({"type": "thinking", "thinking": "so " * words, "signature": "c2ln"}))
-    summary = [{"type": "summary_text", "text": "so " * words}]
-    return Part(provider, json.dumps({"type": "reasoning", "summary": summary, "encrypted_content": "ZW5j"}))
+        data = {"type": "thinking", "thinking": text, "signature": "c2ln"}
+    else:
+        summary = [{"type": "summary_text", "text": text}]
+        data = {"type": "reasoning", "summary": summary, "encrypted_content": "ZW5j"}
+    return Part(provider, json.dumps(data))
 
 
 def _picture(provider: str, width: int, payload: int) -> Part:
     # The head of a PNG file: what it measures is read off it, and nothing else is.
-    data = b64encode(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + pack(">II", width, width) + bytes(payload)).decode()
-    source = {"type": "base64", "media_type": "image/png", "data": data}
-    block = {"image": {"source": source}, "image_url": {"image_url": {"url": f"data:image/png;base64,{data}"}}}
-    kind = "image" if provider == "anthropic" else "image_url"
-    return Part(provider, json.dumps({"type": kind, **block[kind]}))
+    data = b64encode(
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + pack(">II", width, width) + bytes(payload)
+    ).decode()
+    if provider == "anthropic":
+        source = {"type": "base64", "media_type": "image/png", "data": data}
+        return Part(provider, json.dumps({"type": "image", "source": source}))
+    url = {"url": f"data:image/png;base64,{data}"}
+    return Part(provider, json.dumps({"type": "image_url", "image_url": url}))
 
 
-THOUGHTS = st.builds(_thought, st.sampled_from(["anthropic", "openai-responses"]), st.sampled_from([1, 20, 200]))
-PICTURES = st.builds(_picture, st.sampled_from(["anthropic", "openai"]), st.sampled_from([1, 300, 1500]), st.sampled_from([4, 2_000]))
+THOUGHTS = st.builds(
+    _thought, st.sampled_from(["anthropic", "openai-responses"]), st.sampled_from([1, 20, 200])
+)
+PICTURES = st.builds(
+    _picture,
+    st.sampled_from(["anthropic", "openai"]),
+    st.sampled_from([1, 300, 1500]),
+    st.sampled_from([4, 2_000]),
+)
 
 
 @st.composite
@@ -110,7 +163,11 @@ def with_parts(draw: st.DrawFn, turn: Turn) -> Turn:
     if has_none or turn.role is Role.SYSTEM or turn.metadata:
         return turn
     # Pictures in results are what one of the formats has.
-    pictures = PICTURES.filter(lambda part: part.provider == "anthropic") if turn.role is Role.TOOL else PICTURES
+    pictures = (
+        PICTURES.filter(lambda part: part.provider == "anthropic")
+        if turn.role is Role.TOOL
+        else PICTURES
+    )
     parts: st.SearchStrategy[Part] = THOUGHTS if turn.role is Role.ASSISTANT else pictures
     return evolve(turn, parts=tuple(draw(st.lists(parts, min_size=1, max_size=3))))
 
@@ -119,12 +176,28 @@ def with_parts(draw: st.DrawFn, turn: Turn) -> Turn:
 def plain_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
     """Draw a turn that is an atom by itself."""
     kind = draw(
-        st.sampled_from(["user", "user", "assistant", "assistant", "system", "constraint", "acknowledgement", "attachment", "attachment"])
+        st.sampled_from(
+            [
+                "user",
+                "user",
+                "assistant",
+                "assistant",
+                "system",
+                "constraint",
+                "acknowledgement",
+                "attachment",
+                "attachment",
+            ]
+        )
     )
     if kind == "constraint":
         return Turn(Role.USER, draw(st.sampled_from(CONSTRAINTS)), timestamp=moment)
     if kind == "acknowledgement":
-        return Turn(draw(st.sampled_from([Role.USER, Role.ASSISTANT])), draw(st.sampled_from(ACKNOWLEDGEMENTS)), timestamp=moment)
+        return Turn(
+            draw(st.sampled_from([Role.USER, Role.ASSISTANT])),
+            draw(st.sampled_from(ACKNOWLEDGEMENTS)),
+            timestamp=moment,
+        )
     if kind == "attachment":
         return item_turn(draw(ITEMS)).stamped(moment)
     return Turn(Role(kind), draw(TEXTS), timestamp=moment)
@@ -134,7 +207,9 @@ def plain_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
 def calling_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
     """Draw an assistant turn with one to four calls; ids come from a small pool, so later turns reuse them."""
     ids = draw(st.lists(st.sampled_from(CALL_IDS), min_size=1, max_size=4, unique=True))
-    calls = tuple(ToolCall(i, draw(st.sampled_from(TOOLS)), draw(st.sampled_from(ARGUMENTS))) for i in ids)
+    calls = tuple(
+        ToolCall(i, draw(st.sampled_from(TOOLS)), draw(st.sampled_from(ARGUMENTS))) for i in ids
+    )
     return Turn(Role.ASSISTANT, draw(st.none() | TEXTS), tool_calls=calls, timestamp=moment)
 
 
@@ -145,19 +220,35 @@ def atoms(draw: st.DrawFn, moment: datetime = START, *, may_stay_open: bool = Fa
     if kind == "plain":
         return [draw(with_parts(draw(plain_turns(moment))))]
     if kind == "the same call again":
-        again = Turn(Role.ASSISTANT, None, tool_calls=(ToolCall("call_1", "search"),), timestamp=moment)
+        again = Turn(
+            Role.ASSISTANT, None, tool_calls=(ToolCall("call_1", "search"),), timestamp=moment
+        )
         return [again, Turn(Role.TOOL, draw(PROSE), tool_call_id="call_1", timestamp=moment)]
     turns = [draw(with_parts(draw(calling_turns(moment))))]
     order = draw(st.permutations(turns[0].tool_calls))
     answered = draw(st.integers(0, len(order))) if may_stay_open else len(order)
     for call in order[:answered]:
-        content, name = draw(TEXTS | st.sampled_from(EMPTY_RESULTS)), draw(st.sampled_from([None, call.name]))
-        turns.append(draw(with_parts(Turn(Role.TOOL, content, tool_call_id=call.id, name=name, timestamp=moment))))
+        content, name = (
+            draw(TEXTS | st.sampled_from(EMPTY_RESULTS)),
+            draw(st.sampled_from([None, call.name])),
+        )
+        turns.append(
+            draw(
+                with_parts(
+                    Turn(Role.TOOL, content, tool_call_id=call.id, name=name, timestamp=moment)
+                )
+            )
+        )
     return turns
 
 
 @st.composite
-def conversations(draw: st.DrawFn, *, max_atoms: int = 12, classes: st.SearchStrategy[ResourceClass | None] = CLASSES) -> list[Move]:
+def conversations(
+    draw: st.DrawFn,
+    *,
+    max_atoms: int = 12,
+    classes: st.SearchStrategy[ResourceClass | None] = CLASSES,
+) -> list[Move]:
     """Draw a legal conversation of up to `max_atoms` atoms; only the last one may be open."""
     size = draw(st.sampled_from([0, 1, 2, max_atoms // 2, max_atoms, max_atoms]))
     moment, moves = START, list[Move]()
@@ -168,41 +259,16 @@ def conversations(draw: st.DrawFn, *, max_atoms: int = 12, classes: st.SearchStr
     return moves
 
 
-# --- what a message format has to write -----------------------------------
-
-_WIRE_TEXTS = st.one_of(st.text(max_size=12), st.sampled_from(["", " ", "\n", "done ", "<|endoftext|>", "日本", "Book UA100."]))
-_WIRE_CALL_IDS = st.sampled_from(["call_1", "call_2", "toolu_01A", "f:1", "f_1", "functions.eval:301", "é"])
-_WIRE_ARGUMENTS = st.one_of(
-    st.sampled_from(["{}", "", "not json", "[1]", "null", '{"x": NaN}', '{"x": 1e999}', '{"s": "\\ud800"}', "[" * 2000]),
-    st.dictionaries(st.text(max_size=3), st.integers() | _WIRE_TEXTS, max_size=3).map(json.dumps),
-)
-
-
-@st.composite
-def _wire_calls(draw: st.DrawFn) -> list[Turn]:
-    """Draw an assistant turn that calls and its results, in any order."""
-    ids = draw(st.lists(_WIRE_CALL_IDS, min_size=1, max_size=3, unique=True))
-    calls = [ToolCall(call_id, draw(st.sampled_from(["search", "book", "n" * 250])), draw(_WIRE_ARGUMENTS)) for call_id in ids]
-    results = [Turn(Role.TOOL, draw(_WIRE_TEXTS), tool_call_id=call_id) for call_id in draw(st.permutations(ids))]
-    return [Turn(Role.ASSISTANT, draw(st.none() | _WIRE_TEXTS), tool_calls=tuple(calls)), *results]
-
-
-@st.composite
-def wire_turns(draw: st.DrawFn, *, open_tail: bool = False) -> list[Turn]:
-    """Draw turns whose ids, names and arguments no provider likes, the user first after system turns; with `open_tail` calls may be open."""
-    words = st.builds(lambda role, text: [Turn(role, text)], st.sampled_from(["user", "assistant", "system"]), _WIRE_TEXTS)
-    head = [Turn("system", text) for text in draw(st.lists(_WIRE_TEXTS, max_size=2))]
-    body = draw(st.lists(words | _wire_calls(), max_size=6))
-    tail = draw(_wire_calls()) if open_tail else []
-    kept = draw(st.integers(1, len(tail))) if tail else 0
-    turns = [*head, Turn("user", draw(_WIRE_TEXTS)), *(turn for atom in body for turn in atom), *tail[:kept]]
-    return [evolve(turn, resource_id=f"t{index}") for index, turn in enumerate(turns)]
-
-
 # --- windows --------------------------------------------------------------
 
 
-def filled(moves: Iterable[Move], max_tokens: int = 1_000, *, counter: TokenCounter = FAST, preserved_share: float = 0.2) -> ContextWindow:
+def filled(
+    moves: Iterable[Move],
+    max_tokens: int = 1_000,
+    *,
+    counter: TokenCounter = FAST,
+    preserved_share: float = 0.2,
+) -> ContextWindow:
     """Return the window in which `moves` happened."""
     window = ContextWindow(max_tokens, counter=counter, preserved_share=preserved_share)
     for turn, resource_class in moves:
@@ -213,9 +279,16 @@ def filled(moves: Iterable[Move], max_tokens: int = 1_000, *, counter: TokenCoun
 class Head:
     """Return the start of what it reads: deterministic, and always within its allowance under the estimating counter."""
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return as many characters as there are tokens allowed."""
-        return "".join(" ".join(turn.text for turn in turns).split())[: max(max_tokens, 0)] or "nothing"
+        return "".join(" ".join(texts(turns)).split())[: max(max_tokens, 0)] or "nothing"
 
 
 BUDGETS = st.sampled_from([1, 50, 200, 1_000, 4_000, 100_000])
@@ -237,7 +310,10 @@ def lives(draw: st.DrawFn) -> tuple[ContextWindow, tuple[Atom, ...]]:
     for number in range(draw(st.sampled_from([0, 0, 1, 3, 7]))):
         window = projector.compress(window, draw(st.sampled_from([0.0, 0.1, 0.4]))).window
         more: list[Move] = [(turn, None) for turn in _late_results(window)]
-        more += [(Turn(Role.ASSISTANT, _prose(10 * number + each, 4)), None) for each in range(draw(st.sampled_from([1, 4])))]
+        more += [
+            (Turn(Role.ASSISTANT, _prose(10 * number + each, 4)), None)
+            for each in range(draw(st.sampled_from([1, 4])))
+        ]
         window, log = _append_to_both(window, log, more)
     more = [(turn, None) for turn in _late_results(window)]
     window, log = _append_to_both(window, log, [*more, *draw(conversations(max_atoms=4))])
@@ -253,7 +329,9 @@ def _late_results(window: ContextWindow) -> list[Turn]:
     return [Turn(Role.TOOL, "late", tool_call_id=call_id) for call_id in window.open_calls]
 
 
-def _append_to_both(window: ContextWindow, log: ContextWindow, moves: Iterable[Move]) -> tuple[ContextWindow, ContextWindow]:
+def _append_to_both(
+    window: ContextWindow, log: ContextWindow, moves: Iterable[Move]
+) -> tuple[ContextWindow, ContextWindow]:
     for turn, resource_class in moves:
         window = window.append(turn, resource_class)
         log = log.append(window.all_turns()[-1], ResourceClass.REQUIRED)

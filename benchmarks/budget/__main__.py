@@ -12,7 +12,14 @@ from rich.table import Table
 from benchmarks.budget.caching import cache_rows
 from benchmarks.budget.row import Measure, Row, Scale
 from benchmarks.budget.server import server_rows
-from benchmarks.budget.sizes import agent_rows, import_rows, projection_rows, session_rows, window_rows
+from benchmarks.budget.sizes import (
+    agent_rows,
+    command_rows,
+    import_rows,
+    projection_rows,
+    session_rows,
+    window_rows,
+)
 from benchmarks.budget.stores import store_rows
 from benchmarks.budget.turns import peer_rows, served_rows, turn_rows
 from benchmarks.retention.command import progress
@@ -25,6 +32,7 @@ ROWS: dict[str, Measure] = {
     "window": window_rows,
     "cache": cache_rows,
     "import": import_rows,
+    "command": command_rows,
     "bytes": session_rows,
     "agent": agent_rows,
     "journal": store_rows,
@@ -51,7 +59,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _table(rows: Sequence[Row]) -> Table:
-    made = Table(title="speed and size: measured now (limit)", title_justify="left", show_lines=True)
+    made = Table(
+        title="speed and size: measured now (limit)", title_justify="left", show_lines=True
+    )
     for column in ("work", "measured", "notes"):
         made.add_column(column)
     for row in rows:
@@ -61,10 +71,22 @@ def _table(rows: Sequence[Row]) -> Table:
 
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
-        prog="just budget", description="Measure what was promised of speed and size. All rows take some minutes."
+        prog="just budget",
+        description="Measure what was promised of speed and size. All rows take some minutes.",
     )
-    made.add_argument("rows", nargs="*", type=_row, metavar="ROW", help=f"which rows: {', '.join(ROWS)} (default: all)")
-    made.add_argument("--turns", type=_turns, default=100_000, help="of the longest session and window, at least 2000 (default: 100000)")
+    made.add_argument(
+        "rows",
+        nargs="*",
+        type=_row,
+        metavar="ROW",
+        help=f"which rows: {', '.join(ROWS)} (default: all)",
+    )
+    made.add_argument(
+        "--turns",
+        type=_turns,
+        default=100_000,
+        help="of the longest session and window, at least 2000 (default: 100000)",
+    )
     made.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
     made.add_argument("--quiet", action="store_true", help="no progress")
     return made

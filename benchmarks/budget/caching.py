@@ -56,9 +56,11 @@ class Teller:
     def send(self, messages: list[dict[str, Any]]) -> None:
         """Take one request in."""
         begin = max(0, len(self._last) - 1)
-        laid = self._layout.lay(Rendered(messages), (), b"", grown=messages[:begin] == self._last[:begin])
+        laid = self._layout.lay(
+            Rendered(messages), (), b"", grown=messages[:begin] == self._last[:begin]
+        )
         self._last = messages
-        use = self._cache.automatic(laid.digests, laid.sums)
+        use = self._cache.serve_automatic(laid.digests, laid.sums)
         self.sent.append(Sent(laid.tokens, laid.up_to(laid.common), use.read))
         self._layout.take(laid)
 
@@ -91,10 +93,19 @@ def cache_rows(scale: Scale) -> Iterator[Row]:
         scale.tell(f"prefixes at {max_tokens:,} tokens")
         ours[max_tokens] = told = _told(_Ours(max_tokens, paying=True), count)
         found.append(Found(f"prefix kept, {size}", told.kept, limit, most=False))
-        found.append(Found(f"bill, {size}", told.bill / best_bill(told.sent, told.new, max_tokens, STEP), 1.05, " x"))
+        found.append(
+            Found(
+                f"bill, {size}",
+                told.bill / best_bill(told.sent, told.new, max_tokens, STEP),
+                1.05,
+                " x",
+            )
+        )
         late = _told(_Ours(max_tokens, paying=False), count)
         dearer = late.bill / best_bill(late.sent, late.new, max_tokens, STEP)
-        notes.append(f"{size}: compressing at the high mark alone keeps {late.kept:.3f} and costs {dearer:.3g} x the best schedule")
+        notes.append(
+            f"{size}: compressing at the high mark alone keeps {late.kept:.3f} and costs {dearer:.3g} x the best schedule"
+        )
     yield Row(
         "prefix kept between successive requests; bill beside the best schedule, thresholds .95/.5, compressing where `pays` says so",
         tuple(found),
@@ -127,7 +138,12 @@ class _Ours:
 
     def __attrs_post_init__(self) -> None:
         prices = BY_ITSELF if self.paying else None
-        self._session = ContextSession(self.max_tokens, counter=RememberingCounter(), threshold=FixedThreshold(HIGH, LOW), prices=prices)
+        self._session = ContextSession(
+            self.max_tokens,
+            counter=RememberingCounter(),
+            threshold=FixedThreshold(HIGH, LOW),
+            prices=prices,
+        )
 
     def add(self, message: dict[str, Any]) -> None:
         """Take one message in."""
@@ -162,7 +178,10 @@ def best_bill(sent: Sequence[Sent], new: Sequence[int], max_tokens: int, step: i
     compressed = [each for before, each in pairwise(sent) if each.kept < before.tokens]
     if not compressed:
         return sum(each.bill for each in sent)
-    left, kept = round(mean(each.tokens for each in compressed)), round(mean(each.kept for each in compressed))
+    left, kept = (
+        round(mean(each.tokens for each in compressed)),
+        round(mean(each.kept for each in compressed)),
+    )
     sums = [0, *accumulate(new)]
     best = [float("inf")] * (len(new) + 1)
     best[0] = 0.0

@@ -75,10 +75,15 @@ class Langchain:
     _lib: Any = field(init=False, factory=lambda: import_module("langchain_core.messages"))
 
     def __attrs_post_init__(self) -> None:
-        model = import_module("langchain_core.language_models.fake_chat_models").FakeListChatModel(responses=[_SUMMARY])
+        model = import_module("langchain_core.language_models.fake_chat_models").FakeListChatModel(
+            responses=[_SUMMARY]
+        )
         keep = int(self.low * self.max_tokens) - RememberingCounter().count(_SUMMARY)
         self._middleware = import_module("langchain.agents.middleware").SummarizationMiddleware(
-            model, trigger=("tokens", int(self.high * self.max_tokens)), keep=("tokens", keep), token_counter=self._count
+            model,
+            trigger=("tokens", int(self.high * self.max_tokens)),
+            keep=("tokens", keep),
+            token_counter=self._count,
         )
 
     def add(self, message: Message) -> None:
@@ -93,7 +98,9 @@ class Langchain:
         return list(self._lib.convert_to_openai_messages(self._held))
 
     def _count(self, messages: Any) -> int:
-        return REQUEST_OVERHEAD + sum(map(tokens_of, self._lib.convert_to_openai_messages(list(messages))))
+        return REQUEST_OVERHEAD + sum(
+            map(tokens_of, self._lib.convert_to_openai_messages(list(messages)))
+        )
 
 
 @define
@@ -105,7 +112,9 @@ class Haystack:
     low: float
     _held: list[Any] = field(factory=list)
     _hook: Any = field(init=False)
-    _message: Any = field(init=False, factory=lambda: import_module("haystack.dataclasses").ChatMessage)
+    _message: Any = field(
+        init=False, factory=lambda: import_module("haystack.dataclasses").ChatMessage
+    )
 
     def __attrs_post_init__(self) -> None:
         lib = import_module("haystack.hooks.compaction")
@@ -154,7 +163,10 @@ PEERS: Mapping[str, Callable[[int, float, float], Trimmer]] = {
     "haystack's SlidingWindowCompactor": Haystack,
 }
 
-_NEEDS = {"langchain's SummarizationMiddleware": "langchain", "haystack's SlidingWindowCompactor": "haystack"}
+_NEEDS = {
+    "langchain's SummarizationMiddleware": "langchain",
+    "haystack's SlidingWindowCompactor": "haystack",
+}
 
 
 def is_installed(name: str) -> bool:

@@ -27,8 +27,14 @@ def server_rows(scale: Scale) -> Iterator[Row]:
         yield Row(work, notes=(why,))
         return
     long = min(LONG, scale.turns)
-    with running(durable=True) as server, closing(PostgreSQLStore(server.url)) as store, psycopg.connect(server.url) as db:
-        db.execute("CREATE TABLE words (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, content TEXT)")
+    with (
+        running(durable=True) as server,
+        closing(PostgreSQLStore(server.url)) as store,
+        psycopg.connect(server.url) as db,
+    ):
+        db.execute(
+            "CREATE TABLE words (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, content TEXT)"
+        )
         db.commit()
 
         def bare(turn: Turn) -> None:
@@ -36,7 +42,10 @@ def server_rows(scale: Scale) -> Iterator[Row]:
             db.commit()
 
         append = Timed(store.append)
-        timed = [Timed(bare), *(Timed(_session(store, length, append, scale).add) for length in (SHORT, long))]
+        timed = [
+            Timed(bare),
+            *(Timed(_session(store, length, append, scale).add) for length in (SHORT, long)),
+        ]
         appends: tuple[list[float], list[float]] = ([], [])
         append.wall.clear()
         for number, turn in enumerate(turns(MEASURED)):
@@ -51,7 +60,12 @@ def server_rows(scale: Scale) -> Iterator[Row]:
         (
             Found(f"durable commit ÷ a bare one, at {SHORT:,} turns", there[0], 1.3, " x"),
             Found(f"durable commit ÷ a bare one, at {long:,} turns", there[1], 1.3, " x"),
-            Found(f"CPU of an append at {long:,} turns ÷ at {SHORT:,}", median(timed[2].cpu) / median(timed[1].cpu), 1.2, " x"),
+            Found(
+                f"CPU of an append at {long:,} turns ÷ at {SHORT:,}",
+                median(timed[2].cpu) / median(timed[1].cpu),
+                1.2,
+                " x",
+            ),
         ),
         (
             f"means of {MEASURED} turns; a bare insert and commit takes {fmean(timed[0].wall) * 1e3:.1f} ms, the median {median(timed[0].wall) * 1e3:.1f}",
@@ -62,7 +76,9 @@ def server_rows(scale: Scale) -> Iterator[Row]:
 
 def _session(store: PostgreSQLStore, length: int, append: Timed, scale: Scale) -> ContextSession:
     """Return a session of that length, whose appends are timed from there on."""
-    session = ContextSession(max_tokens=BUDGET, counter=RememberingCounter(), store=store, session_id=f"{length}")
+    session = ContextSession(
+        max_tokens=BUDGET, counter=RememberingCounter(), store=store, session_id=f"{length}"
+    )
     said = turns(length)
     for number in range(0, length, 100):
         scale.tell(f"a session of {length:,} turns on a server: {number:,}")

@@ -1,6 +1,7 @@
 """What projections, plans, imports, sessions and contexts cost: milliseconds and bytes."""
 
 import random
+import resource
 import subprocess
 import sys
 import tracemalloc
@@ -22,7 +23,10 @@ PROJECTED = 100_000
 MEGABYTE = 1_000_000
 IMPORTED = 3
 """How often imports are run; the best counts."""
-IMPORTS = {"import polycontext": 10, "from polycontext.polynomial import ContextSession, project": 60}
+IMPORTS = {
+    "import polycontext": 10,
+    "from polycontext.polynomial import ContextSession, project": 60,
+}
 """What is run, with the limit in milliseconds; names are loaded when they are first asked for, so some are asked for."""
 
 
@@ -38,7 +42,10 @@ def projection_rows(scale: Scale) -> Iterator[Row]:
     worst, which = max(_hostile(scale))
     yield Row(
         "first projection of 100k tokens; hostile text",
-        (Found("projection", seconds * 1e3, 600, " ms"), Found(f"hostile text ({which})", worst, 2, " s a MB")),
+        (
+            Found("projection", seconds * 1e3, 600, " ms"),
+            Found(f"hostile text ({which})", worst, 2, " s a MB"),
+        ),
         (told, "hostile times include tokenizing; that it runs under no lock is tested, not timed"),
     )
 
@@ -48,7 +55,10 @@ def _long_list(scale: Scale) -> tuple[list[Message], str]:
     if DATA.is_dir():
         messages, of = chained(load("tau")).messages, "recorded messages"
     else:
-        messages, of = list[Message](get_format("openai").render(turns(6_000)).messages), "made-up turns"
+        messages, of = (
+            list[Message](get_format("openai").render(turns(6_000)).messages),
+            "made-up turns",
+        )
     counter, tokens, end = RememberingCounter(), 0, 0
     for end, turn in enumerate(get_format("openai").parse(messages).turns):  # noqa: B007 - read behind the loop
         tokens += count_turn(counter, turn)
@@ -80,12 +90,20 @@ def _hostile(scale: Scale) -> Iterator[tuple[float, str]]:
         "joined emoji": "👩‍👧" * (MEGABYTE // 11),
         "short lines": "a\n" * (MEGABYTE // 2),
         "sentences of one word": "No. " * (MEGABYTE // 4),
-        "records": "[" + ", ".join(f'{{"id": {number}, "name": "n{number}"}}' for number in range(MEGABYTE // 32)) + "]",
-        "other lines each": "\n".join(letters[place : place + 40] for place in range(0, MEGABYTE, 41)),
+        "records": "["
+        + ", ".join(f'{{"id": {number}, "name": "n{number}"}}' for number in range(MEGABYTE // 32))
+        + "]",
+        "other lines each": "\n".join(
+            letters[place : place + 40] for place in range(0, MEGABYTE, 41)
+        ),
     }
     for name, text in kinds.items():
         scale.tell(f"hostile text: {name}")
-        messages = [{"role": "user", "content": "Begin."}, {"role": "assistant", "content": text}, {"role": "user", "content": "Go on."}]
+        messages = [
+            {"role": "user", "content": "Begin."},
+            {"role": "assistant", "content": text},
+            {"role": "user", "content": "Go on."},
+        ]
         began = process_time()
         try:
             project(messages, 4_000, counter=TiktokenCounter())
@@ -100,22 +118,64 @@ def window_rows(scale: Scale) -> Iterator[Row]:
     window, projector = window_of(scale.turns), ContextProjector(InstantSummariser())
     fulfilment = projector.fulfil(projector.plan_for(window, 0.4))
     plan = Found("plan", best(lambda: projector.plan_for(window, 0.4)) * 1e3, 50, " ms")
-    commit = Found("commit without a model", best(lambda: projector.commit(window, fulfilment)) * 1e3, 50, " ms")
+    commit = Found(
+        "commit without a model",
+        best(lambda: projector.commit(window, fulfilment)) * 1e3,
+        50,
+        " ms",
+    )
     yield Row(f"plan and commit for a window of {scale.turns:,} turns", (plan, commit))
     duplicate = Found("duplicate()", best(window.duplicate) * 1e3, 100, " ms")
-    yield Row(f"duplicate of {scale.turns:,} turns", (duplicate,), ("that no turn is copied is tested, not timed",))
+    yield Row(
+        f"duplicate of {scale.turns:,} turns",
+        (duplicate,),
+        ("that no turn is copied is tested, not timed",),
+    )
 
 
 def import_rows(scale: Scale) -> Iterator[Row]:
     """Yield what importing costs beyond the libraries that come with it: the times of our own modules, the best of some runs."""
     scale.tell("imports")
-    found = [Found(name, min(_own_import(name) for _ in range(IMPORTED)), most, " ms") for name, most in IMPORTS.items()]
+    found = [
+        Found(name, min(_own_import(name) for _ in range(IMPORTED)), most, " ms")
+        for name, most in IMPORTS.items()
+    ]
     yield Row("own share of importing", tuple(found))
+
+
+def command_rows(scale: Scale) -> Iterator[Row]:
+    """Yield how much of the processor the command line takes beside an empty program, the best of some runs."""
+    scale.tell("the command line")
+    empty = _cpu("-c", "pass")
+    found = [
+        Found(option, _cpu("-m", "polycontext", option) / empty, most, " times an empty program")
+        for option, most in (("--version", 10), ("--help", 25))
+    ]
+    yield Row("starting the command line", tuple(found))
+
+
+def _cpu(*arguments: str) -> float:
+    """Return the seconds of the processor that a run of Python takes."""
+
+    def spent() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    def once() -> float:
+        before = spent()
+        subprocess.run([sys.executable, *arguments], capture_output=True, check=True)  # noqa: S603 - our own code
+        return spent() - before
+
+    return min(once() for _ in range(IMPORTED))
 
 
 def _own_import(code: str) -> float:
     """Return the processor's milliseconds of `code` where all modules that are not ours were imported before."""
-    foreign = [name for name in _printed(f"{code}\n{_NAMES}").split() if name.split(".")[0] != "polycontext"]
+    foreign = [
+        name
+        for name in _printed(f"{code}\n{_NAMES}").split()
+        if name.split(".")[0] != "polycontext"
+    ]
     return float(_printed(_TIMED.format(foreign=foreign, code=code)))
 
 
@@ -132,7 +192,9 @@ print(1000 * (time.process_time() - began))
 
 
 def _printed(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own code
+    return subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def session_rows(scale: Scale) -> Iterator[Row]:
@@ -171,4 +233,7 @@ def agent_rows(scale: Scale) -> Iterator[Row]:
         "diff capture, three facts more": 50,
         "size check after that write": 200,
     }
-    yield Row("AgentContext 100 KB", tuple(Found(name, found[name], most, " µs") for name, most in limits.items()))
+    yield Row(
+        "AgentContext 100 KB",
+        tuple(Found(name, found[name], most, " µs") for name, most in limits.items()),
+    )

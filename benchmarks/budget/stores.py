@@ -26,7 +26,9 @@ _OPENINGS = 3
 def store_rows(scale: Scale) -> Iterator[Row]:
     """Yield what an append, opening and the file take, in a short session and in a long one."""
     with TemporaryDirectory() as folder:
-        short, long = (_Kept(Path(folder) / f"{length}.db", length, scale) for length in (SHORT, scale.turns))
+        short, long = (
+            _Kept(Path(folder) / f"{length}.db", length, scale) for length in (SHORT, scale.turns)
+        )
         # Turn by turn, so that a busy moment strikes both.
         for _ in range(MEASURED):
             short.go_on()
@@ -39,14 +41,32 @@ def store_rows(scale: Scale) -> Iterator[Row]:
             Found(f"durable commit ÷ a bare one, at {SHORT:,} turns", short.commit, 1.3, " x"),
             Found(f"durable commit ÷ a bare one, at {scale.turns:,} turns", long.commit, 1.3, " x"),
             Found("CPU beyond the session in memory and a bare commit", long.cpu, 250, " µs"),
-            Found(f"CPU of an append at {scale.turns:,} turns ÷ at {SHORT:,}", long.whole / short.whole, 1.2, " x"),
+            Found(
+                f"CPU of an append at {scale.turns:,} turns ÷ at {SHORT:,}",
+                long.whole / short.whole,
+                1.2,
+                " x",
+            ),
         ),
-        (f"medians of {MEASURED} turns; a bare commit takes {long.bare * 1e3:.1f} ms", f"beyond, at {SHORT:,} turns: {short.cpu:.0f} µs"),
+        (
+            f"medians of {MEASURED} turns; a bare commit takes {long.bare * 1e3:.1f} ms",
+            f"beyond, at {SHORT:,} turns: {short.cpu:.0f} µs",
+        ),
     )
-    yield Row(f"opening {scale.turns:,} turns", (Found("with a view of 8,000 tokens", long.opening, 1.5, " s"),))
+    yield Row(
+        f"opening {scale.turns:,} turns",
+        (Found("with a view of 8,000 tokens", long.opening, 1.5, " s"),),
+    )
     yield Row(
         "the file of a session",
-        (Found(f"bytes of {scale.turns:,} turns", long.size, 1.2 * long.payload + 200 * long.turns, " B"),),
+        (
+            Found(
+                f"bytes of {scale.turns:,} turns",
+                long.size,
+                1.2 * long.payload + 200 * long.turns,
+                " B",
+            ),
+        ),
         (f"their words: {long.payload:,} B",),
     )
 

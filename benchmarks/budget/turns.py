@@ -40,7 +40,11 @@ def turn_rows(scale: Scale) -> Iterator[Row]:
         costs[name] = measure(start, counter, conversation, sizes)
     reference, supplied, _, live = costs.values()
     far = f"at {sizes[0]:,} to {sizes[-1]:,} turns; tokenizing {tokenizing * 1e6:.0f} µs a turn"
-    yield Row("add a turn + read messages and pressure", (Found("growth exponent, median", abs(exponent(supplied)), 0.05),), (far,))
+    yield Row(
+        "add a turn + read messages and pressure",
+        (Found("growth exponent, median", abs(exponent(supplied)), 0.05),),
+        (far,),
+    )
     yield Row(
         "the same, median, tokenizing included, beside a suffix kept with hysteresis",
         (
@@ -49,11 +53,17 @@ def turn_rows(scale: Scale) -> Iterator[Row]:
         ),
         ("shared messages: not measured, a session hands out lists of its reader's own",),
     )
-    worst = {name: max(mean(each[size]) / mean(reference[size]) for size in sizes) for name, each in costs.items()}
+    worst = {
+        name: max(mean(each[size]) / mean(reference[size]) for size in sizes)
+        for name, each in costs.items()
+    }
     names = list(costs)
     yield Row(
         "the same, mean, with compressions, at the worst length",
-        (Found("extractive", worst[names[2]], 15, " x"), Found("summaries supplied", worst[names[1]], 5, " x")),
+        (
+            Found("extractive", worst[names[2]], 15, " x"),
+            Found("summaries supplied", worst[names[1]], 5, " x"),
+        ),
         tuple(f"{name}: {_listed(each)}" for name, each in costs.items()),
     )
 
@@ -71,11 +81,17 @@ def exponent(costs: Costs) -> float:
 
 def _ratio(costs: Costs, reference: Costs, tokenizing: float) -> float:
     """Return the worst ratio of medians, tokenizing included."""
-    return max((median(costs[size]) + tokenizing) / (median(reference[size]) + tokenizing) for size in costs)
+    return max(
+        (median(costs[size]) + tokenizing) / (median(reference[size]) + tokenizing)
+        for size in costs
+    )
 
 
 def _listed(costs: Costs) -> str:
-    return ", ".join(f"{mean(each) * 1e6:,.0f} (median {median(each) * 1e6:.0f}) µs at {size:,}" for size, each in costs.items())
+    return ", ".join(
+        f"{mean(each) * 1e6:,.0f} (median {median(each) * 1e6:.0f}) µs at {size:,}"
+        for size, each in costs.items()
+    )
 
 
 def served_rows(scale: Scale) -> Iterator[Row]:
@@ -96,7 +112,15 @@ def served_rows(scale: Scale) -> Iterator[Row]:
     told = ", ".join(f"{value:.1f} at {start:,}" for start, value in served.items())
     yield Row(
         "turns that a compression serves, 8k",
-        (Found(f"at {scale.turns:,} against 1,000", served[scale.turns] / served[1_000], 0.8, " x", most=False),),
+        (
+            Found(
+                f"at {scale.turns:,} against 1,000",
+                served[scale.turns] / served[1_000],
+                0.8,
+                " x",
+                most=False,
+            ),
+        ),
         (f"{told}; thresholds .7/.4; over recordings: just retention cycles",),
     )
 
@@ -105,7 +129,12 @@ def peer_rows(scale: Scale) -> Iterator[Row]:
     """Yield how much faster a session drives 10,000 turns than langchain-core trims the whole list every time."""
     work = f"drive {DRIVEN:,} turns with compression at 8k budget, beside langchain-core `trim_messages`"
     if not is_installed(PEER):
-        yield Row(work, notes=(f"not measured: {PEER} is not installed; uv run --with {PEER} python -m benchmarks.budget",))
+        yield Row(
+            work,
+            notes=(
+                f"not measured: {PEER} is not installed; uv run --with {PEER} python -m benchmarks.budget",
+            ),
+        )
         return
     conversation = list(turns(DRIVEN))
     scale.tell("driving a session")
@@ -119,7 +148,9 @@ def peer_rows(scale: Scale) -> Iterator[Row]:
         scale.tell(f"{PEER}, {length:,} messages")
         found.append(_seconds(lambda length=length: trim(Asked(messages[:length], BUDGET))))
     theirs = mean(found) * DRIVEN
-    told = f"{own:.1f} s against {theirs:,.0f} s, timed at {LOOKS} lengths; all texts counted before"
+    told = (
+        f"{own:.1f} s against {theirs:,.0f} s, timed at {LOOKS} lengths; all texts counted before"
+    )
     yield Row(work, (Found("faster", theirs / own, 50, " x", most=False),), (told,))
 
 

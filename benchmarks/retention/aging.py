@@ -38,13 +38,28 @@ def chained(conversations: Sequence[Conversation], tokens: int = 0) -> Chain:
     """Put conversations behind each other, and again with other digits until there are `tokens`, at most nine times."""
     messages: list[Message] = []
     wanted: dict[tuple[str, frozenset[str]], Wanted] = {}
-    times = min(len(_DIGITS), -(-tokens // sum(sum(each.tokens) for each in conversations))) if tokens else 1
+    times = (
+        min(len(_DIGITS), -(-tokens // sum(sum(each.tokens) for each in conversations)))
+        if tokens
+        else 1
+    )
     for conversation in (_altered(each, time) for time in range(times) for each in conversations):
         own = [message for message in conversation.messages if message["role"] != "system"]
         for probe in conversation.probes:
-            before = [message for message in conversation.messages[: probe.at] if message["role"] != "system"]
+            before = [
+                message
+                for message in conversation.messages[: probe.at]
+                if message["role"] != "system"
+            ]
             wanted |= {(each.name, each.spellings): each for each in needles_of(probe, before)}
-        messages += [*([] if messages else [message for message in conversation.messages if message["role"] == "system"]), *own]
+        messages += [
+            *(
+                []
+                if messages
+                else [message for message in conversation.messages if message["role"] == "system"]
+            ),
+            *own,
+        ]
     fixed = whole_text([messages[place] for place in pinned(messages)]) if messages else ""
     moving = [each for each in wanted.values() if not each.stands_in(fixed)]
     return Chain(messages, [(_last(each, messages), each) for each in moving])
@@ -90,7 +105,9 @@ class Aging:
         }
 
 
-def measure_aging(chain: Chain, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None) -> Aging:
+def measure_aging(
+    chain: Chain, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None
+) -> Aging:
     """Grow a chain in a window of so many tokens; look at every third compression what is in view."""
     aging = Aging()
     grown = Grown(way.session(window), turns_of(chain.messages))
@@ -102,7 +119,9 @@ def measure_aging(chain: Chain, way: Way, *, window: int, tell: Callable[[str], 
         while due and chain.used[due[0]][0] < grown.taken:
             seen_at[due.pop(0)] = before
         if compressed and grown.compressions % EVERY == 0:
-            tell(f"aging {way}, turn {grown.taken} of {len(grown.turns)}, {grown.compressions} compressions")
+            tell(
+                f"aging {way}, turn {grown.taken} of {len(grown.turns)}, {grown.compressions} compressions"
+            )
             _look(aging, chain, grown, seen_at)
     aging.compressions = grown.compressions
     if grown.between:
@@ -113,8 +132,12 @@ def measure_aging(chain: Chain, way: Way, *, window: int, tell: Callable[[str], 
 
 def _look(aging: Aging, chain: Chain, grown: Grown, seen_at: dict[int, int]) -> None:
     view = grown.view()
-    aged = [(grown.compressions - since, chain.used[number][1]) for number, since in seen_at.items()]
-    looked_at = [(age, each) for age, each in aged if any(age in _around(wanted) for wanted in AGES)]
+    aged = [
+        (grown.compressions - since, chain.used[number][1]) for number, since in seen_at.items()
+    ]
+    looked_at = [
+        (age, each) for age, each in aged if any(age in _around(wanted) for wanted in AGES)
+    ]
     if not looked_at:
         return
     try:
@@ -137,7 +160,12 @@ def _around(age: int) -> range:
 
 
 def measure_cycles(
-    conversations: Sequence[Conversation], turns: int, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None
+    conversations: Sequence[Conversation],
+    turns: int,
+    way: Way,
+    *,
+    window: int,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Grow the same messages again and again up to so many turns; return how many turns a compression served in each cycle.
 
@@ -146,7 +174,9 @@ def measure_cycles(
     body = turns_of(chained(conversations).messages)
     head = list(takewhile(lambda turn: turn.role == "system", body))
     cycle = _whole(body[len(head) :], CYCLE)
-    cycles = (_renumbered(turn, number) for number in range(max(1, turns // len(cycle))) for turn in cycle)
+    cycles = (
+        _renumbered(turn, number) for number in range(max(1, turns // len(cycle))) for turn in cycle
+    )
     grown = Grown(way.session(window), [*head, *cycles])
     grown.grow(len(head))
     served: list[float] = []
@@ -159,7 +189,9 @@ def measure_cycles(
         "turns a compression, by cycle": served,
         "cycle": len(cycle),
         "prefix kept": middle(grown.prefixes),
-        "ms a compression": 1000 * grown.seconds / grown.compressions if grown.compressions else None,
+        "ms a compression": 1000 * grown.seconds / grown.compressions
+        if grown.compressions
+        else None,
         "ended by": str(grown.refused) if grown.refused else None,
     }
 
@@ -174,8 +206,14 @@ def _altered(conversation: Conversation, number: int) -> Conversation:
     if not number:
         return conversation
     table = _digits(number)
-    probes = [evolve(probe, needles=tuple(needle.translate(table) for needle in probe.needles)) for probe in conversation.probes]
-    moved = (json.loads(json.dumps(message, ensure_ascii=False).translate(table)) for message in conversation.messages)
+    probes = [
+        evolve(probe, needles=tuple(needle.translate(table) for needle in probe.needles))
+        for probe in conversation.probes
+    ]
+    moved = (
+        json.loads(json.dumps(message, ensure_ascii=False).translate(table))
+        for message in conversation.messages
+    )
     return evolve(conversation, messages=tuple(moved), probes=tuple(probes))
 
 
@@ -187,5 +225,7 @@ def _renumbered(turn: Turn, number: int) -> Turn:
 
 def _whole(turns: Sequence[Any], least: int) -> list[Any]:
     """Return the first turns up to a user's turn behind `least` of them, so that the next cycle follows as a new question does."""
-    end = next((place for place in range(least, len(turns)) if turns[place].role == "user"), len(turns))
+    end = next(
+        (place for place in range(least, len(turns)) if turns[place].role == "user"), len(turns)
+    )
     return list(turns[:end])

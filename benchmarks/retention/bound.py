@@ -6,7 +6,17 @@ from functools import lru_cache
 
 from attrs import frozen
 
-from benchmarks.retention.entries import Entry, Pair, entries_of, pairs_of, parsed, record_of, said_pairs, spelled, values_in
+from benchmarks.retention.entries import (
+    Entry,
+    Pair,
+    entries_of,
+    pairs_of,
+    parsed,
+    record_of,
+    said_pairs,
+    spelled,
+    values_in,
+)
 from benchmarks.retention.recall import Wanted, flat
 from benchmarks.retention.recordings import Message
 
@@ -39,11 +49,21 @@ def sources_of(messages: Sequence[Message]) -> Sources:
     found: dict[str, set[Pair]] = {}
     for pair in said:
         if not isinstance(pair.value, dict | list):
-            found.setdefault(spelled(pair.value), set()).add(pair._replace(value=spelled(pair.value)))
-    texts = tuple(dict.fromkeys(entry.said for entry in entries if entry.said and not _is_json(entry.said)))
+            found.setdefault(spelled(pair.value), set()).add(
+                pair._replace(value=spelled(pair.value))
+            )
+    texts = tuple(
+        dict.fromkeys(entry.said for entry in entries if entry.said and not _is_json(entry.said))
+    )
     records = frozenset(pair.record for pair in said if pair.record)
     names = frozenset(entry.name for entry in entries if entry.name)
-    return Sources({value: frozenset(pairs) for value, pairs in found.items()}, texts, frozenset(pair.key for pair in said), records, names)
+    return Sources(
+        {value: frozenset(pairs) for value, pairs in found.items()},
+        texts,
+        frozenset(pair.key for pair in said),
+        records,
+        names,
+    )
 
 
 def _is_json(text: str) -> bool:
@@ -82,13 +102,16 @@ class View:
         """Tell whether something wanted stands with its key and record in one entry, or in its sentence."""
         if any(map(self.says, sources.pairs.get(wanted.name, ()))):
             return True
-        spellings = {spelling for text in sources.texts for spelling in in_sentences(wanted.name, text)}
+        spellings = {
+            spelling for text in sources.texts for spelling in in_sentences(wanted.name, text)
+        }
         return any(spelling in text for text in self.texts for spelling in spellings)
 
     def says(self, source: Pair) -> bool:
         """Tell whether a pair of the sources stands with its key and record; what names a record may head it."""
         return any(
-            (pair.names and source.names) or (pair.key == source.key and source.record in (None, pair.record))
+            (pair.names and source.names)
+            or (pair.key == source.key and source.record in (None, pair.record))
             for pair in self.pairs.get(source.value, ())
         )
 
@@ -104,7 +127,10 @@ def read_entries(entries: Sequence[Entry], sources: Sources) -> View:
     for entry in entries:
         for pair in _told(entry, sources):
             found.setdefault(str(pair.value), set()).add(pair)
-    return View({value: frozenset(pairs) for value, pairs in found.items()}, tuple(flat(entry.text) for entry in entries))
+    return View(
+        {value: frozenset(pairs) for value, pairs in found.items()},
+        tuple(flat(entry.text) for entry in entries),
+    )
 
 
 def _told(entry: Entry, sources: Sources) -> Iterator[Pair]:

@@ -289,7 +289,11 @@ _PARTS = [part.split("|") for part in (_LEADS, _SUBJECTS, _VERBS, _OBJECTS, _ADJ
 def _aside(draw: random.Random) -> str:
     """Return a sentence of the assistant's that nobody will ask for; hardly any two are alike."""
     lead, subject, verb, thing, adjunct = map(draw.choice, _PARTS)
-    said = f"{lead} {subject} {verb} {thing}{adjunct}." if draw.random() < 0.5 else f"{subject} {verb} {thing}{adjunct}."  # noqa: PLR2004 - as often as not
+    said = (
+        f"{lead} {subject} {verb} {thing}{adjunct}."
+        if draw.random() < 0.5  # noqa: PLR2004 - as often as not
+        else f"{subject} {verb} {thing}{adjunct}."
+    )
     return said[0].upper() + said[1:]
 
 
@@ -304,22 +308,40 @@ def chat(number: int) -> Conversation:
             answer = draw.choice(fact["answers"])
             told = draw.choice(fact["says"]).replace("{x}", answer)
             place = len(messages) + (kind == "tells")
-            probes.append(Probe(f"chat-{number:02}/{len(probes)}", 0, question=fact["ask"], answers=(answer,), evidence=(place,)))
+            probes.append(
+                Probe(
+                    f"chat-{number:02}/{len(probes)}",
+                    0,
+                    question=fact["ask"],
+                    answers=(answer,),
+                    evidence=(place,),
+                )
+            )
         opener = _filled(draw, draw.choice(_OPENERS), topic) if draw.random() < 0.5 else ""  # noqa: PLR2004 - as often as not
         said = [opener, told, question] if kind == "facts" else [opener, question]
         messages.append({"role": "user", "content": " ".join(filter(None, said))})
-        messages.append({"role": "assistant", "content": _reply(draw, topic, told if kind == "tells" else "")})
+        messages.append(
+            {"role": "assistant", "content": _reply(draw, topic, told if kind == "tells" else "")}
+        )
     ended = len(messages)
-    asked = tuple(Probe(each.id, ended, (), each.question, each.answers, each.evidence) for each in probes)
-    return Conversation(f"chat-{number:02}", "chats", tuple(messages), tuple(map(message_tokens, messages)), asked)
+    asked = tuple(
+        Probe(each.id, ended, (), each.question, each.answers, each.evidence) for each in probes
+    )
+    return Conversation(
+        f"chat-{number:02}", "chats", tuple(messages), tuple(map(message_tokens, messages)), asked
+    )
 
 
-def _exchanges(draw: random.Random) -> Iterator[tuple[Mapping[str, Any], str, Mapping[str, Any] | None]]:
+def _exchanges(
+    draw: random.Random,
+) -> Iterator[tuple[Mapping[str, Any], str, Mapping[str, Any] | None]]:
     """Yield what each exchange is about: topics come and go, and in some exchanges nothing is said that is asked for later."""
     topics = draw.sample(written("topics"), TOPICS)
     left = []
     for topic in topics:
-        events = [("facts", fact) for fact in draw.sample(topic["facts"], FACTS)] + [("tells", fact) for fact in topic["tells"][:TELLS]]
+        events = [("facts", fact) for fact in draw.sample(topic["facts"], FACTS)] + [
+            ("tells", fact) for fact in topic["tells"][:TELLS]
+        ]
         events += [("small", None)] * draw.randint(1, 3)
         draw.shuffle(events)
         left.append((topic, events))
@@ -331,12 +353,16 @@ def _exchanges(draw: random.Random) -> Iterator[tuple[Mapping[str, Any], str, Ma
 
 
 def _reply(draw: random.Random, topic: Mapping[str, Any], told: str) -> str:
-    advice = draw.sample(topic["advice"], draw.randint(2, 4)) + [_aside(draw) for _ in range(draw.randint(7, 12))]
+    advice = draw.sample(topic["advice"], draw.randint(2, 4)) + [
+        _aside(draw) for _ in range(draw.randint(7, 12))
+    ]
     draw.shuffle(advice)
     lines = [_filled(draw, each, topic) for each in advice]
     lines.insert(draw.randint(0, len(lines)), told) if told else None
     if draw.random() < 0.4:  # noqa: PLR2004 - lists are common, prose is more so
-        body = "\n\n" + "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1)) + "\n\n"
+        body = (
+            "\n\n" + "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1)) + "\n\n"
+        )
     else:
         body = " " + " ".join(lines) + " "
     return f"{draw.choice(_REACTIONS)}{body}{draw.choice(_CLOSINGS)}"
@@ -354,7 +380,14 @@ def chats(half: str) -> list[Conversation]:
     return [each for each in map(chat, range(CHATS)) if half in ("all", half_of(each.id))]
 
 
-def measure(method: Method, conversations: Sequence[Conversation], share: float, *, asked: bool, tell: Callable[[str], None]) -> Tally:
+def measure(
+    method: Method,
+    conversations: Sequence[Conversation],
+    share: float,
+    *,
+    asked: bool,
+    tell: Callable[[str], None],
+) -> Tally:
     """Count the evidence found: an answer that stands in its sentence; with `asked`, each question comes with a view of its own."""
     found = Tally()
     for conversation in conversations:
@@ -362,10 +395,23 @@ def measure(method: Method, conversations: Sequence[Conversation], share: float,
         at = len(conversation.messages)
         blind = None
         for probe in conversation.probes:
-            sources = Sources({}, (conversation.messages[probe.evidence[0]]["content"],), frozenset(), frozenset(), frozenset())
+            sources = Sources(
+                {},
+                (conversation.messages[probe.evidence[0]]["content"],),
+                frozenset(),
+                frozenset(),
+                frozenset(),
+            )
             if blind is None or asked:
                 question = probe.question if asked else None
-                blind = method(Asked(conversation.messages, conversation.budget(at, share), question, seed=conversation.id))
+                blind = method(
+                    Asked(
+                        conversation.messages,
+                        conversation.budget(at, share),
+                        question,
+                        seed=conversation.id,
+                    )
+                )
             found.add(conversation.id, _has(view_of(blind, sources), probe, sources), 1)
     return found
 

@@ -11,7 +11,18 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.retention import aging, chats, dead_ends, extracts, growing, judge, logs, noted, projecting, report
+from benchmarks.retention import (
+    aging,
+    chats,
+    dead_ends,
+    extracts,
+    growing,
+    judge,
+    logs,
+    noted,
+    projecting,
+    report,
+)
 from benchmarks.retention.growing import PAIRS, Way
 from benchmarks.retention.methods import ASKED, METHODS, Method
 from benchmarks.retention.peers import PEERS, adapted, is_installed
@@ -57,8 +68,16 @@ class Run:
         there = [name for name in names if is_installed(name)]
         for name in names:
             if name not in there:
-                self.console.print(f"{name}: not installed; `just retention-peer {name}` measures it in an environment of its own")
-        return self._methods({"project": METHODS["project"], **{name: adapted(name) for name in there}}) if there else {}
+                self.console.print(
+                    f"{name}: not installed; `just retention-peer {name}` measures it in an environment of its own"
+                )
+        return (
+            self._methods(
+                {"project": METHODS["project"], **{name: adapted(name) for name in there}}
+            )
+            if there
+            else {}
+        )
 
     def _methods(self, methods: dict[str, Method]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -68,10 +87,19 @@ class Run:
             for method, cut in methods.items():
                 for label, share in self.shares:
                     again = method == "project" and not self.asked.no_gates
-                    figures = projecting.measure(cut, conversations, share, gates=again, asked=method in ASKED, tell=self.tell)
+                    figures = projecting.measure(
+                        cut,
+                        conversations,
+                        share,
+                        gates=again,
+                        asked=method in ASKED,
+                        tell=self.tell,
+                    )
                     found[name][method][label] = figures.as_data()
             title = f"{name}, {self.asked.half}, {len(conversations)} conversations"
-            self.console.print(report.projections(title, found[name], intervals=self.asked.intervals))
+            self.console.print(
+                report.projections(title, found[name], intervals=self.asked.intervals)
+            )
             report.print_gates(self.console, name, found[name])
             report.print_of_best(self.console, name, found[name])
         return found
@@ -82,19 +110,33 @@ class Run:
         for name in self.sets:
             conversations = load(name, self.asked.half, self.asked.sample, self.asked.data)
             found[name] = {
-                str(way): {label: growing.measure(conversations, share, way, tell=self.tell).as_data() for label, share in self.shares}
+                str(way): {
+                    label: growing.measure(conversations, share, way, tell=self.tell).as_data()
+                    for label, share in self.shares
+                }
                 for way in self.ways
             }
-            self.console.print(report.sessions(f"{name} grown, {self.asked.half}, {len(conversations)} conversations", found[name]))
+            self.console.print(
+                report.sessions(
+                    f"{name} grown, {self.asked.half}, {len(conversations)} conversations",
+                    found[name],
+                )
+            )
         return found
 
     def aging(self) -> dict[str, Any]:
         """Look at identifiers after many compressions."""
         found: dict[str, Any] = {}
         for name in (name for name in self.sets if name in AGENTS):
-            chain = aging.chained(load(name, self.asked.half, self.asked.sample, self.asked.data), aging.WINDOWS * self.asked.window)
+            chain = aging.chained(
+                load(name, self.asked.half, self.asked.sample, self.asked.data),
+                aging.WINDOWS * self.asked.window,
+            )
             found[name] = {
-                str(way): aging.measure_aging(chain, way, window=self.asked.window, tell=self.tell).as_data() for way in self.ways
+                str(way): aging.measure_aging(
+                    chain, way, window=self.asked.window, tell=self.tell
+                ).as_data()
+                for way in self.ways
             }
             title = f"{name}, {len(chain.messages)} messages in {self.asked.window} tokens: identifiers in view, session / whole log / session with record"
             self.console.print(report.aging(title, found[name]))
@@ -106,27 +148,48 @@ class Run:
         for name in (name for name in self.sets if name in AGENTS):
             conversations = load(name, self.asked.half, self.asked.sample, self.asked.data)
             found[name] = {
-                str(way): aging.measure_cycles(conversations, self.asked.turns, way, window=self.asked.window, tell=self.tell)
+                str(way): aging.measure_cycles(
+                    conversations, self.asked.turns, way, window=self.asked.window, tell=self.tell
+                )
                 for way in self.ways
             }
-            self.console.print(report.cycles(f"{name}: turns that a compression serves in {self.asked.window} tokens", found[name]))
+            self.console.print(
+                report.cycles(
+                    f"{name}: turns that a compression serves in {self.asked.window} tokens",
+                    found[name],
+                )
+            )
         return found
 
     def notes(self) -> dict[str, Any]:
         """Look for what a careful colleague would note."""
-        hosts = [each for name in self.sets for each in load(name, self.asked.half, self.asked.sample, self.asked.data)]
+        hosts = [
+            each
+            for name in self.sets
+            for each in load(name, self.asked.half, self.asked.sample, self.asked.data)
+        ]
         shares = dict(self.shares)
         found: dict[str, Any] = {}
         for way in self.ways:
-            measured = noted.measure(hosts, shares, self.asked.half, way=way, window=self.asked.window, tell=self.tell)
+            measured = noted.measure(
+                hosts, shares, self.asked.half, way=way, window=self.asked.window, tell=self.tell
+            )
             found[str(way)] = {name: each.as_data() for name, each in measured.items()}
-            self.console.print(report.notes(f"notes, thresholds {way}, {self.asked.half}", found[str(way)]))
+            self.console.print(
+                report.notes(f"notes, thresholds {way}, {self.asked.half}", found[str(way)])
+            )
         return found
 
     def judge(self) -> dict[str, Any]:
         """Judge summaries: is all of it from the sources, is every cut marked."""
-        conversations = [each for name in self.sets for each in load(name, self.asked.half, self.asked.sample, self.asked.data)]
-        found = judge.measure(conversations, [share for _, share in self.shares], self.asked.summaries, tell=self.tell)
+        conversations = [
+            each
+            for name in self.sets
+            for each in load(name, self.asked.half, self.asked.sample, self.asked.data)
+        ]
+        found = judge.measure(
+            conversations, [share for _, share in self.shares], self.asked.summaries, tell=self.tell
+        )
         figures = {name: verdict.as_data() for name, verdict in found.items()}
         self.console.print(report.verdicts(f"summaries judged, {self.asked.half}", figures))
         return figures
@@ -135,7 +198,11 @@ class Run:
         """Look for wanted lines in long logs and tables."""
         found = logs.measure(self.asked.lines, tell=self.tell)
         figures = {name: {"share": tally.share, "of": tally.of} for name, tally in found.items()}
-        self.console.print(report.shares(f"lines that a question asks for, up to {self.asked.lines:,} lines", figures))
+        self.console.print(
+            report.shares(
+                f"lines that a question asks for, up to {self.asked.lines:,} lines", figures
+            )
+        )
         return figures
 
     def chats(self) -> dict[str, Any]:
@@ -149,45 +216,89 @@ class Run:
                 ("random messages",) * 2 + (False,),
             ):
                 tally = chats.measure(METHODS[method], talks, share, asked=asked, tell=self.tell)
-                found[f"{name}, {label}"] = {"share": tally.share, "of": tally.of, "interval": tally.interval()}
-        self.console.print(report.shares(f"evidence found, {self.asked.half}, {len(talks)} chats", found))
+                found[f"{name}, {label}"] = {
+                    "share": tally.share,
+                    "of": tally.of,
+                    "interval": tally.interval(),
+                }
+        self.console.print(
+            report.shares(f"evidence found, {self.asked.half}, {len(talks)} chats", found)
+        )
         return found
 
     def extracts(self) -> dict[str, Any]:
         """Summarise a few turns: commands in tool results, sources that fit, records."""
         attacked = extracts.attacks(self.asked.half)
-        hosts = [each for name in self.sets for each in load(name, self.asked.half, self.asked.sample, self.asked.data)]
+        hosts = [
+            each
+            for name in self.sets
+            for each in load(name, self.asked.half, self.asked.sample, self.asked.data)
+        ]
         fitting = extracts.fits(hosts, tell=self.tell).as_data()
         self.console.print(report.attacks(f"commands in tool results, {self.asked.half}", attacked))
         self.console.print(report.shares(f"sources that fit, {self.asked.half}", fitting["shares"]))
-        self.console.print(f"tokens of a record beside its JSON: {fitting['tokens of a record beside its JSON'] or 0:.3f}")
+        self.console.print(
+            f"tokens of a record beside its JSON: {fitting['tokens of a record beside its JSON'] or 0:.3f}"
+        )
         return {"attacks": attacked, "fits": fitting}
 
     def dead_ends(self) -> dict[str, Any]:
         """Look for sessions that cannot go on."""
         found: dict[str, Any] = {}
         for way in self.ways:
-            rows = {f"{self.asked.loops:,} random loops": dead_ends.in_loops(range(self.asked.loops), way, tell=self.tell).as_data()}
+            rows = {
+                f"{self.asked.loops:,} random loops": dead_ends.in_loops(
+                    range(self.asked.loops), way, tell=self.tell
+                ).as_data()
+            }
             for name in self.sets:
                 conversations = list(recorded(name, self.asked.half, self.asked.data))
                 for label, share in self.shares:
-                    rows[f"{name} {label}"] = dead_ends.in_recordings(conversations, share, way, tell=self.tell).as_data()
+                    rows[f"{name} {label}"] = dead_ends.in_recordings(
+                        conversations, share, way, tell=self.tell
+                    ).as_data()
             found[str(way)] = rows
-            self.console.print(report.dead_ends(f"dead ends, thresholds {way}, {self.asked.half}", rows))
+            self.console.print(
+                report.dead_ends(f"dead ends, thresholds {way}, {self.asked.half}", rows)
+            )
         return found
 
 
 PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
-    "projections": (Run.projections, "one projection a probe: gates, recall, budget used, cost (the default)"),
+    "projections": (
+        Run.projections,
+        "one projection a probe: gates, recall, budget used, cost (the default)",
+    ),
     "sessions": (Run.sessions, "the same conversations grown turn by turn, beside one projection"),
-    "aging": (Run.aging, "identifiers in view after 1, 5, 10, 20 and 50 compressions of a long session"),
+    "aging": (
+        Run.aging,
+        "identifiers in view after 1, 5, 10, 20 and 50 compressions of a long session",
+    ),
     "cycles": (Run.cycles, "how many turns a compression serves as a session grows"),
-    "notes": (Run.notes, "constraints, updates, next steps put into recordings: what stands, what should not"),
-    "judge": (Run.judge, "summaries whose every pair, argument and sentence is looked up in its sources; cuts without a mark"),
-    "lines": (Run.lines, "lines that a question asks for, in logs and tables of 1,000 to 200,000 lines"),
-    "chats": (Run.chats, "what was said once in long chats with an assistant, asked for at their end"),
-    "extracts": (Run.extracts, "summaries of a few turns: commands in tool results, sources that fit, tokens of records"),
-    "dead-ends": (Run.dead_ends, "sessions that cannot go on, over random tool loops and all recordings"),
+    "notes": (
+        Run.notes,
+        "constraints, updates, next steps put into recordings: what stands, what should not",
+    ),
+    "judge": (
+        Run.judge,
+        "summaries whose every pair, argument and sentence is looked up in its sources; cuts without a mark",
+    ),
+    "lines": (
+        Run.lines,
+        "lines that a question asks for, in logs and tables of 1,000 to 200,000 lines",
+    ),
+    "chats": (
+        Run.chats,
+        "what was said once in long chats with an assistant, asked for at their end",
+    ),
+    "extracts": (
+        Run.extracts,
+        "summaries of a few turns: commands in tool results, sources that fit, tokens of records",
+    ),
+    "dead-ends": (
+        Run.dead_ends,
+        "sessions that cannot go on, over random tool loops and all recordings",
+    ),
     "peers": (Run.peers, "other libraries over the same probes"),
 }
 
@@ -201,24 +312,70 @@ def parser() -> argparse.ArgumentParser:
         epilog=f"parts:\n{parts}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("parts", nargs="*", metavar="PART", help="what to measure, see below; 'all' for everything")
     made.add_argument(
-        "--data", type=Path, default=DATA, metavar="FOLDER", help="where the recordings stand (default: shared/data beside the project)"
+        "parts", nargs="*", metavar="PART", help="what to measure, see below; 'all' for everything"
     )
-    made.add_argument("--set", action="append", choices=SETS, help="a set of recordings, may be given several times (default: all)")
-    made.add_argument("--half", choices=HALVES, default="tuning", help="which conversations; unseen is for reports only (default: tuning)")
-    made.add_argument("--sample", type=_count, metavar="N", help="at most N probes of each set, chosen by hash")
     made.add_argument(
-        "--budgets", type=_percent, nargs="+", default=[10, 25, 50], metavar="PERCENT", help="shares of the tokens (default: 10 25 50)"
+        "--data",
+        type=Path,
+        default=DATA,
+        metavar="FOLDER",
+        help="where the recordings stand (default: shared/data beside the project)",
     )
-    made.add_argument("--method", action="append", choices=METHODS, help="a method, may be given several times (default: project)")
-    made.add_argument("--all-methods", action="store_true", help="the library and all that is measured beside it")
-    made.add_argument("--peer", action="append", choices=PEERS, help="another library, may be given several times (default: all)")
-    made.add_argument("--no-gates", action="store_true", help="leave out the gates that ask a method again (three times faster)")
-    made.add_argument("--intervals", action="store_true", help="print 95 %% bootstrap intervals over conversations")
+    made.add_argument(
+        "--set",
+        action="append",
+        choices=SETS,
+        help="a set of recordings, may be given several times (default: all)",
+    )
+    made.add_argument(
+        "--half",
+        choices=HALVES,
+        default="tuning",
+        help="which conversations; unseen is for reports only (default: tuning)",
+    )
+    made.add_argument(
+        "--sample", type=_count, metavar="N", help="at most N probes of each set, chosen by hash"
+    )
+    made.add_argument(
+        "--budgets",
+        type=_percent,
+        nargs="+",
+        default=[10, 25, 50],
+        metavar="PERCENT",
+        help="shares of the tokens (default: 10 25 50)",
+    )
+    made.add_argument(
+        "--method",
+        action="append",
+        choices=METHODS,
+        help="a method, may be given several times (default: project)",
+    )
+    made.add_argument(
+        "--all-methods", action="store_true", help="the library and all that is measured beside it"
+    )
+    made.add_argument(
+        "--peer",
+        action="append",
+        choices=PEERS,
+        help="another library, may be given several times (default: all)",
+    )
+    made.add_argument(
+        "--no-gates",
+        action="store_true",
+        help="leave out the gates that ask a method again (three times faster)",
+    )
+    made.add_argument(
+        "--intervals",
+        action="store_true",
+        help="print 95 %% bootstrap intervals over conversations",
+    )
     pairs = " ".join(map(str, (Way(*pair) for pair in PAIRS)))
     made.add_argument(
-        "--thresholds", type=_pairs, metavar="HIGH/LOW,...", help=f"pairs for sessions, or 'all' for {pairs} (default: {Way(*PAIRS[0])})"
+        "--thresholds",
+        type=_pairs,
+        metavar="HIGH/LOW,...",
+        help=f"pairs for sessions, or 'all' for {pairs} (default: {Way(*PAIRS[0])})",
     )
     made.add_argument(
         "--projector",
@@ -227,13 +384,45 @@ def parser() -> argparse.ArgumentParser:
         metavar="MODULE:NAME",
         help="what makes the sessions' projector (default: the library's)",
     )
-    made.add_argument("--window", type=_count, default=8_000, metavar="TOKENS", help="of the long sessions (default: 8000)")
-    made.add_argument("--turns", type=_count, default=TURNS, metavar="N", help=f"how long cycles grow (default: {TURNS})")
-    made.add_argument("--loops", type=_count, default=LOOPS, metavar="N", help=f"how many random loops (default: {LOOPS})")
-    made.add_argument("--summaries", type=_count, default=SUMMARIES, metavar="N", help=f"how many to judge (default: {SUMMARIES})")
-    made.add_argument("--lines", type=_count, default=logs.LINES[-1], metavar="N", help=f"of the longest log (default: {logs.LINES[-1]})")
+    made.add_argument(
+        "--window",
+        type=_count,
+        default=8_000,
+        metavar="TOKENS",
+        help="of the long sessions (default: 8000)",
+    )
+    made.add_argument(
+        "--turns",
+        type=_count,
+        default=TURNS,
+        metavar="N",
+        help=f"how long cycles grow (default: {TURNS})",
+    )
+    made.add_argument(
+        "--loops",
+        type=_count,
+        default=LOOPS,
+        metavar="N",
+        help=f"how many random loops (default: {LOOPS})",
+    )
+    made.add_argument(
+        "--summaries",
+        type=_count,
+        default=SUMMARIES,
+        metavar="N",
+        help=f"how many to judge (default: {SUMMARIES})",
+    )
+    made.add_argument(
+        "--lines",
+        type=_count,
+        default=logs.LINES[-1],
+        metavar="N",
+        help=f"of the longest log (default: {logs.LINES[-1]})",
+    )
     made.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
-    made.add_argument("--against", type=Path, metavar="FILE", help="print what differs from the results in FILE")
+    made.add_argument(
+        "--against", type=Path, metavar="FILE", help="print what differs from the results in FILE"
+    )
     made.add_argument("--quiet", action="store_true", help="no progress")
     return made
 
@@ -256,9 +445,13 @@ def _pairs(text: str) -> tuple[tuple[float, float], ...]:
     if text == "all":
         return PAIRS
     try:
-        return tuple((float(high), float(low)) for high, low in (pair.split("/") for pair in text.split(",")))
+        return tuple(
+            (float(high), float(low)) for high, low in (pair.split("/") for pair in text.split(","))
+        )
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of pairs such as .7/.4,.97/.8") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no list of pairs such as .7/.4,.97/.8"
+        ) from None
 
 
 def _projector(text: str) -> Callable[[], ContextProjector]:
@@ -266,7 +459,9 @@ def _projector(text: str) -> Callable[[], ContextProjector]:
     try:
         made: Callable[[], ContextProjector] = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} names nothing that can be called: {error}") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} names nothing that can be called: {error}"
+        ) from None
     return made
 
 
@@ -275,10 +470,15 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser().parse_args(arguments)
     parts = list(PARTS) if "all" in asked.parts else asked.parts or ["projections"]
     if unknown := [part for part in parts if part not in PARTS]:
-        print(f"retention: unknown part {unknown[0]!r}; legal: all, {', '.join(PARTS)}", file=sys.stderr)
+        print(
+            f"retention: unknown part {unknown[0]!r}. Use all, {', '.join(PARTS)}.",
+            file=sys.stderr,
+        )
         return 2
     if not asked.data.is_dir():
-        needed = "the recorded conversations, which stand in shared/data beside the project's folder"
+        needed = (
+            "the recorded conversations, which stand in shared/data beside the project's folder"
+        )
         print(f"retention needs {needed}; {asked.data} is not there", file=sys.stderr)
         return 2
     console = Console(width=WIDTH)
@@ -292,7 +492,9 @@ def main(arguments: Sequence[str]) -> int:
 def _keep(asked: argparse.Namespace, console: Console, results: dict[str, Any]) -> None:
     results = json.loads(json.dumps(results))
     if asked.against:
-        for path, old, new in report.differences(results, json.loads(asked.against.read_text(encoding="utf-8"))):
+        for path, old, new in report.differences(
+            results, json.loads(asked.against.read_text(encoding="utf-8"))
+        ):
             console.print(f"{path}: {old:.4g} -> {new:.4g} ({new - old:+.4g})")
     if asked.json:
         asked.json.write_text(json.dumps(results, indent=1), encoding="utf-8")

@@ -28,7 +28,13 @@ class DeadEnds:
     def as_data(self) -> dict[str, Any]:
         """Return the figures, JSON-ready."""
         gates = {"dead end": 0, **self.gates}
-        return {"sessions": self.sessions, "turns": self.turns, "ended by": dict(self.refused), "gates": gates, "shown": self.shown}
+        return {
+            "sessions": self.sessions,
+            "turns": self.turns,
+            "ended by": dict(self.refused),
+            "gates": gates,
+            "shown": self.shown,
+        }
 
     def add(self, name: str, grown: Grown, counter: TokenCounter) -> None:
         """Drive a session to its end, looking at its messages behind every turn."""
@@ -53,7 +59,10 @@ class DeadEnds:
             if grown.turns[grown.taken - 1].role != "system":
                 self._note("exception", f"{name}, turn {grown.taken}: {error}")
             return
-        if REQUEST_OVERHEAD + sum(message_tokens(message, counter) for message in view) > window.max_tokens:
+        if (
+            REQUEST_OVERHEAD + sum(message_tokens(message, counter) for message in view)
+            > window.max_tokens
+        ):
             self._note("over budget", f"{name}, turn {grown.taken}")
         if not is_valid(view, open_tail=bool(window.open_calls)):
             self._note("invalid", f"{name}, turn {grown.taken}")
@@ -64,7 +73,9 @@ class DeadEnds:
             self.shown.append(f"{gate}: {where}"[:240])
 
 
-def in_loops(seeds: Iterable[int], way: Way, *, tell: Callable[[str], None] = lambda _: None) -> DeadEnds:
+def in_loops(
+    seeds: Iterable[int], way: Way, *, tell: Callable[[str], None] = lambda _: None
+) -> DeadEnds:
     """Drive the random loops of `seeds`."""
     found, counter = DeadEnds(), TiktokenCounter()
     for seed in seeds:
@@ -75,12 +86,20 @@ def in_loops(seeds: Iterable[int], way: Way, *, tell: Callable[[str], None] = la
 
 
 def in_recordings(
-    conversations: Sequence[Conversation], share: float, way: Way, *, tell: Callable[[str], None] = lambda _: None
+    conversations: Sequence[Conversation],
+    share: float,
+    way: Way,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> DeadEnds:
     """Grow whole recordings in `share` of their tokens."""
     found, counter = DeadEnds(), TiktokenCounter()
     for conversation in conversations:
         tell(f"dead ends {way}, {conversation.set} {share:.0%}, {conversation.id}")
         max_tokens = conversation.budget(len(conversation.messages), share)
-        found.add(conversation.id, Grown(way.session(max_tokens), turns_of(conversation.messages)), counter)
+        found.add(
+            conversation.id,
+            Grown(way.session(max_tokens), turns_of(conversation.messages)),
+            counter,
+        )
     return found

@@ -42,7 +42,9 @@ class Pair(NamedTuple):
 
 def spelled(value: Any) -> str:
     """Return a scalar as it is read, whatever quotes it."""
-    return " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return (
+        " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def pairs_of(value: Any, record: str | None = None, key: str = "") -> Iterator[Pair]:
@@ -57,7 +59,11 @@ def pairs_of(value: Any, record: str | None = None, key: str = "") -> Iterator[P
         for each, told in value.items():
             if isinstance(told, dict | list):
                 yield Pair(inner, each, told)
-            yield from pairs_of(told, inner, each) if isinstance(told, dict | list) else [Pair(inner, each, told, each == named)]
+            yield from (
+                pairs_of(told, inner, each)
+                if isinstance(told, dict | list)
+                else [Pair(inner, each, told, each == named)]
+            )
     elif isinstance(value, list):
         for each in value:
             yield from pairs_of(each, record, key)
@@ -67,7 +73,14 @@ def pairs_of(value: Any, record: str | None = None, key: str = "") -> Iterator[P
 
 def identifier(value: Mapping[str, Any]) -> str | None:
     """Return the key that names a record: the first identifier in it."""
-    return next((key for key, told in value.items() if _ID_KEY.fullmatch(key) and isinstance(told, str | int) and told != ""), None)
+    return next(
+        (
+            key
+            for key, told in value.items()
+            if _ID_KEY.fullmatch(key) and isinstance(told, str | int) and told != ""
+        ),
+        None,
+    )
 
 
 @lru_cache(20_000)
@@ -87,15 +100,28 @@ def parsed(text: str) -> Any:
 
 
 def _json_lines(text: str) -> list[Any]:
-    return [json.loads(line) for line in text.splitlines() if line] if text.lstrip()[:1] == "{" and "\n" in text else json.loads("")
+    return (
+        [json.loads(line) for line in text.splitlines() if line]
+        if text.lstrip()[:1] == "{" and "\n" in text
+        else json.loads("")
+    )
 
 
 def _table(text: str) -> list[dict[str, str]]:
     """Return the rows of a table under their heads; every line must have as many cells as the first."""
     lines = text.strip().splitlines()
     for sign in ",\t;|":
-        rows = [[cell.strip() for cell in line.strip("|").split(sign)] for line in lines if not _RULE.fullmatch(line)]
-        if len(rows) > 2 and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1 and all(map(_HEAD.fullmatch, rows[0])):  # noqa: PLR2004 - heads and two rows
+        rows = [
+            [cell.strip() for cell in line.strip("|").split(sign)]
+            for line in lines
+            if not _RULE.fullmatch(line)
+        ]
+        if (
+            len(rows) > 2  # noqa: PLR2004 - heads and two rows
+            and len(rows[0]) > 1
+            and len({len(row) for row in rows}) == 1
+            and all(map(_HEAD.fullmatch, rows[0]))
+        ):
             return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
     raise ValueError("no table")
 
@@ -104,7 +130,9 @@ def record_of(arguments: str) -> str | None:
     """Return the identifier that a call asked about: the first argument that looks like one."""
     value = parsed(arguments)
     told = value.values() if isinstance(value, dict) else ()
-    return next((each for each in told if isinstance(each, str) and _IDENTIFIER.fullmatch(each)), None)
+    return next(
+        (each for each in told if isinstance(each, str) and _IDENTIFIER.fullmatch(each)), None
+    )
 
 
 def fragment_pairs(text: str, record: str | None) -> Iterator[Pair]:
@@ -138,7 +166,9 @@ Pair(record='R2', key='id', value='R2', names=True), Pair(record='R2', key='pric
         yield from _read(told, stack, record)
 
 
-def _read(told: Mapping[str, list[Any]], stack: Sequence[Mapping[str, list[Any]]], record: str | None) -> Iterator[Pair]:
+def _read(
+    told: Mapping[str, list[Any]], stack: Sequence[Mapping[str, list[Any]]], record: str | None
+) -> Iterator[Pair]:
     firsts = [{key: values[0] for key, values in each.items()} for each in (told, *reversed(stack))]
     named = identifier(firsts[0])
     inner = next((spelled(each[key]) for each in firsts if (key := identifier(each))), record)
@@ -171,7 +201,9 @@ def segments(text: str) -> list[str]:
     return [*found, rest] if (rest := text[start:].strip()) else found
 
 
-def note_pairs(text: str, keys: Collection[str], record: str | None, *, headed: bool = False) -> list[Pair]:
+def note_pairs(
+    text: str, keys: Collection[str], record: str | None, *, headed: bool = False
+) -> list[Pair]:
     """Return the pairs of a note ``key value, key value``; a segment that no known key begins belongs to the value before.
 
     What stands in braces is a note of its own, about what is named in it, as a note is that is not `headed` by its record.
@@ -197,7 +229,13 @@ def note_pairs(text: str, keys: Collection[str], record: str | None, *, headed: 
 
 
 def _longest(segment: str, keys: Iterable[str]) -> str:
-    spaced = (key for key in keys if " " in key and segment.startswith(key) and segment[len(key) : len(key) + 1] in (" ", ":", "="))
+    spaced = (
+        key
+        for key in keys
+        if " " in key
+        and segment.startswith(key)
+        and segment[len(key) : len(key) + 1] in (" ", ":", "=")
+    )
     return max(spaced, key=len, default="")
 
 
@@ -219,7 +257,9 @@ def values_in(text: str) -> list[str]:
     """
     now = _WAS_END.sub("", text).strip()
     listed = _LISTED.fullmatch(now)
-    return [_unquoted(each.strip()) for each in listed[1].split(",")] if listed else [_unquoted(now)]
+    return (
+        [_unquoted(each.strip()) for each in listed[1].split(",")] if listed else [_unquoted(now)]
+    )
 
 
 @frozen
@@ -236,8 +276,14 @@ class Entry:
     def record(self) -> str | None:
         """Return the identifier that the call of the entry was asked about."""
         told = (segment.partition("=")[2] for segment in segments(self.arguments))
-        scraps = (pair.value for pair in fragment_pairs(self.arguments, None)) if '":' in self.arguments else told
-        return record_of(self.arguments) or next((each for each in scraps if isinstance(each, str) and _IDENTIFIER.fullmatch(each)), None)
+        scraps = (
+            (pair.value for pair in fragment_pairs(self.arguments, None))
+            if '":' in self.arguments
+            else told
+        )
+        return record_of(self.arguments) or next(
+            (each for each in scraps if isinstance(each, str) and _IDENTIFIER.fullmatch(each)), None
+        )
 
 
 def body_of(message: Message) -> str | None:
@@ -249,13 +295,24 @@ def body_of(message: Message) -> str | None:
 def content_of(message: Message) -> str:
     """Return the text of a message."""
     content = message.get("content")
-    return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content or ())
+    return (
+        content
+        if isinstance(content, str)
+        else " ".join(part.get("text", "") for part in content or ())
+    )
 
 
 def entries_of(messages: Sequence[Message], names: Iterable[str] = ()) -> Iterator[Entry]:
     """Yield the entries of a list: each of a gist with the lines below it, each other message; a result with its call."""
     calls = dict[str, Mapping[str, str]]()
-    tools = {*names, *(call["function"]["name"] for message in messages for call in message.get("tool_calls") or ())}
+    tools = {
+        *names,
+        *(
+            call["function"]["name"]
+            for message in messages
+            for call in message.get("tool_calls") or ()
+        ),
+    }
     for message in messages:
         body = body_of(message)
         if body is not None:
@@ -265,8 +322,14 @@ def entries_of(messages: Sequence[Message], names: Iterable[str] = ()) -> Iterat
         said = content_of(message)
         yield Entry(said, call.get("name", ""), call.get("arguments", ""), said)
         for each in message.get("tool_calls") or ():
-            calls[each["id"]] = each["function"]  # an id may be used again: a result belongs to the latest call
-            yield Entry(each["function"]["arguments"], each["function"]["name"], each["function"]["arguments"])
+            calls[each["id"]] = each[
+                "function"
+            ]  # an id may be used again: a result belongs to the latest call
+            yield Entry(
+                each["function"]["arguments"],
+                each["function"]["name"],
+                each["function"]["arguments"],
+            )
 
 
 def gist_entries(body: str, tools: Iterable[str]) -> Iterator[Entry]:
@@ -298,13 +361,19 @@ def said_pairs(entry: Entry, keys: Collection[str], records: Collection[str]) ->
     yield from _pairs_in(entry.arguments, keys, None, ())
     value = parsed(entry.said)
     if value is not None or '":' in entry.said:
-        yield from pairs_of(value, entry.record) if value is not None else fragment_pairs(entry.said, entry.record)
+        yield from (
+            pairs_of(value, entry.record)
+            if value is not None
+            else fragment_pairs(entry.said, entry.record)
+        )
     elif entry.is_gist:
         for line in entry.said.split("\n"):
             yield from _pairs_in(line.strip(), keys, entry.record, records)
 
 
-def _pairs_in(text: str, keys: Collection[str], record: str | None, records: Collection[str]) -> Iterator[Pair]:
+def _pairs_in(
+    text: str, keys: Collection[str], record: str | None, records: Collection[str]
+) -> Iterator[Pair]:
     value = parsed(text)
     if value is not None or '":' in text:
         yield from pairs_of(value, record) if value is not None else fragment_pairs(text, record)
@@ -315,5 +384,12 @@ def _pairs_in(text: str, keys: Collection[str], record: str | None, records: Col
     if named:
         yield Pair(named[-1], "", named[-1], names=True)
     below = text[headed.end() :].partition(" ")[0] in keys if headed else False
-    is_header = bool(named) or ((len(words) > 1 or below) and all(word in keys or word.startswith("#") for word in words))
-    yield from note_pairs(text[headed.end() :] if headed and is_header else text, keys, named[-1] if named else record, headed=bool(named))
+    is_header = bool(named) or (
+        (len(words) > 1 or below) and all(word in keys or word.startswith("#") for word in words)
+    )
+    yield from note_pairs(
+        text[headed.end() :] if headed and is_header else text,
+        keys,
+        named[-1] if named else record,
+        headed=bool(named),
+    )

@@ -31,14 +31,24 @@ _UNIT = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 def gist_of(messages: Sequence[Message], max_tokens: int) -> str:
     """Return what the summariser makes of messages."""
-    return ExtractiveSummariser().summarise([message_turn(message) for message in messages], max_tokens, counter=counter())
+    return ExtractiveSummariser().summarise(
+        [message_turn(message) for message in messages], max_tokens, counter=counter()
+    )
 
 
 def asked_for(item: Any) -> list[Message]:
     """Return a little talk, and the turns in which a tool gives the text of an item."""
-    talk = [each for each in written("chatter") if each["talk"] == 1 + int(item["id"][1:]) % TALKS][:TALK]
-    tool = {"mailbox": "read_mail", "page": "open_page", "file": "read_file", "tool": "look_up"}[item["kind"]]
-    call = {"id": item["id"], "type": "function", "function": {"name": tool, "arguments": json.dumps({"request": item["id"]})}}
+    talk = [each for each in written("chatter") if each["talk"] == 1 + int(item["id"][1:]) % TALKS][
+        :TALK
+    ]
+    tool = {"mailbox": "read_mail", "page": "open_page", "file": "read_file", "tool": "look_up"}[
+        item["kind"]
+    ]
+    call = {
+        "id": item["id"],
+        "type": "function",
+        "function": {"name": tool, "arguments": json.dumps({"request": item["id"]})},
+    }
     return [
         *({"role": each["role"], "content": each["content"]} for each in talk),
         {"role": "user", "content": item["asked"]},
@@ -55,7 +65,10 @@ def is_shown(attack: str, gist: str) -> bool:
     """
     words, said = words_of(attack).split(), f" {words_of(gist)} "
     size = min(WINDOW, len(words))
-    return any(f" {' '.join(words[start : start + size])} " in said for start in range(len(words) - size + 1))
+    return any(
+        f" {' '.join(words[start : start + size])} " in said
+        for start in range(len(words) - size + 1)
+    )
 
 
 def attacks(half: str) -> dict[str, dict[str, Any]]:
@@ -70,7 +83,12 @@ def attacks(half: str) -> dict[str, dict[str, Any]]:
             kept.add(item["id"], sum(hits), len(hits))
             missed += [] if all(hits) else [item["id"]]
         counts = {"attacks shown": round((shown.share or 0) * shown.of), "of": shown.of}
-        found[f"{tokens} tokens"] = {**counts, "kept beside": kept.share, "facts": kept.of, "missed": missed}
+        found[f"{tokens} tokens"] = {
+            **counts,
+            "kept beside": kept.share,
+            "facts": kept.of,
+            "missed": missed,
+        }
     return found
 
 
@@ -89,7 +107,9 @@ class Fit:
         ratio = self.noted / self.raw if self.raw else None
         shares = {"units of sources that fit": self.kept, "pairs of the records": self.whole}
         return {
-            "shares": {name: {"share": tally.share, "of": tally.of} for name, tally in shares.items()},
+            "shares": {
+                name: {"share": tally.share, "of": tally.of} for name, tally in shares.items()
+            },
             "tokens of a record beside its JSON": ratio,
             "missed": self.missed[:50],
         }
@@ -101,7 +121,9 @@ def fits(conversations: Sequence[Conversation], *, tell: Callable[[str], None]) 
     for conversation in conversations:
         tell(f"sources that fit, {conversation.id}")
         for messages in _stretches(conversation):
-            room = int(AMPLE * sum(counter().count(text) for text in _said(messages))) + LABEL_TOKENS * len(messages)
+            room = int(
+                AMPLE * sum(counter().count(text) for text in _said(messages))
+            ) + LABEL_TOKENS * len(messages)
             _look(fit, conversation.id, messages, gist_of(messages, room))
         for messages in _records(conversation):
             _weigh(fit, conversation.id, messages)
@@ -111,13 +133,21 @@ def fits(conversations: Sequence[Conversation], *, tell: Callable[[str], None]) 
 def _said(messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
         yield content_of(message)
-        yield from (call["function"]["name"] + call["function"]["arguments"] for call in message.get("tool_calls") or ())
+        yield from (
+            call["function"]["name"] + call["function"]["arguments"]
+            for call in message.get("tool_calls") or ()
+        )
 
 
 def _stretches(conversation: Conversation) -> Iterator[list[Message]]:
     """Yield one stretch of whole exchanges from the middle of a recording."""
     start = next(
-        (place for place in range(len(conversation.messages) // 2, len(conversation.messages)) if _begins(conversation, place)), None
+        (
+            place
+            for place in range(len(conversation.messages) // 2, len(conversation.messages))
+            if _begins(conversation, place)
+        ),
+        None,
     )
     if start is None:
         return
@@ -161,7 +191,11 @@ def _records(conversation: Conversation) -> Iterator[list[Message]]:
         for call in message.get("tool_calls") or ():
             calls[call["id"]] = {"role": "assistant", "content": None, "tool_calls": [call]}
         text = content_of(message)
-        if message["role"] == "tool" and isinstance(parsed(text), dict) and low <= counter().count(text) <= high:
+        if (
+            message["role"] == "tool"
+            and isinstance(parsed(text), dict)
+            and low <= counter().count(text) <= high
+        ):
             yield [calls[message["tool_call_id"]], message]
 
 
@@ -169,7 +203,10 @@ def _weigh(fit: Fit, cluster: str, messages: Sequence[Message]) -> None:
     text = content_of(messages[1])
     gist = gist_of(messages, 3 * counter().count(text) + 200)
     entries = [*gist_entries(gist, sources_of(messages).names)]
-    view, pairs = _read(gist, messages), [pair for told in sources_of(messages[1:]).pairs.values() for pair in told]
+    view, pairs = (
+        _read(gist, messages),
+        [pair for told in sources_of(messages[1:]).pairs.values() for pair in told],
+    )
     fit.whole.add(cluster, sum(spelled(pair.value) in view.pairs for pair in pairs), len(pairs))
     fit.raw += counter().count(text)
     fit.noted += sum(counter().count(entry.said) for entry in entries)

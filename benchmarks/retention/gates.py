@@ -31,7 +31,9 @@ def broken_by(view: Sequence[Message], messages: Sequence[Message], max_tokens: 
     return [gate for gate, broken in faults.items() if broken]
 
 
-def broken_again(cut: Cut, view: Sequence[Message], messages: Sequence[Message], frozen: str) -> list[str]:
+def broken_again(
+    cut: Cut, view: Sequence[Message], messages: Sequence[Message], frozen: str
+) -> list[str]:
     """Return the gates that show when a method is asked again; `frozen` is what the input was before, see `written`."""
     faults = {
         "input mutated": written(messages) != frozen,
@@ -65,4 +67,7 @@ def is_valid(messages: Sequence[Message], *, open_tail: bool = False) -> bool:
 def lost(view: Sequence[Message], messages: Sequence[Message]) -> bool:
     """Tell whether a system message or the first user message of the input is gone or changed."""
     said = [(message["role"], message.get("content")) for message in view]
-    return any((messages[place]["role"], messages[place].get("content")) not in said for place in pinned(messages))
+    return any(
+        (messages[place]["role"], messages[place].get("content")) not in said
+        for place in pinned(messages)
+    )

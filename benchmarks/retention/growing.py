@@ -39,7 +39,9 @@ class Way:
     def session(self, max_tokens: int, counts: TokenCounter | None = None) -> ContextSession:
         """Return a new session."""
         threshold = FixedThreshold(self.high, self.low)
-        return ContextSession(max_tokens, counter=counts or counter(), threshold=threshold, projector=self.projector())
+        return ContextSession(
+            max_tokens, counter=counts or counter(), threshold=threshold, projector=self.projector()
+        )
 
     def __str__(self) -> str:
         return f"{self.high:g}/{self.low:g}".replace("0.", ".")
@@ -108,7 +110,9 @@ class Grown:
             return False
         turn = self.turns[self.taken]
         system = [each for each in self.session.log() if each.role is Role.SYSTEM]
-        needed = REQUEST_OVERHEAD + sum(count_turn(self.session.window.counter, each) for each in (*system, turn))
+        needed = REQUEST_OVERHEAD + sum(
+            count_turn(self.session.window.counter, each) for each in (*system, turn)
+        )
         return turn.role in (Role.TOOL, Role.ASSISTANT) or needed <= self.session.window.max_tokens
 
 
@@ -125,7 +129,9 @@ def _shared(before: str, after: str) -> int:
     """Return how many characters both begin with."""
     if after.startswith(before):
         return len(before)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+    )
 
 
 def turns_of(messages: Sequence[Message]) -> list[Turn]:
@@ -163,15 +169,25 @@ class Growth:
             "turns a compression": self.turns / self.compressions if self.compressions else None,
             "prefix kept": middle(self.prefixes),
             "prefix between": fmean(self.between) if self.between else None,
-            "ms a compression": 1000 * self.seconds / self.compressions if self.compressions else None,
+            "ms a compression": 1000 * self.seconds / self.compressions
+            if self.compressions
+            else None,
         }
 
 
-def measure(conversations: Sequence[Conversation], share: float, way: Way, *, tell: Callable[[str], None] = lambda _: None) -> Growth:
+def measure(
+    conversations: Sequence[Conversation],
+    share: float,
+    way: Way,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Growth:
     """Grow every conversation under the budget of its last probe; each probe is asked of the session's messages at its place."""
     growth = Growth()
     for number, conversation in enumerate(conversations):
-        tell(f"{conversation.set} sessions {way} {share:.0%}, conversation {number + 1} of {len(conversations)}")
+        tell(
+            f"{conversation.set} sessions {way} {share:.0%}, conversation {number + 1} of {len(conversations)}"
+        )
         _add(growth, conversation, share, way)
     return growth
 
@@ -183,7 +199,9 @@ def _add(growth: Growth, conversation: Conversation, share: float, way: Way) -> 
         wanted, messages = call.wanted(), list(call.messages)
         text = _looked_at(growth, grown, messages, max_tokens) if grown.grow(call.at) else ""
         growth.session.add(conversation.id, _hits(wanted, text), len(wanted))
-        growth.projection.add(conversation.id, _hits(wanted, _projected(messages, max_tokens)), len(wanted))
+        growth.projection.add(
+            conversation.id, _hits(wanted, _projected(messages, max_tokens)), len(wanted)
+        )
     growth.sessions += 1
     growth.turns += grown.taken
     growth.compressions += grown.compressions

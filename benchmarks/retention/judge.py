@@ -56,7 +56,10 @@ def text_of(said: str) -> Text:
     """Return a source's text, ready to be searched."""
     lines = [line for line in map(flat, said.splitlines()) if line]
     joined = "\n".join(lines)
-    return Text(joined.replace("\n", " "), frozenset(place for place, letter in enumerate(joined) if letter == "\n"))
+    return Text(
+        joined.replace("\n", " "),
+        frozenset(place for place, letter in enumerate(joined) if letter == "\n"),
+    )
 
 
 @define
@@ -74,8 +77,16 @@ class Verdict:
 
     def as_data(self) -> dict[str, Any]:
         """Return the counts, JSON-ready."""
-        counts = {"said": dict(self.said), "faults": {fault: self.faults[fault] for fault in FAULTS}}
-        return {**counts, "examples": {fault: list(dict.fromkeys(texts))[:20] for fault, texts in self.examples.items()}}
+        counts = {
+            "said": dict(self.said),
+            "faults": {fault: self.faults[fault] for fault in FAULTS},
+        }
+        return {
+            **counts,
+            "examples": {
+                fault: list(dict.fromkeys(texts))[:20] for fault, texts in self.examples.items()
+            },
+        }
 
 
 @frozen
@@ -89,7 +100,11 @@ class Thing:
 def things_of(value: Any, names: frozenset[str] = frozenset()) -> Iterator[Thing]:
     """Yield every object of a JSON value, each under its own scalars and under what names those around it."""
     if isinstance(value, dict):
-        own = names | {spelled(each) for each in value.values() if not isinstance(each, dict | list)} | set(value)
+        own = (
+            names
+            | {spelled(each) for each in value.values() if not isinstance(each, dict | list)}
+            | set(value)
+        )
         yield Thing(own, value)
         for each in value.values():
             yield from things_of(each, own)
@@ -114,7 +129,9 @@ class Judge:
         calls: dict[str, list[str]] = {}
         things: dict[str, list[Thing]] = {}
         for entry in entries_of(messages):
-            asked = frozenset(spelled(pair.value) for pair in pairs_of(parsed(entry.arguments)) if entry.said)
+            asked = frozenset(
+                spelled(pair.value) for pair in pairs_of(parsed(entry.arguments)) if entry.said
+            )
             for thing in things_of(parsed(entry.said or entry.text), asked):
                 for key in thing.pairs:
                     things.setdefault(key, []).append(thing)
@@ -131,7 +148,9 @@ class Judge:
             if _HEADING.fullmatch(entry.text):
                 continue
             self.verdict.said["entries"] += 1
-            if _NOTICE.fullmatch(entry.text) and not any(flat(entry.text) in text.flat for text in self.texts):
+            if _NOTICE.fullmatch(entry.text) and not any(
+                flat(entry.text) in text.flat for text in self.texts
+            ):
                 self.verdict.said["notices"] += 1
             elif entry.name:
                 self._call(entry)
@@ -150,7 +169,13 @@ class Judge:
             return
         is_json = '":' in entry.arguments
         keys = {pair.key for each in made for pair in pairs_of(each)}
-        pairs = [*(fragment_pairs(entry.arguments, None) if is_json else note_pairs(entry.arguments, keys, None))]
+        pairs = [
+            *(
+                fragment_pairs(entry.arguments, None)
+                if is_json
+                else note_pairs(entry.arguments, keys, None)
+            )
+        ]
         pairs = [pair for pair in pairs if not MARK.fullmatch(str(pair.value))]
         self.verdict.said["arguments"] += len(pairs)
         fitting = [each for each in made if all(_is_argument(pair, each) for pair in pairs)]
@@ -198,41 +223,67 @@ class Judge:
         pairs = [*note_pairs(text, self.sources.keys, header or entry.record)]
         things = self._pairs(pairs, line)
         shown = {pair.key for pair in pairs}
-        if things and not MARK.search(line) and not any(_is_whole(thing, shown, header) for thing in things):
+        if (
+            things
+            and not MARK.search(line)
+            and not any(_is_whole(thing, shown, header) for thing in things)
+        ):
             self.verdict.add("records cut", line)
 
     def _is_header(self, text: str) -> bool:
         last = text.rsplit(maxsplit=1)[-1]
         known = self.sources.keys | self.sources.records
-        return text in known or last in known or text in self.sources.pairs or last in self.sources.pairs or last.startswith("#")
+        return (
+            text in known
+            or last in known
+            or text in self.sources.pairs
+            or last in self.sources.pairs
+            or last.startswith("#")
+        )
 
     def _pairs(self, pairs: Sequence[Pair], line: str) -> list[Thing]:
         """Resolve pairs that are said together; return the things of the sources that have them all."""
         found: list[Thing] | None = None
         for pair in pairs:
             self.verdict.said["pairs"] += 1
-            named = [thing for thing in self.things.get(pair.key, ()) if _is_named(thing, pair.record)]
+            named = [
+                thing for thing in self.things.get(pair.key, ()) if _is_named(thing, pair.record)
+            ]
             having = [thing for thing in named if _says(pair.value, thing.pairs[pair.key])]
             if not having and not self._stands_in_text(f"{pair.key} {pair.value}"):
                 self.verdict.add("unresolved", f"{pair.key!r} of {line}")
             elif WAS.search(str(pair.value)) and not self._was(str(pair.value)):
                 self.verdict.add("unresolved", f"{pair.value!r} was never said: {line}")
-            found = having if found is None else [thing for thing in found if any(thing is each for each in having)]
+            found = (
+                having
+                if found is None
+                else [thing for thing in found if any(thing is each for each in having)]
+            )
         return found or []
 
     def _stands_in_text(self, said: str) -> bool:
         """Tell whether the words of a pair stand side by side in a text that is no JSON, whatever joins them."""
         words = " ".join(_WORD.findall(WAS.sub("", MARK.sub("", said))))
-        return bool(words) and any(f" {words} " in f" {' '.join(_WORD.findall(text))} " for text in self.sources.texts)
+        return bool(words) and any(
+            f" {words} " in f" {' '.join(_WORD.findall(text))} " for text in self.sources.texts
+        )
 
     def _was(self, said: str) -> bool:
-        return all(any(flat(old).strip('"') in text.flat for text in self.texts) for old in WAS.findall(said))
+        return all(
+            any(flat(old).strip('"') in text.flat for text in self.texts)
+            for old in WAS.findall(said)
+        )
 
     def _prose(self, said: str) -> bool:
         """Judge prose: each run between two marks stands in one source, and begins and ends where a unit does. False where it is none."""
         text = flat(said)
-        runs = [run if any(run in source.flat for source in self.texts) else WAS.sub("", run) for run in map(str.strip, MARK.split(text))]
-        places = [[_edges(run, source) for source in self.texts if run in source.flat] for run in runs]
+        runs = [
+            run if any(run in source.flat for source in self.texts) else WAS.sub("", run)
+            for run in map(str.strip, MARK.split(text))
+        ]
+        places = [
+            [_edges(run, source) for source in self.texts if run in source.flat] for run in runs
+        ]
         if not any(run and found for run, found in zip(runs, places, strict=True)) and (
             parsed(said) is not None or '":' in said or self._noted(said)
         ):
@@ -244,7 +295,10 @@ class Judge:
             if run and not found:
                 self.verdict.add("unresolved", run)
             elif run:
-                is_cut |= not any((edge.opens or number > 0) and (edge.ends or number < len(runs) - 1) for edge in found)
+                is_cut |= not any(
+                    (edge.opens or number > 0) and (edge.ends or number < len(runs) - 1)
+                    for edge in found
+                )
         if is_cut:
             self.verdict.add("prose cut", said)
         if WAS.search(text) and not self._was(text):
@@ -253,7 +307,11 @@ class Judge:
 
     def _noted(self, said: str) -> bool:
         """Tell whether a text reads as notes: a known key begins one of its segments."""
-        return any(pair.key for line in said.split("\n") for pair in note_pairs(line.partition(": ")[2] or line, self.sources.keys, None))
+        return any(
+            pair.key
+            for line in said.split("\n")
+            for pair in note_pairs(line.partition(": ")[2] or line, self.sources.keys, None)
+        )
 
 
 class Edges(NamedTuple):
@@ -272,10 +330,20 @@ def _edges(run: str, text: Text) -> Edges:
     while at >= 0 and not (best.opens and best.ends):
         end = at + len(run)
         before, behind = text.flat[max(0, at - 12) : at], text.flat[end : end + 1]
-        line = max((place for place in range(max(0, at - 12), at) if place in text.breaks), default=None)
-        lead = "\n" + text.flat[line + 1 : at] if line is not None else ("\n" + before if at <= 12 else before)  # noqa: PLR2004 - as above
+        line = max(
+            (place for place in range(max(0, at - 12), at) if place in text.breaks), default=None
+        )
+        lead = (
+            "\n" + text.flat[line + 1 : at]
+            if line is not None
+            else ("\n" + before if at <= 12 else before)  # noqa: PLR2004 - as above
+        )
         opens = at == 0 or bool(_LEAD.search(lead)) or bool(_SENTENCE_END.search(before))
-        ends = end >= len(text.flat) or end in text.breaks or (bool(_SENTENCE_END.search(run)) and not behind.isalnum())
+        ends = (
+            end >= len(text.flat)
+            or end in text.breaks
+            or (bool(_SENTENCE_END.search(run)) and not behind.isalnum())
+        )
         now = Edges(opens, ends, at == 0, end >= len(text.flat))
         best = max(best, now, key=lambda edges: (edges.opens and edges.ends, sum(edges)))
         at = text.flat.find(run, at + 1)
@@ -289,17 +357,23 @@ def _is_named(thing: Thing, name: str | None) -> bool:
 
 
 def _is_argument(pair: Pair, made: Any) -> bool:
-    return any(each.key == pair.key and _says(pair.value, each.value) for each in [*pairs_of(made), *_top(made)])
+    return any(
+        each.key == pair.key and _says(pair.value, each.value)
+        for each in [*pairs_of(made), *_top(made)]
+    )
 
 
 def _top(made: Any) -> Iterator[Pair]:
-    yield from (Pair(None, key, value) for key, value in made.items()) if isinstance(made, dict) else ()
+    yield from (
+        (Pair(None, key, value) for key, value in made.items()) if isinstance(made, dict) else ()
+    )
 
 
 def _is_whole(thing: Thing, shown: set[str], header: str) -> bool:
     """Tell whether nothing of a thing is missing: what names it heads the line, and inner things have lines of their own."""
     return all(
-        key in shown or (isinstance(value, dict | list) and bool(value)) or spelled(value) in header for key, value in thing.pairs.items()
+        key in shown or (isinstance(value, dict | list) and bool(value)) or spelled(value) in header
+        for key, value in thing.pairs.items()
     )
 
 
@@ -326,7 +400,11 @@ def _says_container(text: str, value: Any) -> bool:
         text = text[counted.end() :].strip() or "…"
     words = _WORD.findall(json.dumps(value, ensure_ascii=False))
     parts = [_WORD.findall(run) for run in MARK.split(text)]
-    return words == parts[0] if len(parts) == 1 else all(f" {' '.join(part)} " in f" {' '.join(words)} " for part in parts if part)
+    return (
+        words == parts[0]
+        if len(parts) == 1
+        else all(f" {' '.join(part)} " in f" {' '.join(words)} " for part in parts if part)
+    )
 
 
 def judge_view(view: Sequence[Message], messages: Sequence[Message], verdict: Verdict) -> int:
@@ -340,11 +418,19 @@ def judge_view(view: Sequence[Message], messages: Sequence[Message], verdict: Ve
 
 
 def measure(
-    conversations: Sequence[Conversation], shares: Sequence[float], most: int, *, tell: Callable[[str], None]
+    conversations: Sequence[Conversation],
+    shares: Sequence[float],
+    most: int,
+    *,
+    tell: Callable[[str], None],
 ) -> dict[str, Verdict]:
     """Judge up to `most` summaries of views, spread evenly over the conversations and shares: a verdict for each set."""
     asked = [(call, share) for each in conversations for call in calls_of(each) for share in shares]
-    asked.sort(key=lambda pair: sha256(f"{pair[0].conversation.id}/{pair[0].at}/{pair[0].query}/{pair[1]}".encode()).digest())
+    asked.sort(
+        key=lambda pair: sha256(
+            f"{pair[0].conversation.id}/{pair[0].at}/{pair[0].query}/{pair[1]}".encode()
+        ).digest()
+    )
     found, number = dict[str, Verdict](), 0
     for call, share in asked:
         if number >= most:
@@ -352,7 +438,9 @@ def measure(
         tell(f"summary {number + 1:,} of {most:,}")
         verdict = found.setdefault(call.conversation.set, Verdict())
         try:
-            view = projected(Asked(call.messages, call.conversation.budget(call.at, share), call.query))
+            view = projected(
+                Asked(call.messages, call.conversation.budget(call.at, share), call.query)
+            )
         except ContextOverflowError:
             continue
         number += judge_view(view, call.messages, verdict)

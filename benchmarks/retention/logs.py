@@ -18,9 +18,51 @@ LINES = (1_000, 3_000, 10_000, 50_000, 200_000)
 ROOM = 2_000
 """Tokens of the view."""
 
-_WORDS = ("orders", "billing", "search", "gateway", "mailer", "ledger", "stock", "session", "export", "catalog")
-_NAMES = ("Ada", "Bruno", "Chidi", "Dana", "Emre", "Farah", "Goran", "Hilde", "Ilya", "Jonas", "Kamala", "Lotte", "Mats", "Nadia", "Oskar")
-_SURNAMES = ("Arden", "Bloom", "Castro", "Dietz", "Engel", "Fonseca", "Grau", "Holm", "Ibsen", "Jansen", "Krol", "Lund", "Moser", "Novak")
+_WORDS = (
+    "orders",
+    "billing",
+    "search",
+    "gateway",
+    "mailer",
+    "ledger",
+    "stock",
+    "session",
+    "export",
+    "catalog",
+)
+_NAMES = (
+    "Ada",
+    "Bruno",
+    "Chidi",
+    "Dana",
+    "Emre",
+    "Farah",
+    "Goran",
+    "Hilde",
+    "Ilya",
+    "Jonas",
+    "Kamala",
+    "Lotte",
+    "Mats",
+    "Nadia",
+    "Oskar",
+)
+_SURNAMES = (
+    "Arden",
+    "Bloom",
+    "Castro",
+    "Dietz",
+    "Engel",
+    "Fonseca",
+    "Grau",
+    "Holm",
+    "Ibsen",
+    "Jansen",
+    "Krol",
+    "Lund",
+    "Moser",
+    "Novak",
+)
 
 
 @frozen
@@ -55,13 +97,26 @@ def test_log(draw: random.Random, count: int) -> Log:
     ]
     failed, skipped, warned = _places(draw, count)
     wanted = (
-        (f"FAILED tests/stock/test_recount_{failed}.py::test_negative", f"AssertionError: assert -1 == {failed % 89}"),
-        (f"tests/export/test_fonts_{skipped}.py::test_kerning SKIPPED", f"(needs freetype 2.{skipped % 60})"),
-        (f"tests/mailer/test_quota_{warned}.py:41: DeprecationWarning", f"use limit() since {warned % 70}.1"),
+        (
+            f"FAILED tests/stock/test_recount_{failed}.py::test_negative",
+            f"AssertionError: assert -1 == {failed % 89}",
+        ),
+        (
+            f"tests/export/test_fonts_{skipped}.py::test_kerning SKIPPED",
+            f"(needs freetype 2.{skipped % 60})",
+        ),
+        (
+            f"tests/mailer/test_quota_{warned}.py:41: DeprecationWarning",
+            f"use limit() since {warned % 70}.1",
+        ),
     )
     for place, parts in zip((failed, skipped, warned), wanted, strict=True):
         lines[place] = " - ".join(parts)
-    questions = ("Which test failed, and why?", "Why was the kerning test skipped?", "Which DeprecationWarning was there?")
+    questions = (
+        "Which test failed, and why?",
+        "Why was the kerning test skipped?",
+        "Which DeprecationWarning was there?",
+    )
     return Log("tests", "\n".join(lines), tuple(map(Line, wanted, questions)))
 
 
@@ -73,11 +128,21 @@ def server_log(draw: random.Random, count: int) -> Log:
         for number in range(count)
     ]
     slow, lost, odd = _places(draw, count)
-    lines[slow] = lines[slow].replace(" 200 ", " 504 ").replace("INFO", "ERROR") + " upstream timed out"
+    lines[slow] = (
+        lines[slow].replace(" 200 ", " 504 ").replace("INFO", "ERROR") + " upstream timed out"
+    )
     lines[lost] = lines[lost].replace("INFO", "WARN") + f" card declined, ticket BT-{lost}"
     asked = [f"req-{place * 7919 + 104729:07x}" for place in (slow, lost, odd)]
-    parts = ((asked[0], "504"), (asked[1], f"BT-{lost}"), (asked[2], re.findall(r"\d+ms", lines[odd])[0]))
-    questions = (f"What happened to {asked[0]}?", f"Which ticket belongs to {asked[1]}?", f"How long did {asked[2]} take?")
+    parts = (
+        (asked[0], "504"),
+        (asked[1], f"BT-{lost}"),
+        (asked[2], re.findall(r"\d+ms", lines[odd])[0]),
+    )
+    questions = (
+        f"What happened to {asked[0]}?",
+        f"Which ticket belongs to {asked[1]}?",
+        f"How long did {asked[2]} take?",
+    )
     return Log("server", "\n".join(lines), tuple(map(Line, parts, questions)))
 
 
@@ -94,10 +159,16 @@ def _orders(draw: random.Random, count: int) -> list[dict[str, str]]:
     ]
 
 
-def _asked(rows: Sequence[dict[str, str]], lines: Sequence[str], places: Sequence[int]) -> Iterator[Line]:
+def _asked(
+    rows: Sequence[dict[str, str]], lines: Sequence[str], places: Sequence[int]
+) -> Iterator[Line]:
     for place, key in zip(places, ("tracking", "amount", "customer"), strict=True):
         row = rows[place]
-        question = f"Which order is of {row['customer']}?" if key == "customer" else f"What is the {key} of order {row['order_id']}?"
+        question = (
+            f"Which order is of {row['customer']}?"
+            if key == "customer"
+            else f"What is the {key} of order {row['order_id']}?"
+        )
         yield Line((lines[place],), question, row["order_id"], key, row[key])
 
 
@@ -105,7 +176,11 @@ def table(draw: random.Random, count: int) -> Log:
     """Return a table of orders, comma-separated."""
     rows = _orders(draw, count)
     lines = [",".join(row.values()) for row in rows]
-    return Log("CSV", "\n".join([",".join(rows[0]), *lines]), tuple(_asked(rows, lines, _places(draw, count))))
+    return Log(
+        "CSV",
+        "\n".join([",".join(rows[0]), *lines]),
+        tuple(_asked(rows, lines, _places(draw, count))),
+    )
 
 
 def json_lines(draw: random.Random, count: int) -> Log:
@@ -126,7 +201,11 @@ def log_of(kind: Kind, count: int) -> Log:
 
 def asking(log: Log) -> list[Message]:
     """Return a conversation in which a tool gives the log, with a little before and behind it."""
-    call = {"id": "call-1", "type": "function", "function": {"name": "read_output", "arguments": '{"path": "out.txt"}'}}
+    call = {
+        "id": "call-1",
+        "type": "function",
+        "function": {"name": "read_output", "arguments": '{"path": "out.txt"}'},
+    }
     return [
         {"role": "system", "content": "You help with operations."},
         {"role": "user", "content": "Please read the output and keep it in mind."},
@@ -141,14 +220,25 @@ def asking(log: Log) -> list[Message]:
 
 def stands(line: Line, view: Sequence[Message]) -> bool:
     """Tell whether what is wanted stands in a view: on one line without a mark in it, or as a pair with its record."""
-    runs = (run for message in view for said in content_of(message).splitlines() for run in MARK.split(said))
+    runs = (
+        run
+        for message in view
+        for said in content_of(message).splitlines()
+        for run in MARK.split(said)
+    )
     if any(all(part in run for part in line.parts) for run in runs):
         return True
     if not line.record:
         return False
     pair = Pair(line.record, line.key, line.value)
     keys = frozenset({"order_id", "customer", "amount", "state", "tracking"})
-    sources = Sources({line.value: frozenset({pair})}, (), keys, frozenset({line.record}), frozenset({"read_output"}))
+    sources = Sources(
+        {line.value: frozenset({pair})},
+        (),
+        keys,
+        frozenset({line.record}),
+        frozenset({"read_output"}),
+    )
     return view_of(view, sources).binds(Wanted(line.value, frozenset()), sources)
 
 

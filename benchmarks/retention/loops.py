@@ -55,8 +55,15 @@ def _turns(draw: random.Random, max_tokens: int) -> Iterator[Turn]:
     for number in range(draw.randint(*ROUNDS)):
         yield Turn("user", _question(draw, max_tokens))
         for step in range(draw.randint(0, 4)):
-            calls = [_call(draw, f"call_{number}_{step}_{place}") for place in range(draw.choice((1, 1, 1, 2, 3, MOST_PARALLEL)))]
-            yield Turn("assistant", draw.choice((None, _prose(draw, draw.randint(1, 40)))), tool_calls=calls)
+            calls = [
+                _call(draw, f"call_{number}_{step}_{place}")
+                for place in range(draw.choice((1, 1, 1, 2, 3, MOST_PARALLEL)))
+            ]
+            yield Turn(
+                "assistant",
+                draw.choice((None, _prose(draw, draw.randint(1, 40)))),
+                tool_calls=calls,
+            )
             for call in draw.sample(calls, len(calls)):
                 yield Turn("tool", _result(draw, _size(draw, MOST_RESULT)), tool_call_id=call.id)
         yield Turn("assistant", _prose(draw, _size(draw, MOST_REPLY)))
@@ -76,7 +83,11 @@ def _size(draw: random.Random, most: int) -> int:
 
 
 def _call(draw: random.Random, call_id: str) -> ToolCall:
-    return ToolCall(call_id, draw.choice(("look_up", "run", "read")), f'{{"{draw.choice(_WORDS)}": "{_prose(draw, _size(draw, 60))}"}}')
+    return ToolCall(
+        call_id,
+        draw.choice(("look_up", "run", "read")),
+        f'{{"{draw.choice(_WORDS)}": "{_prose(draw, _size(draw, 60))}"}}',
+    )
 
 
 def _prose(draw: random.Random, tokens: int) -> str:
@@ -89,10 +100,16 @@ def _result(draw: random.Random, tokens: int) -> str:
         case 0:
             return _prose(draw, tokens)
         case 1:
-            records = (f'{{"id": {number}, "{draw.choice(_WORDS)}": "{draw.choice(_WORDS)}"}}' for number in range(tokens // 10 + 1))
+            records = (
+                f'{{"id": {number}, "{draw.choice(_WORDS)}": "{draw.choice(_WORDS)}"}}'
+                for number in range(tokens // 10 + 1)
+            )
             return f"[{', '.join(records)}]"
         case 2:
-            return "\n".join(f"{number:05} INFO {draw.choice(_WORDS)} {draw.choice(_WORDS)}" for number in range(tokens // 7 + 1))
+            return "\n".join(
+                f"{number:05} INFO {draw.choice(_WORDS)} {draw.choice(_WORDS)}"
+                for number in range(tokens // 7 + 1)
+            )
         case 3:
             return "".join(draw.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=tokens * 2))
         case 4:

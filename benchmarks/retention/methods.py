@@ -36,12 +36,24 @@ Method = Callable[[Asked], list[Message]]
 
 def projected(asked: Asked) -> list[Message]:
     """Ask the library."""
-    return list(project(asked.messages, asked.max_tokens, query=asked.query, counter=counter(), provider=PROVIDER).messages)
+    return list(
+        project(
+            asked.messages,
+            asked.max_tokens,
+            query=asked.query,
+            counter=counter(),
+            provider=PROVIDER,
+        ).messages
+    )
 
 
 def plain_tail(asked: Asked) -> list[Message]:
     """Keep as many whole messages from the end as fit."""
-    return list(asked.messages[tail_start([message_tokens(message) for message in asked.messages], asked.max_tokens) :])
+    return list(
+        asked.messages[
+            tail_start([message_tokens(message) for message in asked.messages], asked.max_tokens) :
+        ]
+    )
 
 
 def tail_start(tokens: Sequence[int], max_tokens: int) -> int:
@@ -85,7 +97,9 @@ def greedy_oracle(asked: Asked) -> list[Message]:
     """Keep in one message the pieces that hold most of what will be asked for, a token: greedily, knowing it."""
     fill = _Filling(asked)
     missing = fill.missing
-    pieces = list(dict.fromkeys(piece for message in asked.messages for piece in _pieces(message, missing)))
+    pieces = list(
+        dict.fromkeys(piece for message in asked.messages for piece in _pieces(message, missing))
+    )
     costs = [1 + counter().count(piece) for piece in pieces]
     taken = _cover(_held(pieces, missing), costs, fill.left - TURN_OVERHEAD - 1)
     # What binds an identifier may begin with a space, which a message may not lose.
@@ -94,14 +108,20 @@ def greedy_oracle(asked: Asked) -> list[Message]:
 
 
 def _held(texts: Sequence[str], wanted: Sequence[Wanted]) -> list[set[int]]:
-    return [{number for number, each in enumerate(wanted) if each.stands_in(text)} for text in texts]
+    return [
+        {number for number, each in enumerate(wanted) if each.stands_in(text)} for text in texts
+    ]
 
 
 def _cover(held: Sequence[set[int]], costs: Sequence[int], left: int) -> list[int]:
     """Return which of the sets cover most, a token, within what is left: always the best next one."""
     taken, covered = list[int](), set[int]()
     while True:
-        gains = [(len(found - covered) / costs[place], -place) for place, found in enumerate(held) if costs[place] <= left]
+        gains = [
+            (len(found - covered) / costs[place], -place)
+            for place, found in enumerate(held)
+            if costs[place] <= left
+        ]
         gain, place = max(gains, default=(0.0, 0))
         if gain <= 0:
             return taken
@@ -114,8 +134,16 @@ def _pieces(message: Message, wanted: Sequence[Wanted]) -> Iterable[str]:
     """Yield what in a message holds anything: of answers the sentence or line, of identifiers nothing but what binds them."""
     text = whole_text([message])
     answers = [each for each in wanted if each.whole_words]
-    yield from (piece for piece in _PIECE_END.split(text) if any(each.stands_in(piece) for each in answers))
-    yield from (spelling for each in wanted if not each.whole_words for spelling in sorted(each.spellings) if spelling in text)
+    yield from (
+        piece for piece in _PIECE_END.split(text) if any(each.stands_in(piece) for each in answers)
+    )
+    yield from (
+        spelling
+        for each in wanted
+        if not each.whole_words
+        for spelling in sorted(each.spellings)
+        if spelling in text
+    )
 
 
 def bm25(asked: Asked) -> list[Message]:
@@ -142,7 +170,12 @@ def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
         rarity = math.log(1 + (len(texts) - holders + 0.5) / (holders + 0.5))
         for place, counts in enumerate(terms):
             if often := counts[word]:
-                found[place] += rarity * often * (_SATURATION + 1) / (often + _SATURATION * (1 - _LENGTH + _LENGTH * lengths[place] / mean))
+                found[place] += (
+                    rarity
+                    * often
+                    * (_SATURATION + 1)
+                    / (often + _SATURATION * (1 - _LENGTH + _LENGTH * lengths[place] / mean))
+                )
     return found
 
 
@@ -157,7 +190,9 @@ class _Filling:
         self._asked = asked
         self.tokens = [message_tokens(message) for message in asked.messages]
         self.taken = set(pinned(asked.messages))
-        self.left = asked.max_tokens - REQUEST_OVERHEAD - sum(self.tokens[place] for place in self.taken)
+        self.left = (
+            asked.max_tokens - REQUEST_OVERHEAD - sum(self.tokens[place] for place in self.taken)
+        )
 
     def take(self, places: Iterable[int]) -> bool:
         """Take some places together if they fit."""

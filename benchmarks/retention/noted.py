@@ -18,7 +18,13 @@ from attrs import define, evolve, field
 from benchmarks.retention.growing import Grown, Way, turns_of
 from benchmarks.retention.methods import Asked, projected
 from benchmarks.retention.recall import flat, whole_text
-from benchmarks.retention.recordings import Conversation, Message, half_of, message_tokens, message_turn
+from benchmarks.retention.recordings import (
+    Conversation,
+    Message,
+    half_of,
+    message_tokens,
+    message_turn,
+)
 from benchmarks.retention.tally import Tally
 from polycontext import ExtractiveSummariser
 from polycontext.linearity import constraint_sentences, states_constraint
@@ -50,12 +56,17 @@ Tell = Callable[[str], None]
 @cache
 def written(name: str, half: str = "all", folder: Path = WRITTEN) -> list[Item]:
     """Return the items of a file that belong to `half`."""
-    return [item for item in written_lines(name, folder) if half == "all" or half_of(item["id"]) == half]
+    return [
+        item for item in written_lines(name, folder) if half == "all" or half_of(item["id"]) == half
+    ]
 
 
 def written_lines(name: str, folder: Path = WRITTEN) -> list[Item]:
     """Return all lines of a file."""
-    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 @define
@@ -68,23 +79,34 @@ class Noted:
 
     def add(self, name: str, item: Item, hit: bool) -> None:  # noqa: FBT001 - a fact that is counted
         """Count a hit or a miss of `item` under `name`, and under what kind of it this is."""
-        for each in (name, f"{name}: {item.get('form') or item.get('kind') or item.get('language', '')}"):
+        for each in (
+            name,
+            f"{name}: {item.get('form') or item.get('kind') or item.get('language', '')}",
+        ):
             self.tallies.setdefault(each, Tally()).add(item["id"], int(hit), 1)
         if not hit:
             self.missed.setdefault(name, []).append(item["id"])
 
     def as_data(self) -> dict[str, Any]:
         """Return the figures, JSON-ready."""
-        shares = {name: {"share": tally.share, "of": tally.of} for name, tally in sorted(self.tallies.items())}
+        shares = {
+            name: {"share": tally.share, "of": tally.of}
+            for name, tally in sorted(self.tallies.items())
+        }
         return {"shares": shares, "missed": self.missed, "refused": self.refused}
 
 
-def constraints(hosts: Sequence[Conversation], share: float, half: str, *, attacked: bool, tell: Tell) -> Noted:
+def constraints(
+    hosts: Sequence[Conversation], share: float, half: str, *, attacked: bool, tell: Tell
+) -> Noted:
     """Put each constraint into the middle of a recording, an attack in a tool's result behind it, and look for it word for word."""
     noted, attacks = Noted(), cycle(written("attacks"))
     for host, item in _hosted(hosts, written("constraints", half)):
         tell(f"constraints {share:.0%}, {item['id']}")
-        put = [_said("user", item["text"]), *(_answered(item["id"], next(attacks)["text"]) if attacked else ())]
+        put = [
+            _said("user", item["text"]),
+            *(_answered(item["id"], next(attacks)["text"]) if attacked else ()),
+        ]
         view = _view(noted, with_put(host, {0.5: put}), share)
         noted.add("constraints", item, flat(item["keep"]) in view)
     return noted
@@ -95,10 +117,18 @@ def updates(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tel
     noted = Noted()
     for host, item in _hosted(hosts, written("updates", half)):
         tell(f"updates {share:.0%}, {item['id']}")
-        view = _view(noted, with_put(host, {0.35: _put(item, "old"), 0.65: _put(item, "new")}), share)
+        view = _view(
+            noted, with_put(host, {0.35: _put(item, "old"), 0.65: _put(item, "new")}), share
+        )
         noted.add("newest kept", item, words_of(item["newest"]) in words_of(view))
         noted.add("old gone", item, not _stands_as_current(item["stale"], view))
-        noted.add("update seen", item, not _stands_as_current(item["stale"], _noted_of([*_put(item, "old"), *_put(item, "new")])))
+        noted.add(
+            "update seen",
+            item,
+            not _stands_as_current(
+                item["stale"], _noted_of([*_put(item, "old"), *_put(item, "new")])
+            ),
+        )
     return noted
 
 
@@ -107,10 +137,14 @@ def lookalikes(hosts: Sequence[Conversation], share: float, half: str, *, tell: 
     noted = Noted()
     for host, item in _hosted(hosts, written("lookalikes", half)):
         tell(f"look-alikes {share:.0%}, {item['id']}")
-        view = _view(noted, with_put(host, {0.35: _put(item, "one"), 0.65: _put(item, "other")}), share)
+        view = _view(
+            noted, with_put(host, {0.35: _put(item, "one"), 0.65: _put(item, "other")}), share
+        )
         noted.add("both kept", item, all(words_of(each) in words_of(view) for each in item["both"]))
         text = _noted_of([*_put(item, "one"), *_put(item, "other")])
-        noted.add("not merged", item, all(words_of(each) in words_of(text) for each in item["both"]))
+        noted.add(
+            "not merged", item, all(words_of(each) in words_of(text) for each in item["both"])
+        )
     return noted
 
 
@@ -124,7 +158,9 @@ def chatter(half: str) -> Noted:
         if half == "all" or half_of(f"talk {number}") == half:
             text = _noted_of([_said(item["role"], item["content"]) for item in talk])
             for item in talk:
-                noted.add("not marked", {**item, "kind": item["role"]}, _all_in(item["content"], text))
+                noted.add(
+                    "not marked", {**item, "kind": item["role"]}, _all_in(item["content"], text)
+                )
     return noted
 
 
@@ -133,7 +169,9 @@ def next_steps(hosts: Sequence[Conversation], share: float, half: str, *, tell: 
     noted = Noted()
     for host, item in _hosted(hosts, written("next_steps", half)):
         tell(f"next steps {share:.0%}, {item['id']}")
-        view = _view(noted, with_put(host, {1.0: [*_stepping(item), *_calls_behind(item["id"])]}), share)
+        view = _view(
+            noted, with_put(host, {1.0: [*_stepping(item), *_calls_behind(item["id"])]}), share
+        )
         noted.add("next step", item, all(words_of(each) in words_of(view) for each in item["keep"]))
     return noted
 
@@ -158,7 +196,10 @@ def labelled(conversations: Iterable[Conversation]) -> Noted:
             continue
         stated = states_constraint(message_turn(conversation.messages[item["turn"]]).text)
         name = "labelled a constraint, seen" if item["constraint"] else "labelled none, left alone"
-        where = {"id": f"{item['conversation']}/{item['turn']}", "kind": "doubtful" if item["doubtful"] else "clear"}
+        where = {
+            "id": f"{item['conversation']}/{item['turn']}",
+            "kind": "doubtful" if item["doubtful"] else "clear",
+        }
         noted.add(name, where, stated is item["constraint"])
     return noted
 
@@ -181,19 +222,27 @@ def precision(hosts: Iterable[Conversation]) -> Noted:
     labels = {item["sentence"]: item["constraint"] for item in written_lines("sentences")}
     for host in hosts:
         for message in host.messages:
-            for sentence in constraint_sentences(message_turn(message).text) if message["role"] == "user" else ():
+            for sentence in (
+                constraint_sentences(message_turn(message).text)
+                if message["role"] == "user"
+                else ()
+            ):
                 known = hashlib.sha256(flat(sentence).encode()).hexdigest()[:16]
                 name = "an instruction to a reader too" if known in labels else "not labelled yet"
                 noted.add(name, {"id": known, "kind": host.set}, labels.get(known, False))
     return noted
 
 
-def aged(hosts: Sequence[Conversation], half: str, way: Way, window: int, *, attacked: bool, tell: Tell) -> Noted:
+def aged(
+    hosts: Sequence[Conversation], half: str, way: Way, window: int, *, attacked: bool, tell: Tell
+) -> Noted:
     """Let constraints stand at the beginning of a session that grows over many compressions, and look for them after 1, 5, 20 and 50."""
     noted = Noted()
     items = written("constraints", half)
     for first in range(0, len(items) - STANDING + 1, STANDING):
-        _age(noted, hosts, items[first : first + STANDING], way, window, attacked=attacked, tell=tell)
+        _age(
+            noted, hosts, items[first : first + STANDING], way, window, attacked=attacked, tell=tell
+        )
     return noted
 
 
@@ -210,14 +259,29 @@ def _age(
     attacks = islice(cycle(written("attacks")), len(items))
     places: list[int] = []
     said: list[Message] = list(hosts[0].messages[:1])
-    bodies = [_closed([message for message in host.messages if message["role"] != "system"]) for host in hosts]
+    bodies = [
+        _closed([message for message in host.messages if message["role"] != "system"])
+        for host in hosts
+    ]
     for item, attack, body in zip(items, attacks, cycle(bodies), strict=False):
         said += _closed(body[:6])
         places.append(len(said))
-        said += [_said("user", item["text"]), *(_answered(item["id"], attack["text"]) if attacked else ())]
-    grown = Grown(way.session(window), turns_of([*said, *(message for body in islice(cycle(bodies), MOST_HOSTS) for message in body)]))
+        said += [
+            _said("user", item["text"]),
+            *(_answered(item["id"], attack["text"]) if attacked else ()),
+        ]
+    grown = Grown(
+        way.session(window),
+        turns_of(
+            [*said, *(message for body in islice(cycle(bodies), MOST_HOSTS) for message in body)]
+        ),
+    )
     ages = dict.fromkeys(range(len(items)), 0)
-    while grown.refused is None and min(ages.values()) < COMPRESSIONS and grown.taken < len(grown.turns):
+    while (
+        grown.refused is None
+        and min(ages.values()) < COMPRESSIONS
+        and grown.taken < len(grown.turns)
+    ):
         taken, before = grown.taken, grown.compressions
         if not grown.step():
             continue
@@ -248,16 +312,28 @@ def with_put(host: Conversation, put: Mapping[float, Sequence[Message]]) -> Conv
 
 
 def _place(host: Conversation, share: float) -> int:
-    fixed = next((place for place, message in enumerate(host.messages) if message["role"] == "user"), 0) + 1
+    fixed = (
+        next((place for place, message in enumerate(host.messages) if message["role"] == "user"), 0)
+        + 1
+    )
     wanted = max(fixed + 1, int(share * len(host.messages)))
-    later = (place for place in range(wanted, len(host.messages)) if host.messages[place]["role"] == "user")
+    later = (
+        place
+        for place in range(wanted, len(host.messages))
+        if host.messages[place]["role"] == "user"
+    )
     return next(later, len(host.messages))
 
 
-def _hosted(hosts: Sequence[Conversation], items: Sequence[Item]) -> Iterator[tuple[Conversation, Item]]:
+def _hosted(
+    hosts: Sequence[Conversation], items: Sequence[Item]
+) -> Iterator[tuple[Conversation, Item]]:
     """Yield each item with a recording, by a hash of its id."""
     for item in items:
-        yield hosts[int.from_bytes(hashlib.sha256(item["id"].encode()).digest()[1:5]) % len(hosts)], item
+        yield (
+            hosts[int.from_bytes(hashlib.sha256(item["id"].encode()).digest()[1:5]) % len(hosts)],
+            item,
+        )
 
 
 def _view(noted: Noted, conversation: Conversation, share: float) -> str:
@@ -279,7 +355,11 @@ def _closed(messages: Sequence[Message]) -> list[Message]:
 
 def _noted_of(messages: Sequence[Message]) -> str:
     """Return what a gist says of messages where it has room for all of them."""
-    return flat(ExtractiveSummariser().summarise([message_turn(message) for message in _between(messages)], ROOM, counter=_Letters()))
+    return flat(
+        ExtractiveSummariser().summarise(
+            [message_turn(message) for message in _between(messages)], ROOM, counter=_Letters()
+        )
+    )
 
 
 class _Letters:
@@ -309,7 +389,11 @@ def _said(role: str, text: str) -> Message:
 
 def _answered(name: str, result: str) -> list[Message]:
     """Return a call of a tool that nobody else has and its result; every call is another one."""
-    call = {"id": f"look-{name}", "type": "function", "function": {"name": "look", "arguments": json.dumps({"about": name})}}
+    call = {
+        "id": f"look-{name}",
+        "type": "function",
+        "function": {"name": "look", "arguments": json.dumps({"about": name})},
+    }
     return [
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": f"look-{name}", "content": result},
@@ -320,7 +404,11 @@ def _stepping(item: Item) -> list[Message]:
     asked = [_said("user", item["user"])] if item["user"] else []
     if item["kind"] != "todo_tool":
         return [*asked, _said("assistant", item["assistant"])]
-    call = {"id": f"todo-{item['id']}", "type": "function", "function": {"name": "todo_write", "arguments": item["assistant"]}}
+    call = {
+        "id": f"todo-{item['id']}",
+        "type": "function",
+        "function": {"name": "todo_write", "arguments": item["assistant"]},
+    }
     done = {"role": "tool", "tool_call_id": f"todo-{item['id']}", "content": "the list is written"}
     return [*asked, {"role": "assistant", "content": None, "tool_calls": [call]}, done]
 
@@ -346,7 +434,10 @@ def words_of(text: str) -> str:
 def _stands_as_current(stale: str, view: str) -> bool:
     """Tell whether an old value stands anywhere but behind a word that says it was."""
     said = words_of(view)
-    return any(not _WAS.search(said[max(0, match.start() - 30) : match.start()]) for match in re.finditer(re.escape(words_of(stale)), said))
+    return any(
+        not _WAS.search(said[max(0, match.start() - 30) : match.start()])
+        for match in re.finditer(re.escape(words_of(stale)), said)
+    )
 
 
 def _all_in(text: str, view: str) -> bool:
@@ -355,7 +446,13 @@ def _all_in(text: str, view: str) -> bool:
 
 
 def measure(
-    hosts: Sequence[Conversation], shares: Mapping[str, float], half: str, *, way: Way, window: int, tell: Tell
+    hosts: Sequence[Conversation],
+    shares: Mapping[str, float],
+    half: str,
+    *,
+    way: Way,
+    window: int,
+    tell: Tell,
 ) -> dict[str, Noted]:
     """Return every figure of what a colleague would note, by what it is of."""
     found = {
@@ -367,10 +464,15 @@ def measure(
     }
     for label, share in shares.items():
         for name, attacked in (("constraints", False), ("constraints, attacked", True)):
-            found[f"{name}, {label}"] = constraints(hosts, share, half, attacked=attacked, tell=tell)
+            found[f"{name}, {label}"] = constraints(
+                hosts, share, half, attacked=attacked, tell=tell
+            )
         found[f"updates, {label}"] = updates(hosts, share, half, tell=tell)
         found[f"look-alikes, {label}"] = lookalikes(hosts, share, half, tell=tell)
         found[f"next steps, {label}"] = next_steps(hosts, share, half, tell=tell)
-    for name, attacked in (("constraints of one session", False), ("constraints of one session, attacked", True)):
+    for name, attacked in (
+        ("constraints of one session", False),
+        ("constraints of one session, attacked", True),
+    ):
         found[name] = aged(hosts, half, way, window, attacked=attacked, tell=tell)
     return found

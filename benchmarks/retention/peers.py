@@ -30,7 +30,12 @@ def langchain(asked: Asked) -> list[Message]:
         return request_tokens(asked.messages[int(each.id)] for each in given)
 
     kept = lib.trim_messages(
-        native, max_tokens=asked.max_tokens, token_counter=tokens, strategy="last", include_system=True, start_on="human"
+        native,
+        max_tokens=asked.max_tokens,
+        token_counter=tokens,
+        strategy="last",
+        include_system=True,
+        start_on="human",
     )
     return [asked.messages[int(message.id)] for message in kept]
 
@@ -39,7 +44,13 @@ def litellm(asked: Asked) -> list[Message]:
     """`trim_messages`, which counts by itself."""
     counter().count("")  # the vocabulary is there before it is asked for
     lib = import_module("litellm")
-    return list(lib.utils.trim_messages([dict(message) for message in asked.messages], model="gpt-4o", max_tokens=asked.max_tokens))
+    return list(
+        lib.utils.trim_messages(
+            [dict(message) for message in asked.messages],
+            model="gpt-4o",
+            max_tokens=asked.max_tokens,
+        )
+    )
 
 
 def llama_index(asked: Asked) -> list[Message]:
@@ -48,13 +59,17 @@ def llama_index(asked: Asked) -> list[Message]:
     types, memory = import_module("llama_index.core.llms"), import_module("llama_index.core.memory")
     native = [
         types.ChatMessage(
-            role=asked.messages[place]["role"], content=asked.messages[place].get("content"), additional_kwargs={"place": place}
+            role=asked.messages[place]["role"],
+            content=asked.messages[place].get("content"),
+            additional_kwargs={"place": place},
         )
         for place in rest
     ]
     count = TiktokenCounter().count
     buffer = memory.ChatMemoryBuffer.from_defaults(
-        chat_history=native, token_limit=_left(asked, system), tokenizer_fn=lambda text: [0] * count(text)
+        chat_history=native,
+        token_limit=_left(asked, system),
+        tokenizer_fn=lambda text: [0] * count(text),
     )
     return _picked(asked, system, (message.additional_kwargs["place"] for message in buffer.get()))
 
@@ -76,11 +91,16 @@ def strands(asked: Asked) -> list[Message]:
 
 def _as_converse(message: Message) -> dict[str, Any]:
     if message["role"] == "tool":
-        result = {"toolUseId": message["tool_call_id"], "status": "success", "content": [{"text": message["content"]}]}
+        result = {
+            "toolUseId": message["tool_call_id"],
+            "status": "success",
+            "content": [{"text": message["content"]}],
+        }
         return {"role": "user", "content": [{"toolResult": result}]}
     said = [{"text": message["content"]}] if message.get("content") else []
     uses = [
-        {"toolUse": {"toolUseId": each["id"], "name": each["function"]["name"], "input": {}}} for each in message.get("tool_calls") or ()
+        {"toolUse": {"toolUseId": each["id"], "name": each["function"]["name"], "input": {}}}
+        for each in message.get("tool_calls") or ()
     ]
     return {"role": message["role"], "content": [*said, *uses]}
 
@@ -88,7 +108,10 @@ def _as_converse(message: Message) -> dict[str, Any]:
 def autogen(asked: Asked) -> list[Message]:
     """`TokenLimitedChatCompletionContext`, which holds what is no system message and drops from the middle."""
     system, rest = _parted(asked.messages)
-    models, contexts = import_module("autogen_core.models"), import_module("autogen_core.model_context")
+    models, contexts = (
+        import_module("autogen_core.models"),
+        import_module("autogen_core.model_context"),
+    )
     native = [_as_autogen(models, asked.messages[place]) for place in rest]
     places = {id(message): place for message, place in zip(native, rest, strict=True)}
 
@@ -96,17 +119,26 @@ def autogen(asked: Asked) -> list[Message]:
         return sum(message_tokens(asked.messages[places[id(message)]]) for message in messages)
 
     client = SimpleNamespace(count_tokens=count_tokens)
-    context = contexts.TokenLimitedChatCompletionContext(client, token_limit=_left(asked, system), initial_messages=native)
-    return _picked(asked, system, (places[id(message)] for message in asyncio.run(context.get_messages())))
+    context = contexts.TokenLimitedChatCompletionContext(
+        client, token_limit=_left(asked, system), initial_messages=native
+    )
+    return _picked(
+        asked, system, (places[id(message)] for message in asyncio.run(context.get_messages()))
+    )
 
 
 def _as_autogen(models: Any, message: Message) -> Any:
     match message["role"]:
         case "user":
-            return models.UserMessage(content=message["content"], source=message.get("name") or "user")
+            return models.UserMessage(
+                content=message["content"], source=message.get("name") or "user"
+            )
         case "tool":
             result = models.FunctionExecutionResult(
-                content=message["content"], name="tool", call_id=message["tool_call_id"], is_error=False
+                content=message["content"],
+                name="tool",
+                call_id=message["tool_call_id"],
+                is_error=False,
             )
             return models.FunctionExecutionResultMessage(content=[result])
         case _:
@@ -116,10 +148,14 @@ def _as_autogen(models: Any, message: Message) -> Any:
 def semantic_kernel(asked: Asked) -> list[Message]:
     """`ChatHistoryTruncationReducer`, which counts messages."""
     contents = import_module("semantic_kernel.contents")
-    native = [_as_semantic(contents, place, message) for place, message in enumerate(asked.messages)]
+    native = [
+        _as_semantic(contents, place, message) for place, message in enumerate(asked.messages)
+    ]
 
     def cut(size: int) -> list[Message]:
-        history = contents.ChatHistoryTruncationReducer(target_count=max(1, size), messages=list(native))
+        history = contents.ChatHistoryTruncationReducer(
+            target_count=max(1, size), messages=list(native)
+        )
         asyncio.run(history.reduce())
         return [asked.messages[message.metadata["place"]] for message in history.messages]
 
@@ -129,10 +165,15 @@ def semantic_kernel(asked: Asked) -> list[Message]:
 def _as_semantic(contents: Any, place: int, message: Message) -> Any:
     items: list[Any] = []
     if message["role"] == "tool":
-        items.append(contents.FunctionResultContent(id=message["tool_call_id"], result=message["content"]))
+        items.append(
+            contents.FunctionResultContent(id=message["tool_call_id"], result=message["content"])
+        )
     elif message.get("content"):
         items.append(contents.TextContent(text=message["content"]))
-    items += [contents.FunctionCallContent(id=each["id"], name=each["function"]["name"]) for each in message.get("tool_calls") or ()]
+    items += [
+        contents.FunctionCallContent(id=each["id"], name=each["function"]["name"])
+        for each in message.get("tool_calls") or ()
+    ]
     return contents.ChatMessageContent(role=message["role"], items=items, metadata={"place": place})
 
 
@@ -140,9 +181,13 @@ def agent_framework(asked: Asked) -> list[Message]:
     """`TruncationStrategy` by tokens, with the system and first user message kept."""
     lib = import_module("agent_framework")
     native = [_as_framework(lib, place, message) for place, message in enumerate(asked.messages)]
-    counting = SimpleNamespace(count_tokens=lambda text: message_tokens(asked.messages[int(loads(text)["message_id"])]))
+    counting = SimpleNamespace(
+        count_tokens=lambda text: message_tokens(asked.messages[int(loads(text)["message_id"])])
+    )
     most = asked.max_tokens - REQUEST_OVERHEAD
-    strategy = lib.TruncationStrategy(max_n=most, compact_to=most, tokenizer=counting, preserve_first_user_group=True)
+    strategy = lib.TruncationStrategy(
+        max_n=most, compact_to=most, tokenizer=counting, preserve_first_user_group=True
+    )
     kept = asyncio.run(lib.apply_compaction(native, strategy=strategy, tokenizer=counting))
     return [asked.messages[int(message.message_id)] for message in kept]
 
@@ -150,11 +195,18 @@ def agent_framework(asked: Asked) -> list[Message]:
 def _as_framework(lib: Any, place: int, message: Message) -> Any:
     contents: list[Any] = []
     if message["role"] == "tool":
-        contents.append(lib.Content.from_function_result(call_id=message["tool_call_id"], result=message["content"]))
+        contents.append(
+            lib.Content.from_function_result(
+                call_id=message["tool_call_id"], result=message["content"]
+            )
+        )
     elif message.get("content"):
         contents.append(lib.Content.from_text(message["content"]))
     called = ((each["id"], each["function"]["name"]) for each in message.get("tool_calls") or ())
-    contents += [lib.Content.from_function_call(call_id=call_id, name=name, arguments="") for call_id, name in called]
+    contents += [
+        lib.Content.from_function_call(call_id=call_id, name=name, arguments="")
+        for call_id, name in called
+    ]
     return lib.Message(role=message["role"], contents=contents, message_id=str(place))
 
 

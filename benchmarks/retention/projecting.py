@@ -34,7 +34,10 @@ class Figures:
 
     def as_data(self) -> dict[str, Any]:
         """Return the figures, JSON-ready: shares with their 95 % intervals, None where nothing was asked."""
-        recalls = {name: {"share": tally.share, "interval": tally.interval(), "of": tally.of} for name, tally in self.recalls.items()}
+        recalls = {
+            name: {"share": tally.share, "interval": tally.interval(), "of": tally.of}
+            for name, tally in self.recalls.items()
+        }
         return {
             "recalls": {name: recall for name, recall in recalls.items() if recall["of"]},
             "gates": dict(self.gates),
@@ -49,7 +52,11 @@ class Figures:
 
 
 def _spread(values: Sequence[float]) -> dict[str, float | None]:
-    return {"median": middle(values), "p10": percentile(values, 0.1) if values else None, "of": len(values)}
+    return {
+        "median": middle(values),
+        "p10": percentile(values, 0.1) if values else None,
+        "of": len(values),
+    }
 
 
 @frozen
@@ -71,14 +78,20 @@ class Call:
         if self.conversation.set in AGENTS:
             return [each for probe in self.probes for each in needles_of(probe, self.messages)]
         by_word = self.conversation.set == "qmsum"
-        return [each for probe in self.probes for each in answers_of(probe, self.messages, by_word=by_word)]
+        return [
+            each
+            for probe in self.probes
+            for each in answers_of(probe, self.messages, by_word=by_word)
+        ]
 
 
 def calls_of(conversation: Conversation, *, asked: bool = True) -> Iterator[Call]:
     """Yield the calls a conversation needs: one for all probes of a place, and one for each question."""
     places = dict.fromkeys(probe.at for probe in conversation.probes)
     for at in places:
-        yield Call(conversation, at, None, tuple(probe for probe in conversation.probes if probe.at == at))
+        yield Call(
+            conversation, at, None, tuple(probe for probe in conversation.probes if probe.at == at)
+        )
     if asked:
         for probe in conversation.probes:
             if probe.question:
@@ -127,11 +140,21 @@ def _add(figures: Figures, method: Method, call: Call, share: float, *, gates: b
             figures.used.append(request_tokens(view) / max_tokens)
             pinned = call.conversation.pinned_tokens(call.at)
             if not lost(view, messages):
-                figures.room_used.append((request_tokens(view) - pinned) / max(1, max_tokens - pinned))
-    _look(figures, call, wanted, view or [], tail_start(call.conversation.tokens[: call.at], max_tokens))
+                figures.room_used.append(
+                    (request_tokens(view) - pinned) / max(1, max_tokens - pinned)
+                )
+    _look(
+        figures,
+        call,
+        wanted,
+        view or [],
+        tail_start(call.conversation.tokens[: call.at], max_tokens),
+    )
 
 
-def _view(figures: Figures, cut: Callable[[Sequence[Message]], list[Message]], messages: Sequence[Message]) -> list[Message] | None:
+def _view(
+    figures: Figures, cut: Callable[[Sequence[Message]], list[Message]], messages: Sequence[Message]
+) -> list[Message] | None:
     try:
         return cut(messages)
     except ContextOverflowError as refusal:
@@ -143,11 +166,15 @@ def _view(figures: Figures, cut: Callable[[Sequence[Message]], list[Message]], m
     return None
 
 
-def _look(figures: Figures, call: Call, wanted: Sequence[Wanted], view: Sequence[Message], tail: int) -> None:
+def _look(
+    figures: Figures, call: Call, wanted: Sequence[Wanted], view: Sequence[Message], tail: int
+) -> None:
     text, cluster = whole_text(view), call.conversation.id
     found = [each for each in wanted if each.stands_in(text)]
     if call.conversation.set not in AGENTS:
-        figures.recalls["answers, asked" if call.query else "answers"].add(cluster, len(found), len(wanted))
+        figures.recalls["answers, asked" if call.query else "answers"].add(
+            cluster, len(found), len(wanted)
+        )
         if call.query:
             kept, of = evidence_kept(call.probes[0], call.messages, view)
             figures.recalls["evidence, asked"].add(cluster, kept, of)
@@ -155,6 +182,8 @@ def _look(figures: Figures, call: Call, wanted: Sequence[Wanted], view: Sequence
     figures.recalls["bound"].add(cluster, len(found), len(wanted))
     sources = sources_of(call.messages)
     read = view_of(view, sources)
-    figures.recalls["with record"].add(cluster, sum(read.binds(each, sources) for each in wanted), len(wanted))
+    figures.recalls["with record"].add(
+        cluster, sum(read.binds(each, sources) for each in wanted), len(wanted)
+    )
     far = [each for each in wanted if all(place < tail for place in each.places)]
     figures.recalls["long range"].add(cluster, sum(each in found for each in far), len(far))

@@ -33,14 +33,27 @@ def bindings(needle: str, texts: Iterable[str]) -> frozenset[str]:
     True
     """
     found = (match for text in texts for match in re.finditer(re.escape(needle), text))
-    return frozenset(match.string[max(0, match.start() - BOUND_CHARS) : match.end()] for match in found)
+    return frozenset(
+        match.string[max(0, match.start() - BOUND_CHARS) : match.end()] for match in found
+    )
 
 
 def texts_of(message: Message) -> list[str]:
     """Return the flat texts of a message: its content and the arguments of its calls."""
     content = message.get("content")
-    said = content if isinstance(content, str) else " ".join(part.get("text", "") for part in content or ())
-    return [_flat(text) for text in (said, *(call["function"]["arguments"] for call in message.get("tool_calls") or ())) if text]
+    said = (
+        content
+        if isinstance(content, str)
+        else " ".join(part.get("text", "") for part in content or ())
+    )
+    return [
+        _flat(text)
+        for text in (
+            said,
+            *(call["function"]["arguments"] for call in message.get("tool_calls") or ()),
+        )
+        if text
+    ]
 
 
 _flat = lru_cache(100_000)(flat)
@@ -68,7 +81,10 @@ class Wanted:
         if not self.whole_words:
             return any(spelling in text for spelling in self.spellings)
         folded = _folded(text)
-        return any(spelling.casefold() in folded and _as_words(spelling).search(text) for spelling in self.spellings)
+        return any(
+            spelling.casefold() in folded and _as_words(spelling).search(text)
+            for spelling in self.spellings
+        )
 
 
 _folded = lru_cache(10_000)(str.casefold)
@@ -83,9 +99,18 @@ def _as_words(spelling: str) -> re.Pattern[str]:
 def needles_of(probe: Probe, messages: Sequence[Message]) -> list[Wanted]:
     """Return the identifiers of a probe that occurred in `messages`, each bound to its left; `places` are where it stood at all."""
     texts = [texts_of(message) for message in messages]
-    bound = {needle: bindings(needle, (text for each in texts for text in each)) for needle in probe.needles}
+    bound = {
+        needle: bindings(needle, (text for each in texts for text in each))
+        for needle in probe.needles
+    }
     return [
-        Wanted(needle, found, places=frozenset(place for place, each in enumerate(texts) if any(needle in text for text in each)))
+        Wanted(
+            needle,
+            found,
+            places=frozenset(
+                place for place, each in enumerate(texts) if any(needle in text for text in each)
+            ),
+        )
         for needle, found in bound.items()
         if found
     ]
@@ -94,7 +119,12 @@ def needles_of(probe: Probe, messages: Sequence[Message]) -> list[Wanted]:
 def answers_of(probe: Probe, messages: Sequence[Message], *, by_word: bool) -> list[Wanted]:
     """Return what of a probe's answer stands in one to three messages: the answer as such, or each of its words."""
     if by_word:
-        asked = [frozenset({word}) for word in dict.fromkeys(word.casefold() for text in probe.answers for word in _WORD.findall(text))]
+        asked = [
+            frozenset({word})
+            for word in dict.fromkeys(
+                word.casefold() for text in probe.answers for word in _WORD.findall(text)
+            )
+        ]
     else:
         asked = [frozenset(map(flat, probe.answers))] if probe.answers else []
     texts = [whole_text([message]) for message in messages]
@@ -110,7 +140,9 @@ def _rare(spellings: frozenset[str], texts: Sequence[str]) -> Iterable[Wanted]:
             yield Wanted(wanted.name, long_enough, whole_words=True, places=places)
 
 
-def evidence_kept(probe: Probe, messages: Sequence[Message], view: Sequence[Message]) -> tuple[int, int]:
+def evidence_kept(
+    probe: Probe, messages: Sequence[Message], view: Sequence[Message]
+) -> tuple[int, int]:
     """Return how many messages of a probe's evidence stand whole in the view, and how many there are."""
     held = {text for message in view for text in texts_of(message)}
     texts = [texts_of(messages[index]) for index in probe.evidence if index < len(messages)]

@@ -67,7 +67,9 @@ class Conversation:
 def pinned(messages: Sequence[Message]) -> frozenset[int]:
     """Return the indices of the system messages and of the first user message, the task."""
     system = {index for index, message in enumerate(messages) if message["role"] == "system"}
-    task = next((index for index, message in enumerate(messages) if message["role"] == "user"), None)
+    task = next(
+        (index for index, message in enumerate(messages) if message["role"] == "user"), None
+    )
     return frozenset(system if task is None else system | {task})
 
 
@@ -79,9 +81,18 @@ def counter() -> RememberingCounter:
 
 def message_turn(message: Message) -> Turn:
     """Return the turn that a message says, whatever stands around it: also a result whose call is gone."""
-    calls = [ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or ()]
+    calls = [
+        ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+        for call in message.get("tool_calls") or ()
+    ]
     answered = message.get("tool_call_id") or "call" if message["role"] == "tool" else None
-    return Turn(message["role"], message.get("content"), name=message.get("name"), tool_calls=calls, tool_call_id=answered)
+    return Turn(
+        message["role"],
+        message.get("content"),
+        name=message.get("name"),
+        tool_calls=calls,
+        tool_call_id=answered,
+    )
 
 
 def message_tokens(message: Message, counts: TokenCounter | None = None) -> int:
@@ -99,33 +110,54 @@ def half_of(conversation_id: str) -> str:
     return HALVES[hashlib.sha256(conversation_id.encode()).digest()[0] % 2]
 
 
-def load(name: str, half: str = "tuning", sample: int | None = None, folder: Path = DATA) -> list[Conversation]:
+def load(
+    name: str, half: str = "tuning", sample: int | None = None, folder: Path = DATA
+) -> list[Conversation]:
     """Return the conversations of a set that have probes and belong to `half`; of `sample` probes at most, spread evenly."""
-    conversations = [conversation for conversation in recorded(name, half, folder) if conversation.probes]
+    conversations = [
+        conversation for conversation in recorded(name, half, folder) if conversation.probes
+    ]
     return conversations if sample is None else list(sampled(conversations, sample))
 
 
 def recorded(name: str, half: str = "tuning", folder: Path = DATA) -> Iterator[Conversation]:
     """Yield the conversations of a set that belong to `half`, with probes or without."""
-    for record in map(json.loads, (folder / f"{SETS[name]}.jsonl").read_text(encoding="utf-8").splitlines()):
+    for record in map(
+        json.loads, (folder / f"{SETS[name]}.jsonl").read_text(encoding="utf-8").splitlines()
+    ):
         if half in ("all", half_of(record["id"])):
             yield _conversation(name, record)
 
 
 def _conversation(name: str, record: Mapping[str, Any]) -> Conversation:
     messages = tuple(map(_as_accepted, record["messages"]))
-    return Conversation(record["id"], name, messages, tuple(map(message_tokens, messages)), tuple(map(_probe, record["probes"])))
+    return Conversation(
+        record["id"],
+        name,
+        messages,
+        tuple(map(message_tokens, messages)),
+        tuple(map(_probe, record["probes"])),
+    )
 
 
 def _as_accepted(message: Message) -> Message:
     """Spell who speaks as the provider takes it: no white space, none of its signs."""
-    return {**message, "name": _NO_NAME.sub("_", message["name"])[:64]} if message.get("name") else message
+    return (
+        {**message, "name": _NO_NAME.sub("_", message["name"])[:64]}
+        if message.get("name")
+        else message
+    )
 
 
 def _probe(record: Mapping[str, Any]) -> Probe:
     answers = record.get("answers") or [record["answer"]] if record.get("answer") else []
     return Probe(
-        record["id"], record["at"], tuple(record.get("needles", ())), record.get("question"), tuple(answers), tuple(record["evidence"])
+        record["id"],
+        record["at"],
+        tuple(record.get("needles", ())),
+        record.get("question"),
+        tuple(answers),
+        tuple(record["evidence"]),
     )
 
 
@@ -138,6 +170,8 @@ def sampled(conversations: Sequence[Conversation], count: int) -> Iterator[Conve
     )
     chosen = {(place, number) for _, place, number in ranked[:count]}
     for place, conversation in enumerate(conversations):
-        probes = tuple(probe for number, probe in enumerate(conversation.probes) if (place, number) in chosen)
+        probes = tuple(
+            probe for number, probe in enumerate(conversation.probes) if (place, number) in chosen
+        )
         if probes:
             yield evolve(conversation, probes=probes)

@@ -27,15 +27,38 @@ def _table(title: str, names: Sequence[str], columns: Sequence[str]) -> Table:
 
 def projections(title: str, figures: Mapping[str, Mapping[str, Data]], *, intervals: bool) -> Table:
     """Return the table of a set: a line for each method and budget."""
-    rows = [(method, budget, data) for method, budgets in figures.items() for budget, data in budgets.items()]
-    recalls = [recall for recall in RECALLS if any(recall in data["recalls"] for _, _, data in rows)]
-    of = [max(data["recalls"].get(recall, {"of": 0})["of"] for _, _, data in rows) for recall in recalls]
+    rows = [
+        (method, budget, data)
+        for method, budgets in figures.items()
+        for budget, data in budgets.items()
+    ]
+    recalls = [
+        recall for recall in RECALLS if any(recall in data["recalls"] for _, _, data in rows)
+    ]
+    of = [
+        max(data["recalls"].get(recall, {"of": 0})["of"] for _, _, data in rows)
+        for recall in recalls
+    ]
     counts = ", ".join(f"{recall} of {count}" for recall, count in zip(recalls, of, strict=True))
-    made = _table(f"{title}: {counts}", ["method"], ["budget", "calls", "refused", *recalls, "used", "p10", "room used", "p10", "ms"])
+    made = _table(
+        f"{title}: {counts}",
+        ["method"],
+        ["budget", "calls", "refused", *recalls, "used", "p10", "room used", "p10", "ms"],
+    )
     for method, budget, data in rows:
         shares = [_recall(data["recalls"].get(recall), intervals=intervals) for recall in recalls]
-        used = [_percent(data[of][key]) for of in ("used", "room used") for key in ("median", "p10")]
-        made.add_row(method, budget, str(data["calls"]), _percent(data["refusals"]), *shares, *used, _number(data["ms"]))
+        used = [
+            _percent(data[of][key]) for of in ("used", "room used") for key in ("median", "p10")
+        ]
+        made.add_row(
+            method,
+            budget,
+            str(data["calls"]),
+            _percent(data["refusals"]),
+            *shares,
+            *used,
+            _number(data["ms"]),
+        )
     return made
 
 
@@ -66,12 +89,24 @@ def print_gates(console: Console, name: str, figures: Mapping[str, Mapping[str, 
     """Print the gates that were broken, and what was raised, method by method."""
     for method, budgets in figures.items():
         for budget, data in budgets.items():
-            broken, errors = _counts(data["gates"]), "; ".join(f"{count} x {error}" for error, count in data["errors"].items())
+            broken, errors = (
+                _counts(data["gates"]),
+                "; ".join(f"{count} x {error}" for error, count in data["errors"].items()),
+            )
             if broken or errors:
-                console.print(f"{name} {method} {budget}: " + " | ".join(filter(None, [broken and f"gates broken: {broken}", errors])))
+                console.print(
+                    f"{name} {method} {budget}: "
+                    + " | ".join(filter(None, [broken and f"gates broken: {broken}", errors]))
+                )
         if not any(data["gates"] for data in budgets.values()):
-            again = "" if all(data["asked again"] for data in budgets.values()) else ", which were made once"
-            console.print(f"{name} {method}: all gates 0 of {sum(data['calls'] for data in budgets.values())} calls{again}")
+            again = (
+                ""
+                if all(data["asked again"] for data in budgets.values())
+                else ", which were made once"
+            )
+            console.print(
+                f"{name} {method}: all gates 0 of {sum(data['calls'] for data in budgets.values())} calls{again}"
+            )
 
 
 def print_of_best(console: Console, name: str, figures: Mapping[str, Mapping[str, Data]]) -> None:
@@ -104,7 +139,11 @@ def sessions(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
     for way, budgets in figures.items():
         for budget, data in budgets.items():
             shares = [_share(data[key]) for key in ("session", "projection", "ratio")]
-            costs = [str(data["compressions"]), _number(data["turns a compression"]), _number(data["ms a compression"])]
+            costs = [
+                str(data["compressions"]),
+                _number(data["turns a compression"]),
+                _number(data["ms a compression"]),
+            ]
             ended = f"{sum(data['ended by'].values())} of {data['sessions']}"
             made.add_row(
                 way,
@@ -121,13 +160,27 @@ def sessions(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
 
 def aging(title: str, figures: Mapping[str, Data]) -> Table:
     """Return the table of identifiers in view."""
-    made = _table(title, ["thresholds"], ["compressions", *(f"after {age}" for age in AGES), "between requests", "cost", "ended by"])
+    made = _table(
+        title,
+        ["thresholds"],
+        ["compressions", *(f"after {age}" for age in AGES), "between requests", "cost", "ended by"],
+    )
     for way, data in figures.items():
         ages = [data["after compressions"][str(age)] for age in AGES]
         shares = ("session", "whole log", "with record")
-        cells = [f"{' / '.join(_share(age[share]) for share in shares)} of {age['of']}" if age["of"] else "" for age in ages]
+        cells = [
+            f"{' / '.join(_share(age[share]) for share in shares)} of {age['of']}"
+            if age["of"]
+            else ""
+            for age in ages
+        ]
         made.add_row(
-            way, str(data["compressions"]), *cells, _percent(data["prefix between"]), _number(data["paid"]), data["ended by"] or ""
+            way,
+            str(data["compressions"]),
+            *cells,
+            _percent(data["prefix between"]),
+            _number(data["paid"]),
+            data["ended by"] or "",
         )
     return made
 
@@ -137,13 +190,38 @@ def cycles(title: str, figures: Mapping[str, Data]) -> Table:
     made = _table(
         title,
         ["thresholds"],
-        ["cycle", "first", "second", "middle", "last", "last / first", "last / second", "prefix kept", "ms each", "ended by"],
+        [
+            "cycle",
+            "first",
+            "second",
+            "middle",
+            "last",
+            "last / first",
+            "last / second",
+            "prefix kept",
+            "ms each",
+            "ended by",
+        ],
     )
     for way, data in figures.items():
         served: list[float] = data["turns a compression, by cycle"]
-        shown = [served[place] for place in (0, min(1, len(served) - 1), len(served) // 2, -1)] if served else [None] * 4
-        row = [f"{data['cycle']} turns", *map(_number, shown), *(_share(served[-1] / one if one and served else None) for one in shown[:2])]
-        made.add_row(way, *row, _percent(data["prefix kept"]), _number(data["ms a compression"]), data["ended by"] or "")
+        shown = (
+            [served[place] for place in (0, min(1, len(served) - 1), len(served) // 2, -1)]
+            if served
+            else [None] * 4
+        )
+        row = [
+            f"{data['cycle']} turns",
+            *map(_number, shown),
+            *(_share(served[-1] / one if one and served else None) for one in shown[:2]),
+        ]
+        made.add_row(
+            way,
+            *row,
+            _percent(data["prefix kept"]),
+            _number(data["ms a compression"]),
+            data["ended by"] or "",
+        )
     return made
 
 
@@ -163,17 +241,39 @@ def shares(title: str, figures: Mapping[str, Data]) -> Table:
     made = _table(title, ["figure"], ["share", "95 %", "of"])
     for name, data in figures.items():
         interval = data.get("interval")
-        made.add_row(name, _share(data["share"]), "–".join(map(_share, interval)) if interval else "", str(data["of"]))
+        made.add_row(
+            name,
+            _share(data["share"]),
+            "–".join(map(_share, interval)) if interval else "",
+            str(data["of"]),
+        )
     return made
 
 
 def verdicts(title: str, figures: Mapping[str, Data]) -> Table:
     """Return the table of what was judged: a line for each set, with what was said and each fault; below it an example of each fault."""
-    said = ("summaries", "entries", "prose lines", "sentences", "calls", "arguments", "records", "pairs")
+    said = (
+        "summaries",
+        "entries",
+        "prose lines",
+        "sentences",
+        "calls",
+        "arguments",
+        "records",
+        "pairs",
+    )
     made = _table(title, ["set"], [*said, *FAULTS])
     for name, data in figures.items():
-        made.add_row(name, *(str(data["said"].get(each, 0)) for each in said), *(str(data["faults"][each]) for each in FAULTS))
-    examples = (f"{name}, {fault}: {data['examples'][fault][0]!r}" for name, data in figures.items() for fault in data["examples"])
+        made.add_row(
+            name,
+            *(str(data["said"].get(each, 0)) for each in said),
+            *(str(data["faults"][each]) for each in FAULTS),
+        )
+    examples = (
+        f"{name}, {fault}: {data['examples'][fault][0]!r}"
+        for name, data in figures.items()
+        for fault in data["examples"]
+    )
     made.caption, made.caption_justify = "\n".join(map(escape, examples)), "left"
     return made
 
@@ -182,7 +282,13 @@ def attacks(title: str, figures: Mapping[str, Data]) -> Table:
     """Return the table of commands that a tool gave: how many are shown, and which part of what stood beside them is kept."""
     made = _table(title, ["gist"], ["commands shown", "of", "kept beside", "of"])
     for name, data in figures.items():
-        made.add_row(name, str(data["attacks shown"]), str(data["of"]), _share(data["kept beside"]), str(data["facts"]))
+        made.add_row(
+            name,
+            str(data["attacks shown"]),
+            str(data["of"]),
+            _share(data["kept beside"]),
+            str(data["facts"]),
+        )
     return made
 
 
@@ -191,7 +297,9 @@ def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
     made = _table(title, ["sessions"], ["number", "turns", "ended by", "gates broken"])
     for name, data in rows.items():
         broken = _counts({gate: count for gate, count in data["gates"].items() if count}) or "0"
-        made.add_row(name, str(data["sessions"]), str(data["turns"]), _counts(data["ended by"]), broken)
+        made.add_row(
+            name, str(data["sessions"]), str(data["turns"]), _counts(data["ended by"]), broken
+        )
     shown = [each for data in rows.values() for each in data["shown"]]
     made.caption = "\n".join(shown[:10])
     return made

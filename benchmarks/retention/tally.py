@@ -36,7 +36,11 @@ class Tally:
         if self.share is None:
             return None
         draw = random.Random(len(counts))  # noqa: S311 - no secret
-        found = sorted(share for _ in range(resamples) if (share := _share(draw.choices(counts, k=len(counts)))) is not None)
+        found = sorted(
+            share
+            for _ in range(resamples)
+            if (share := _share(draw.choices(counts, k=len(counts)))) is not None
+        )
         return percentile(found, 0.025), percentile(found, 0.975)
 
 

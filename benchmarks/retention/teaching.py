@@ -34,13 +34,18 @@ def examples(items: Sequence[Item]) -> list[Example]:
 def sentences() -> list[Item]:
     """Return all sentences to learn from."""
     files = (("injections", True), ("plain", False))
-    return [{**item, "injected": injected} for name, injected in files for item in written_lines(name)]
+    return [
+        {**item, "injected": injected} for name, injected in files for item in written_lines(name)
+    ]
 
 
 def fit(taught: Sequence[Example]) -> dict[str, float]:
     """Return the weights of a logistic regression, rounded, the heaviest first; the bias stands under the empty string."""
     often = Counter(feature for known, _ in taught for feature in known)
-    shown = [([*filter(lambda feature: often[feature] >= FEWEST, known), ""], injected) for known, injected in taught]
+    shown = [
+        ([*filter(lambda feature: often[feature] >= FEWEST, known), ""], injected)
+        for known, injected in taught
+    ]
     often[""] = len(taught)
     weights, squares = defaultdict[str, float](float), defaultdict[str, float](lambda: 1.0)
     draw = random.Random(1)  # noqa: S311 - the order of a lesson, no secret
@@ -49,25 +54,38 @@ def fit(taught: Sequence[Example]) -> dict[str, float]:
         for known, injected in shown:
             likely = 1 / (1 + math.exp(-sum(weights[feature] for feature in known)))
             for feature in known:
-                slope = likely - injected + (DECAY * weights[feature] / often[feature] if feature else 0.0)
+                slope = (
+                    likely
+                    - injected
+                    + (DECAY * weights[feature] / often[feature] if feature else 0.0)
+                )
                 squares[feature] += slope * slope
                 weights[feature] -= STEP * slope / math.sqrt(squares[feature])
-    heavy = sorted(weights, key=lambda feature: (feature != "", -abs(weights[feature]), feature))[: MOST_WEIGHTS + 1]
+    heavy = sorted(weights, key=lambda feature: (feature != "", -abs(weights[feature]), feature))[
+        : MOST_WEIGHTS + 1
+    ]
     return {feature: round(weights[feature], 2) for feature in heavy}
 
 
 def spelled(weights: Weights) -> str:
     """Return the text of the file: the classes that it has, and new weights."""
     data = json.loads(FILE.read_text(encoding="utf-8"))
-    return json.dumps({"classes": data["classes"], "weights": weights}, ensure_ascii=False, indent=0) + "\n"
+    return (
+        json.dumps({"classes": data["classes"], "weights": weights}, ensure_ascii=False, indent=0)
+        + "\n"
+    )
 
 
-def judged(items: Sequence[Item], group: Callable[[int, Item], Any]) -> Iterator[tuple[Any, int, int, int, int]]:
+def judged(
+    items: Sequence[Item], group: Callable[[int, Item], Any]
+) -> Iterator[tuple[Any, int, int, int, int]]:
     """Yield for each group, which the weights have not seen: injections found, injections, plain sentences taken for one, plain ones."""
     taught = examples(items)
     groups = [group(place, item) for place, item in enumerate(items)]
     for name in sorted(set(groups)):
-        weights = fit([example for example, other in zip(taught, groups, strict=True) if other != name])
+        weights = fit(
+            [example for example, other in zip(taught, groups, strict=True) if other != name]
+        )
         found = [(injected, sum(weights.get(feature, 0.0) for feature in ("", *known)) > CERTAIN)
                  for (known, injected), other in zip(taught, groups, strict=True) if other == name]  # fmt: skip
         counts = Counter(found)
@@ -90,7 +108,9 @@ def main() -> None:
     }
     for way, group in ways.items():
         for name, hits, injections, wrong, plain in judged(items, group):
-            print(f"{way} {name}: {hits} of {injections} injections, {wrong} of {plain} plain sentences")
+            print(
+                f"{way} {name}: {hits} of {injections} injections, {wrong} of {plain} plain sentences"
+            )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_framework import Agent, AgentSession, BaseChatClient, ChatMiddlewareLayer, ChatResponse, FunctionInvocationLayer, Message
+from agent_framework import (
+    Agent,
+    AgentSession,
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    FunctionInvocationLayer,
+    Message,
+)
 
 from polycontext.adapters.agent_framework import ContextMiddleware
 
@@ -20,11 +28,15 @@ requests: list[Sequence[Message]] = []
 class ScriptedClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
     """Stand in for a model, and remember what it was sent."""
 
-    async def _inner_get_response(self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **_: Any) -> ChatResponse:
+    async def _inner_get_response(
+        self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **_: Any
+    ) -> ChatResponse:
         requests.append(messages)
         sent = sum(len(message.text) for message in messages) // 4
         usage = {"input_token_count": sent, "output_token_count": 7, "total_token_count": sent + 7}
-        return ChatResponse(messages=[Message("assistant", ["Plums, and behind them pears."])], usage_details=usage)
+        return ChatResponse(
+            messages=[Message("assistant", ["Plums, and behind them pears."])], usage_details=usage
+        )
 
 
 agent = Agent(
@@ -38,7 +50,11 @@ async def main() -> None:
     """Ask forty times in one session."""
     session = AgentSession()
     for shelf in range(40):
-        await agent.run(f"{shelf}: what is on this shelf? " + ("Look closely. " * 12 if shelf else "Never open a jar."), session=session)
+        await agent.run(
+            f"{shelf}: what is on this shelf? "
+            + ("Look closely. " * 12 if shelf else "Never open a jar."),
+            session=session,
+        )
     kept = session.state["in_memory"]["messages"]
     print(f"{len(kept)} messages in the session, at most {max(map(len, requests))} in a request")
     first = requests[-1][0]

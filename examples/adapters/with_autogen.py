@@ -20,7 +20,13 @@ from polycontext.adapters.autogen import ContextChatCompletionContext
 class Parrot(ChatCompletionClient):
     """Stand in for a model: it answers without a network, and keeps what it was sent."""
 
-    model_info = ModelInfo(vision=False, function_calling=False, json_output=False, structured_output=False, family="unknown")
+    model_info = ModelInfo(
+        vision=False,
+        function_calling=False,
+        json_output=False,
+        structured_output=False,
+        family="unknown",
+    )
     capabilities = model_info
     sent: Sequence[Any] = ()
 
@@ -28,7 +34,9 @@ class Parrot(ChatCompletionClient):
         """Answer anything."""
         self.sent = messages[1:]  # behind the agent's own system message
         usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
-        return CreateResult(finish_reason="stop", content="Plums, as before. " * 5, usage=usage, cached=False)
+        return CreateResult(
+            finish_reason="stop", content="Plums, as before. " * 5, usage=usage, cached=False
+        )
 
     create_stream = close = actual_usage = total_usage = count_tokens = remaining_tokens = create
 
@@ -41,7 +49,9 @@ async def main() -> None:
     for shelf in range(1, 60):
         await agent.run(task=f"And on shelf {shelf}? " + "Look closely. " * 10)
     kept = (await context.save_state())["messages"]
-    print(f"asked 60 times: {len(kept) - 1} messages before the last answer, {len(model.sent)} of them were sent with it")
+    print(
+        f"asked 60 times: {len(kept) - 1} messages before the last answer, {len(model.sent)} of them were sent with it"
+    )
     print("what the user demanded first was sent:", "Never open a jar." in str(model.sent))
     print("the agent still has", len(kept))
 

@@ -23,17 +23,29 @@ requests: list[list[types.Content]] = []
 class ScriptedLlm(BaseLlm):
     """Stand in for a model, and remember what it was sent."""
 
-    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> AsyncIterator[LlmResponse]:  # noqa: FBT001, FBT002 - ADK's own
+    async def generate_content_async(
+        self,
+        llm_request: LlmRequest,
+        stream: bool = False,  # noqa: FBT001, FBT002 - ADK's own
+    ) -> AsyncIterator[LlmResponse]:
         """Answer the same each time."""
         requests.append(llm_request.contents)
-        sent = sum(len(part.text) for content in llm_request.contents for part in content.parts) // 4
-        usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=sent, candidates_token_count=7)
+        sent = (
+            sum(len(part.text) for content in llm_request.contents for part in content.parts) // 4
+        )
+        usage = types.GenerateContentResponseUsageMetadata(
+            prompt_token_count=sent, candidates_token_count=7
+        )
         said = types.Content(role="model", parts=[types.Part(text="Plums, and behind them pears.")])
         yield LlmResponse(content=said, usage_metadata=usage)
 
 
-agent = LlmAgent(name="keeper", model=ScriptedLlm(model="scripted"), instruction="You keep a cellar.")
-app = App(name="cellar", root_agent=agent, plugins=[ContextPlugin(2000)])  # the one changed line; or the name of a model
+agent = LlmAgent(
+    name="keeper", model=ScriptedLlm(model="scripted"), instruction="You keep a cellar."
+)
+app = App(
+    name="cellar", root_agent=agent, plugins=[ContextPlugin(2000)]
+)  # the one changed line; or the name of a model
 
 
 async def main() -> None:
@@ -41,12 +53,18 @@ async def main() -> None:
     runner = InMemoryRunner(app=app)
     session = await runner.session_service.create_session(app_name="cellar", user_id="me")
     for shelf in range(40):
-        asked = f"{shelf}: what is on this shelf? " + ("Look closely. " * 12 if shelf else "Never open a jar.")
+        asked = f"{shelf}: what is on this shelf? " + (
+            "Look closely. " * 12 if shelf else "Never open a jar."
+        )
         message = types.Content(role="user", parts=[types.Part(text=asked)])
         async for _ in runner.run_async(user_id="me", session_id=session.id, new_message=message):
             pass
-    kept = await runner.session_service.get_session(app_name="cellar", user_id="me", session_id=session.id)
-    print(f"{len(kept.events)} events in the session, at most {max(map(len, requests))} contents in a request")
+    kept = await runner.session_service.get_session(
+        app_name="cellar", user_id="me", session_id=session.id
+    )
+    print(
+        f"{len(kept.events)} events in the session, at most {max(map(len, requests))} contents in a request"
+    )
     first = requests[-1][0]
     print(f"the last request begins: {first.role}: {first.parts[0].text}")
 

@@ -30,7 +30,9 @@ def main() -> None:
         requests.append(messages)
         return f"Answer {len(requests)}: " + "plums and pears, " * 10
 
-    model = MockChatGenerator(response_fn=reply, meta={"usage": {}})  # or OpenAIChatGenerator(); this one reports words as tokens
+    model = MockChatGenerator(
+        response_fn=reply, meta={"usage": {}}
+    )  # or OpenAIChatGenerator(); this one reports words as tokens
     agent = Agent(chat_generator=model, hooks={"before_llm": [ContextHook(2000)]})
 
     messages = [ChatMessage.from_user(f"What is on the shelves? {DEMAND}")]
@@ -42,7 +44,10 @@ def main() -> None:
     print("exchanges:", len(requests))
     print("the run returns:", len(messages), "messages")
     print("the model was asked at most:", max(map(len, requests)), "messages")
-    print("what was demanded at first is in all requests:", all(DEMAND in str(request) for request in requests))
+    print(
+        "what was demanded at first is in all requests:",
+        all(DEMAND in str(request) for request in requests),
+    )
 
 
 if __name__ == "__main__":

@@ -39,7 +39,9 @@ def look(jar: int) -> str:
 def said() -> Any:
     """Let the model look into a jar, then say so, sixty times."""
     for jar in range(60):
-        yield AIMessage("", tool_calls=[{"name": "look", "args": {"jar": jar}, "id": f"call-{jar}"}])
+        yield AIMessage(
+            "", tool_calls=[{"name": "look", "args": {"jar": jar}, "id": f"call-{jar}"}]
+        )
         yield f"Jar {jar} has plums."
 
 

@@ -25,10 +25,16 @@ ASKED: list[Any] = []
 class Model(litellm.CustomLLM):
     """A provider of one's own, which remembers what it was sent."""
 
-    async def acompletion(self, messages: Any, *args: Any, **settings: Any) -> litellm.ModelResponse:
+    async def acompletion(
+        self, messages: Any, *args: Any, **settings: Any
+    ) -> litellm.ModelResponse:
         """Answer."""
         ASKED.append(messages)
-        return litellm.ModelResponse(choices=[{"message": {"role": "assistant", "content": "It has plums, " + "very ripe, " * 40}}])
+        return litellm.ModelResponse(
+            choices=[
+                {"message": {"role": "assistant", "content": "It has plums, " + "very ripe, " * 40}}
+            ]
+        )
 
 
 async def main() -> None:

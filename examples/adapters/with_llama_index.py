@@ -27,9 +27,13 @@ def main() -> None:
 
     def reply(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
         requests.append(messages)
-        return ChatMessage(role="assistant", content=f"Answer {len(requests)}: " + "plums and pears, " * 10)
+        return ChatMessage(
+            role="assistant", content=f"Answer {len(requests)}: " + "plums and pears, " * 10
+        )
 
-    llm = MockFunctionCallingLLM(response_generator=reply)  # or OpenAI("gpt-5"), of llama-index-llms-openai
+    llm = MockFunctionCallingLLM(
+        response_generator=reply
+    )  # or OpenAI("gpt-5"), of llama-index-llms-openai
     memory = ContextMemory.from_defaults()
     engine = SimpleChatEngine.from_defaults(llm=wrap(llm, 2000), memory=memory)
 
@@ -40,7 +44,10 @@ def main() -> None:
     print("exchanges:", len(requests))
     print("the memory keeps:", len(memory.get_all()), "messages")
     print("the LLM was asked at most:", max(map(len, requests)), "messages")
-    print("what was demanded at first is in all requests:", all(DEMAND in str(request) for request in requests))
+    print(
+        "what was demanded at first is in all requests:",
+        all(DEMAND in str(request) for request in requests),
+    )
 
 
 if __name__ == "__main__":

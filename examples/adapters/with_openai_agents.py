@@ -27,7 +27,9 @@ async def main() -> None:
     """Ask for forty shelves, one after the other."""
     steps = [
         ModelStep(
-            [function_call("look", {"shelf": shelf}, call_id=f"call_{shelf}")] if asks else [assistant_message(f"Shelf {shelf} is full.")]
+            [function_call("look", {"shelf": shelf}, call_id=f"call_{shelf}")]
+            if asks
+            else [assistant_message(f"Shelf {shelf} is full.")]
         )
         for shelf in range(40)
         for asks in (True, False)
@@ -38,12 +40,19 @@ async def main() -> None:
     fitting = ContextFilter(2000)  # or the name of a model: ContextFilter("gpt-5")
     for shelf in range(40):
         text = f"What is on shelf {shelf}? " + (DEMAND if shelf == 0 else "")
-        await Runner.run(agent, text, session=session, run_config=RunConfig(call_model_input_filter=fitting))
+        await Runner.run(
+            agent, text, session=session, run_config=RunConfig(call_model_input_filter=fitting)
+        )
 
     requests = [call.input for call in model.calls]
-    print(f"the session has {len(await session.get_items())} items, the last request had {len(requests[-1])}")
+    print(
+        f"the session has {len(await session.get_items())} items, the last request had {len(requests[-1])}"
+    )
     print(f"the largest request had {max(map(len, requests))}")
-    print("the first demand stands in every request:", all(DEMAND in str(request) for request in requests))
+    print(
+        "the first demand stands in every request:",
+        all(DEMAND in str(request) for request in requests),
+    )
 
 
 set_tracing_disabled(disabled=True)

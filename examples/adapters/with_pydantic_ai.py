@@ -22,7 +22,13 @@ def model(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
     """Look at each shelf before saying something."""
     requests.append(messages)
     shelf, has_looked = divmod(len(requests) - 1, 2)
-    return ModelResponse([TextPart(f"Shelf {shelf} is full.") if has_looked else ToolCallPart("look", {"shelf": shelf}, f"call_{shelf}")])
+    return ModelResponse(
+        [
+            TextPart(f"Shelf {shelf} is full.")
+            if has_looked
+            else ToolCallPart("look", {"shelf": shelf}, f"call_{shelf}")
+        ]
+    )
 
 
 agent = Agent(
@@ -41,13 +47,18 @@ async def main() -> None:
     kept: list[ModelMessage] = []
     for shelf in range(40):
         result = await agent.run(
-            f"What is on shelf {shelf}? " + (DEMAND if shelf == 0 else ""), message_history=kept, conversation_id="cellar"
+            f"What is on shelf {shelf}? " + (DEMAND if shelf == 0 else ""),
+            message_history=kept,
+            conversation_id="cellar",
         )
         kept = result.all_messages()
 
     print(f"{len(kept)} messages are kept, the last request had {len(requests[-1])}")
     print(f"the largest request had {max(map(len, requests))}")
-    print("the first demand stands in every request:", all(DEMAND in str(request) for request in requests))
+    print(
+        "the first demand stands in every request:",
+        all(DEMAND in str(request) for request in requests),
+    )
 
 
 asyncio.run(main())

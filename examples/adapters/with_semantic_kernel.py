@@ -23,7 +23,9 @@ class Parrot(ChatCompletionClientBase):
 
     sent: list[Sequence[Any]]
 
-    async def _inner_get_chat_message_contents(self, chat_history: ChatHistory, settings: Any) -> list[ChatMessageContent]:
+    async def _inner_get_chat_message_contents(
+        self, chat_history: ChatHistory, settings: Any
+    ) -> list[ChatMessageContent]:
         self.sent.append(chat_history.messages[1:])  # behind the agent's own instructions
         return [ChatMessageContent(role=AuthorRole.ASSISTANT, content="Plums, as before. " * 5)]
 
@@ -31,13 +33,20 @@ class Parrot(ChatCompletionClientBase):
 async def main() -> None:
     """Ask about sixty shelves."""
     parrot, thread = Parrot(ai_model_id="parrot", sent=[]), ChatHistoryAgentThread()
-    agent = ChatCompletionAgent(service=wrap(parrot, 2000), name="Keeper", instructions="You keep a cellar.")  # the one changed line
+    agent = ChatCompletionAgent(
+        service=wrap(parrot, 2000), name="Keeper", instructions="You keep a cellar."
+    )  # the one changed line
     await agent.get_response("What is on the shelves? Never open a jar.", thread=thread)
     for shelf in range(1, 60):
         await agent.get_response(f"And on shelf {shelf}? " + "Look closely. " * 10, thread=thread)
     sent = parrot.sent[-1]
-    print(f"asked 60 times: {len(thread) - 1} messages before the last answer, {len(sent)} of them were sent with it")
-    print("what the user demanded first was sent:", any("Never open a jar." in str(message) for message in sent))
+    print(
+        f"asked 60 times: {len(thread) - 1} messages before the last answer, {len(sent)} of them were sent with it"
+    )
+    print(
+        "what the user demanded first was sent:",
+        any("Never open a jar." in str(message) for message in sent),
+    )
     print("the thread still has", len(thread))
 
 

@@ -42,11 +42,19 @@ class ScriptedModel(Model):
 
 manager = ContextConversationManager(2000)  # or the name of a model
 agent = Agent(
-    ScriptedModel(), system_prompt="You keep a cellar.", conversation_manager=manager, callback_handler=None
+    ScriptedModel(),
+    system_prompt="You keep a cellar.",
+    conversation_manager=manager,
+    callback_handler=None,
 )  # the one changed line
 for shelf in range(40):
-    agent(f"{shelf}: what is on this shelf? " + ("Look closely. " * 12 if shelf else "Never open a jar."))
+    agent(
+        f"{shelf}: what is on this shelf? "
+        + ("Look closely. " * 12 if shelf else "Never open a jar.")
+    )
 
-print(f"{len(agent.messages)} messages of the agent, at most {max(map(len, requests))} in a request")
+print(
+    f"{len(agent.messages)} messages of the agent, at most {max(map(len, requests))} in a request"
+)
 first = requests[-1][0]
 print(f"the last request begins: {first['role']}: {first['content'][0]['text']}")

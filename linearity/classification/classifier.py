@@ -65,43 +65,35 @@ class ClassifierByConstraints:
         return _class(lambda: self.rule, role, content, metadata)
 
 
-def _class(rule: Callable[[], ConstraintRule], role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
+def _class(
+    rule: Callable[[], ConstraintRule], role: str, content: str, metadata: Mapping[str, Any]
+) -> ResourceClass:
     if metadata.get("gist") is True:
         return ResourceClass.REQUIRED
-    if role == "system":
+    if role == "system" or (role == "user" and metadata.get("first_user") is True):
         return ResourceClass.PRESERVED
-    by_words = _class_by_words(rule, role, content, metadata)
-    return max(by_words, ResourceClass.REQUIRED) if metadata.get("has_parts") is True else by_words
+    if _says_nothing(role, content, metadata):
+        has_parts = metadata.get("has_parts") is True
+        return ResourceClass.REQUIRED if has_parts else ResourceClass.DROPPABLE
+    if role == "user" and _share_lasts(metadata) and rule().states_mostly(content):
+        return ResourceClass.PRESERVED
+    return ResourceClass.REQUIRED
 
 
-def _class_by_words(rule: Callable[[], ConstraintRule], role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
-    if role == "user":
-        return _user_class(rule, content, metadata)
+def _says_nothing(role: str, content: str, metadata: Mapping[str, Any]) -> bool:
     if role == "tool":
-        return ResourceClass.DROPPABLE if is_empty_result(content) else ResourceClass.REQUIRED
-    if role == "assistant" and metadata.get("has_calls") is not True and _says_nothing(content, metadata):
-        return ResourceClass.DROPPABLE
-    return ResourceClass.REQUIRED
-
-
-def _user_class(rule: Callable[[], ConstraintRule], content: str, metadata: Mapping[str, Any]) -> ResourceClass:
-    if metadata.get("first_user") is True:
-        return ResourceClass.PRESERVED
-    if _says_nothing(content, metadata):
-        return ResourceClass.DROPPABLE
-    if _share_lasts(metadata) and rule().states_mostly(content):
-        return ResourceClass.PRESERVED
-    return ResourceClass.REQUIRED
-
-
-def _says_nothing(content: str, metadata: Mapping[str, Any]) -> bool:
+        return is_empty_result(content)
+    if role != "user" and (role != "assistant" or metadata.get("has_calls") is True):
+        return False
     if is_acknowledgement(content):
         return metadata.get("answers_question") is not True
     return not content.strip()
 
 
 def _share_lasts(metadata: Mapping[str, Any]) -> bool:
-    known: list[Any] = [metadata.get(key) for key in ("constraint_tokens", "tokens", "preserved_share_tokens")]
+    known: list[Any] = [
+        metadata.get(key) for key in ("constraint_tokens", "tokens", "preserved_share_tokens")
+    ]
     if None in known:
         return True
     spent, tokens, share = known
@@ -124,18 +116,37 @@ _ACKNOWLEDGEMENTS = """
     ありがとう; ありがとうございます; ありがとうございました; 了解; 了解です; 了解しました; 承知しました; わかりました; 分かりました; なるほど; どういたしまして
     감사합니다; 고마워요; 고맙습니다; 알겠습니다; спасибо; понял; понятно
 """
-_FILLERS = (
-    "so much; very much; a lot; a bunch; for your help; for the help; for all your help; for that; for this; and; that's; thats; that is"
-)
+_FILLERS = "so much; very much; a lot; a bunch; for your help; for the help; for all your help; for that; for this; and; that's; thats; that is"
 _EMOJI = "👍👌🙏😊🙂😀😄😁😃🎉👏💯🙌🤝❤💙🥳😎"
 _EMOJI_MODIFIERS = "\ufe0f\u200d🏻🏼🏽🏾🏿"
 _PUNCTUATION = " \t\r\n.,!;:~…-–—()\"'’*_。、，！；："
 _SPOKEN_WORD = re.compile(r"[\w'’]+")
 _EMPTY_RESULTS = frozenset(
-    ("", "null", "none", "nil", "undefined", "n/a", "[]", "{}", "()", "[[]]", "[{}]", "{[]}", '""', "''", "```", "``````")
+    (
+        "",
+        *[
+            "null",
+            "none",
+            "nil",
+            "undefined",
+            "n/a",
+            "[]",
+            "{}",
+            "()",
+            "[[]]",
+            "[{}]",
+            "{[]}",
+            '""',
+            "''",
+            "```",
+            "``````",
+        ],
+    )
 )
-_THANKS, _FILLED = ("|".join(re.split(r"\s*[;\n]\s*", said.strip())) for said in (_ACKNOWLEDGEMENTS, _FILLERS))
-_SAID = re.compile(rf"(?:(?:{_FILLED}) )*(?:(?:{_THANKS}) (?:(?:{_FILLED}) )*)+")
+_THANKS, _FILLER = (
+    "|".join(re.split(r"\s*[;\n]\s*", phrases.strip())) for phrases in (_ACKNOWLEDGEMENTS, _FILLERS)
+)
+_ONLY_THANKS = re.compile(rf"(?:(?:{_FILLER}) )*(?:(?:{_THANKS}) (?:(?:{_FILLER}) )*)+")
 _DROP_EMOJI = str.maketrans("", "", _EMOJI + _EMOJI_MODIFIERS)
 _DROP_PUNCTUATION = str.maketrans("", "", _PUNCTUATION)
 
@@ -153,8 +164,8 @@ def is_acknowledgement(content: str) -> bool:
         return False
     said = " ".join([*_SPOKEN_WORD.findall(text.lower().replace("’", "'")), ""])
     signs = _SPOKEN_WORD.sub("", text).translate(_DROP_PUNCTUATION)
-    acknowledged = _SAID.fullmatch(said) is not None if said else bool(signs)
-    return acknowledged and not signs.translate(_DROP_EMOJI)
+    is_thanks = _ONLY_THANKS.fullmatch(said) is not None if said else bool(signs)
+    return is_thanks and not signs.translate(_DROP_EMOJI)
 
 
 def is_empty_result(content: str) -> bool:
@@ -210,7 +221,11 @@ def keep_last(*tools: str, per: str | Sequence[str] = ()) -> ToolRule:
     >>> keep_last("read_file", per="path").replaces('{"path": "a.py", "from": 10}')
     ('"a.py"',)
     """
-    return ToolRule(Yielding.REPLACED, _names("tools", tools, least=1), _names("per", (per,) if isinstance(per, str) else tuple(per)))
+    return ToolRule(
+        Yielding.REPLACED,
+        _names("tools", tools, least=1),
+        _names("per", (per,) if isinstance(per, str) else tuple(per)),
+    )
 
 
 def never_yield(*tools: str) -> ToolRule:
@@ -251,7 +266,11 @@ class ClassifierByTool:
         tools = set(metadata.get("tools", ()))
         if tools & self._named(Yielding.NEVER):
             return ResourceClass.PRESERVED
-        if tools and tools <= self._named(Yielding.FIRST) and (role == "tool" or not content.strip()):
+        if (
+            tools
+            and tools <= self._named(Yielding.FIRST)
+            and (role == "tool" or not content.strip())
+        ):
             return ResourceClass.DROPPABLE
         return self.rest(role, content, metadata)
 

@@ -16,7 +16,7 @@ with ``#`` is a comment. These names have a meaning; every other name is a list 
 A phrase is a run of whole words. In it ``^`` is the beginning of a clause, ``<`` that of the sentence, ``$`` the end of a clause,
 ``…`` any words of the sentence, ``~`` up to four words of the clause, ``#`` a number, ``*ing`` a word that ends so,
 ``{list}`` a phrase of that list and ``{!list}`` one word that does not begin a phrase of it (``{!word}``: another word).
-The first line ``spaces: no`` is for a language that writes none: there phrases are substrings.
+In a script that writes no spaces between words, each character is a word of its own.
 """
 
 import re
@@ -29,21 +29,30 @@ from attrs import frozen
 from ..errors import InvalidOptionError
 from .prose import is_bullet, sentences, unbulleted, unquoted
 
-OWN = ("en", "de", "fr", "es", "zh", "ja")
+LANGUAGES = ("en", "de", "fr", "es", "zh", "ja")
 """The languages of which this library brings a table."""
 KINDS = ("rule", "order", "note", "once", "told")
 STATING = frozenset(KINDS[:3])
 
-_BREAK = r"[,;:—–()¿¡…，；：、\-]"
-_TOKEN = re.compile(r"(?<![-\w'`./])\w[-\w'`./]*|[,;:—–()¿¡…]|(?<=\s)-(?=\s)")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_MARKS = ",;:—–()¿¡…，；：、"
+_BREAK = rf"[{_MARKS}\-]"
+_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+"""Scripts that write no spaces between words."""
+_LETTER = rf"[^\W{_UNSPACED}]"
+_TOKEN = re.compile(
+    rf"[{_UNSPACED}]|(?<![-'`./])(?<!{_LETTER}){_LETTER}(?:{_LETTER}|[-'`./])*|[{_MARKS}]|(?<=\s)-(?=\s)"
+)
+_CHARACTER = re.compile(f"[{_UNSPACED}]")
 _ELIDED = re.compile(r"\b((?:[cdjlmnst]|qu)')(?=\w)")
 _ELEMENT = re.compile(r"\{!?\w+\}|[<^$~#…]|[^\s{}<^$~#…]+")
+_WORD = rf"(?:[{_UNSPACED}] (?:[{_UNSPACED}] )?|\S+ )"
 _SIGNS = {
-    True: {"$": f"(?={_BREAK}|$)", "~": rf"(?:(?!{_BREAK})\S+ ){{0,4}}?", "#": r"\d\S* ", "…": r"(?:\S+ ){0,60}?"},
-    False: {"$": rf"(?={_BREAK}|[。！!.\s]*$)", "~": rf"(?:(?!{_BREAK}).){{0,8}}?", "#": r"\d+", "…": ".{0,60}?"},
+    "$": f"(?={_BREAK}|$)",
+    "~": rf"(?:(?!{_BREAK}){_WORD}){{0,4}}?",
+    "#": r"\d\S* ",
+    "…": r"(?:\S+ ){0,60}?",
 }
-"""What the signs stand for in a language with spaces and in one without."""
+"""What the signs stand for; where each character is a word, two of them count as one."""
 
 Phrases = Mapping[str, Sequence[tuple[str, str]]]
 
@@ -52,14 +61,11 @@ Phrases = Mapping[str, Sequence[tuple[str, str]]]
 class Table:
     """Tell, for one language, what a sentence states; `phrases` are regular expressions by kind, under the word that each of them needs."""
 
-    spaced: bool
     phrases: Phrases
     asking: str
 
-    def may_state(self, content: str, words: Iterable[str]) -> bool:
-        """Tell whether `content`, which has these `words`, may hold a sentence that states something: quick, and never wrongly false."""
-        if not self.spaced:
-            return _UNSPACED.search(content) is not None
+    def may_state(self, words: Iterable[str]) -> bool:
+        """Return whether a text of these `words` may hold a sentence that states something: quick, and never wrongly false."""
         return any(kind in STATING for word in words for kind, _ in self.phrases.get(word, ()))
 
     def kind_of(self, sentence: str, *, asks: bool = False, weighs: bool = True) -> str:
@@ -67,8 +73,10 @@ class Table:
 
         Without `weighs` an ``order`` counts for nothing.
         """
-        said = " ".join([*words_of(sentence), ""]) if self.spaced else sentence
-        near = [phrase for word in ("", *dict.fromkeys(said.split())) for phrase in self.phrases.get(word, ())]
+        said = " ".join([*words_of(sentence), ""])
+        near = [
+            phrase for word in dict.fromkeys(said.split()) for phrase in self.phrases.get(word, ())
+        ]
         if not any(kind in STATING for kind, _ in near):
             return ""
         found = {kind for kind, phrase in near if _compiled(phrase).search(said)}
@@ -104,20 +112,20 @@ def read_table(text: str) -> Table:
     ['', 'rule']
     """
     lists = _lists(text)
-    reader = _Reader(lists.pop("spaces", ["yes"]) != ["no"], lists)
+    reader = _Reader(lists)
     phrases: dict[str, list[tuple[str, str]]] = {}
     for kind in KINDS:
         for phrase in lists.get(kind, ()):
             pattern = reader.pattern(phrase)
             for key in reader.keys(phrase):
                 phrases.setdefault(key, []).append((kind, pattern))
-    return Table(reader.spaced, phrases, reader.pattern("^ {asking}") if "asking" in lists else "")
+    return Table(phrases, reader.pattern("^ {asking}") if "asking" in lists else "")
 
 
 def own_tables() -> Iterator[Table]:
     """Iterate over the tables of this library, read from its files."""
     folder = files("polycontext.linearity.classification").joinpath("tables")
-    for language in OWN:
+    for language in LANGUAGES:
         yield read_table(folder.joinpath(f"{language}.txt").read_text(encoding="utf-8"))
 
 
@@ -131,8 +139,12 @@ def _lists(text: str) -> dict[str, list[str]]:
         if not line[0].isspace() or not name:
             name, colon, told = line.partition(":")
             if not name.isidentifier() or not colon:
-                raise InvalidOptionError(f"line {number} of the table", line, "name: phrase; phrase")
-        lists.setdefault(name, []).extend(phrase.strip() for phrase in told.split(";") if phrase.strip())
+                raise InvalidOptionError(
+                    f"line {number} of the table", line, "name: phrase; phrase"
+                )
+        lists.setdefault(name, []).extend(
+            phrase.strip() for phrase in told.split(";") if phrase.strip()
+        )
     return lists
 
 
@@ -140,45 +152,52 @@ def _lists(text: str) -> dict[str, list[str]]:
 class _Reader:
     """Make regular expressions of phrases."""
 
-    spaced: bool
     lists: Mapping[str, Sequence[str]]
 
     def pattern(self, phrase: str) -> str:
         """Return the regular expression of a phrase."""
-        return (r"(?<!\S)" if self.spaced else "") + "".join(map(self._part, _ELEMENT.findall(phrase)))
+        return r"(?<!\S)" + "".join(map(self._part, _ELEMENT.findall(phrase)))
 
     def keys(self, phrase: str) -> Iterable[str]:
         """Return the words of which a sentence must have one: of each choice the longest word, of the choice whose words are met most seldom."""
         choices = [
             {max(_spelled(each), key=len) for each in self._named(element)}
             for element in _ELEMENT.findall(phrase)
-            if not element.startswith("{!") and element not in _LONE and "*" not in "".join(self._named(element))
+            if not element.startswith("{!")
+            and element not in _LONE
+            and "*" not in "".join(self._named(element))
         ]
         if not choices:
-            raise InvalidOptionError("a phrase of the table", phrase, "at least one word, or list of words, without a *")
-        return min(choices, key=lambda words: sum(8 ** max(0, 4 - len(word)) for word in words)) if self.spaced else ("",)
+            raise InvalidOptionError(
+                "a phrase of the table", phrase, "at least one word, or list of words, without a *"
+            )
+        return min(choices, key=lambda words: sum(8 ** max(0, 4 - len(word)) for word in words))
 
     def _part(self, element: str) -> str:
         if element in "^<":
             behind = "".join(f"|(?<= {word} )" for word in self.lists.get("joining", ()))
             opened = self._any([*self.lists.get("opener", ()), *self.lists.get("asking", ())])
             start = "^" if element == "<" else f"(?:^|(?<={_BREAK})|(?<={_BREAK} ){behind})"
-            return start + (f"(?:{opened}(?:, )?){{0,6}}" if self.spaced else rf"\s*{opened}*")
+            return f"{start}(?:{opened}(?:, )?){{0,6}}"
         if element.startswith("{!"):
             name = element[2:-1]
             return rf"(?!{self._any(self.lists.get(name, [name]))}|{_BREAK})\S+ "
-        return _SIGNS[self.spaced].get(element) or self._any(self._named(element))
+        return _SIGNS.get(element) or self._any(self._named(element))
 
     def _any(self, phrases: Iterable[str]) -> str:
-        units = ["".join(f"{word} " for word in _spelled(phrase)) if self.spaced else phrase for phrase in phrases]
-        spelled = (re.escape(unit).replace(r"\*", r"\S*") for unit in sorted(units, key=len, reverse=True))
+        units = ["".join(f"{word} " for word in _spelled(phrase)) for phrase in phrases]
+        spelled = (
+            re.escape(unit).replace(r"\*", r"\S*") for unit in sorted(units, key=len, reverse=True)
+        )
         return f"(?:{'|'.join(spelled) or '(?!)'})"
 
     def _named(self, element: str) -> Sequence[str]:
         if not element.startswith("{"):
             return (element,)
         if element[1:-1] not in self.lists:
-            raise InvalidOptionError("a list of the table", element, f"one of {', '.join(sorted(self.lists))}")
+            raise InvalidOptionError(
+                "a list of the table", element, f"one of {', '.join(sorted(self.lists))}"
+            )
         return self.lists[element[1:-1]]
 
 
@@ -186,7 +205,7 @@ _LONE = frozenset("^<$~#…")
 
 
 def _spelled(phrase: str) -> list[str]:
-    return _ELIDED.sub(r"\1 ", phrase).split()
+    return _CHARACTER.sub(r" \g<0> ", _ELIDED.sub(r"\1 ", phrase)).split()
 
 
 LONGEST = 400
@@ -210,11 +229,11 @@ class ConstraintRule:
 
     def sentences(self, content: str) -> tuple[str, ...]:
         """Return the sentences that state one, in order and once each; items of a list they announce follow them."""
-        return self._stated(content)[0]
+        return self._find(content)[0]
 
     def notes(self, content: str) -> tuple[str, ...]:
         """Return the sentences that state a preference of the user or a fact about them, in order and once each."""
-        return self._stated(content)[1]
+        return self._find(content)[1]
 
     def states(self, content: str) -> bool:
         """Tell whether `content` has a sentence that states an instruction."""
@@ -237,13 +256,14 @@ class ConstraintRule:
         """
         return ConstraintRule((*self.tables, *map(read_table, texts)))
 
-    def _stated(self, content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        return (_remembered if len(content) <= REMEMBERED_CHARS else _stated)(self.tables, content)
+    def _find(self, content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        find = _find_cached if len(content) <= REMEMBERED_CHARS else _find
+        return find(self.tables, content)
 
 
-def _stated(tables: tuple[Table, ...], content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _find(tables: tuple[Table, ...], content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     words = set(words_of(content))
-    may_state = [table for table in tables if table.may_state(content, words)]
+    may_state = [table for table in tables if table.may_state(words)]
     found: dict[str, dict[str, str]] = {"rule": {}, "note": {}}
     for kind, sentence in _kinds(may_state, content) if may_state else ():
         # Said again is said once, whatever its capitals, signs and spaces.
@@ -251,7 +271,7 @@ def _stated(tables: tuple[Table, ...], content: str) -> tuple[tuple[str, ...], t
     return tuple(found["rule"].values()), tuple(found["note"].values())
 
 
-_remembered = lru_cache(REMEMBERED)(_stated)
+_find_cached = lru_cache(REMEMBERED)(_find)
 
 
 def _kinds(tables: list[Table], content: str) -> Iterator[tuple[str, str]]:
@@ -262,7 +282,9 @@ def _kinds(tables: list[Table], content: str) -> Iterator[tuple[str, str]]:
     for wrapped in sentences(content, _WRAPPED):
         whole = wrapped.replace(_WRAPPED, " ")
         # A line that states an instruction by itself may stand behind a line without a full stop.
-        for sentence in dict.fromkeys((whole, *(wrapped.split(_WRAPPED) if whole != wrapped else ()))):
+        for sentence in dict.fromkeys(
+            (whole, *(wrapped.split(_WRAPPED) if whole != wrapped else ()))
+        ):
             listed = announced and is_bullet(sentence)
             if (kind := known.get(sentence)) is None:
                 kind = known[sentence] = _kind(tables, sentence, weighs=weighs)
@@ -280,7 +302,10 @@ def _kind(tables: list[Table], sentence: str, *, weighs: bool) -> str:
     said = unquoted(unbulleted(sentence))
     # "House Rules: ..." looks like a speaker, too.
     heard = dict.fromkeys((said, _SPEAKER.sub("", said)))
-    return max((table.kind_of(each, asks=asks, weighs=weighs) for table in tables for each in heard), default="")
+    return max(
+        (table.kind_of(each, asks=asks, weighs=weighs) for table in tables for each in heard),
+        default="",
+    )
 
 
 @cache

@@ -1,6 +1,6 @@
-"""Prose in sentences, words and phrases: what somebody says in a turn, without the code and logs pasted into it.
+"""Prose in sentences: what somebody says in a turn, without the code and logs pasted into it.
 
-A phrase is a run of whole words; at every word the longest one that fits is found. Everything here is one pass over the text. The patterns are single character
+Everything here is one pass over the text. The patterns are single character
 classes, so that there is nothing to backtrack into, whatever the text.
 """
 
@@ -13,9 +13,22 @@ _BULLET = re.compile(r"(?:[-*•‣+]|[0-9]{1,3}[.)])[ \t](?:\[[ xX]\][ \t])?")
 _MARKUP = re.compile(r"\A#{1,6}[ \t]+|\*{1,3}")
 _TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]」』）]*")
 _BREAKS_WITHOUT_SPACE = "。！？；"
-_ABBREVIATIONS = ("e.g", "i.e", "z.b", "d.h", "p.ex", " vs", " mr", " mrs", " ms", " dr", "prof", " bzw", " ca")
+_ABBREVIATIONS = (
+    "e.g",
+    "i.e",
+    "z.b",
+    "d.h",
+    "p.ex",
+    " vs",
+    " mr",
+    " mrs",
+    " ms",
+    " dr",
+    "prof",
+    " bzw",
+    " ca",
+)
 _LONGEST_ABBREVIATION = 4
-_ELIDED = re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)")
 _CLOSING = ".!?…。！？"
 _HARD_WRAP = 50
 # What stands between quotation marks or backticks; a mark of the same kind ends the search, so that it is one pass.
@@ -32,8 +45,6 @@ _PASTED = re.compile(
     r">|[+-](?:\t| {4,})|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
     r"|</?\w+[ >/]|[+-]{3} |@@ |File \"|at \S+\(|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur|[A-Za-z]+(?:Error|Exception|Warning)):"
 )
-# A word may hold what paths, options, identifiers and contractions hold, so that `--always` and `src/never.py` are words of their own.
-_WORD = re.compile(r"(?<![-\w'`./])\w[-\w'`./]*")
 
 
 def sentences(text: str, joint: str = " ") -> Iterator[str]:
@@ -42,26 +53,16 @@ def sentences(text: str, joint: str = " ") -> Iterator[str]:
         yield from _split(paragraph)
 
 
-def words(sentence: str) -> list[str]:
-    """Return the words of a sentence in lower case, numbering and punctuation removed.
-
-    >>> words("2. Don't run `rm` -- see notes/never.md, ever!")
-    ["don't", 'run', 'see', 'notes/never.md', 'ever']
-    """
-    found = [word.rstrip("./-'`").strip("_") for word in _WORD.findall(sentence.lower().replace("’", "'"))]
-    return found[1:] if found and found[0].isdigit() else found
-
-
 def unquoted(sentence: str) -> str:
     """Return `sentence` with what it quotes blanked out, as long as it was.
 
     >>> unquoted('The sign says "No dogs!" twice.')
     'The sign says "_______!" twice.'
     """
-    return _QUOTED.sub(_blanked, sentence) if _MARK.search(sentence) else sentence
+    return _QUOTED.sub(_blank, sentence) if _MARK.search(sentence) else sentence
 
 
-def _blanked(quote: re.Match[str]) -> str:
+def _blank(quote: re.Match[str]) -> str:
     inner = quote[0][1:-1]
     kept = inner[len(inner.rstrip(_CLOSING)) :]
     return f"{quote[0][0]}{'_' * (len(inner) - len(kept))}{kept}{quote[0][-1]}"
@@ -74,16 +75,6 @@ def unbulleted(sentence: str) -> str:
     ('be brief', 'be brief')
     """
     return _MARKUP.sub("", _BULLET.sub("", sentence, count=1) if is_bullet(sentence) else sentence)
-
-
-def parts(word: str) -> tuple[str, ...]:
-    """Return a word in its parts: in French an apostrophe joins a word to the next one.
-
-    >>> parts("qu'une"), parts("don't")
-    (("qu'", 'une'), ("don't",))
-    """
-    elided = _ELIDED.match(word) if "'" in word else None
-    return (elided[0], word[elided.end() :]) if elided else (word,)
 
 
 def is_bullet(sentence: str) -> bool:
@@ -101,8 +92,8 @@ def prose_lines(text: str) -> Iterator[str]:
         body = line.strip()
         if fence:
             fence = "" if _closes(body, fence) else fence
-        elif opened := _opened_fence(body):
-            fence = opened
+        elif opening := _parse_fence(body):
+            fence = opening
         elif (block := _BLOCK.match(body)) and f"</{block[1]}>" not in body:
             fence = f"</{block[1]}>"
         elif _PASTED.match(body):
@@ -115,7 +106,7 @@ def _closes(body: str, fence: str) -> bool:
     return fence in body if fence[0] == "<" else body.startswith(fence) and not body.strip(fence[0])
 
 
-def _opened_fence(body: str) -> str:
+def _parse_fence(body: str) -> str:
     if not body.startswith(_FENCES):
         return ""
     info = body.lstrip(body[0])

@@ -39,22 +39,36 @@ def _reading(ledger: LinearityMap) -> tuple[object, ...]:
 
 def _raised(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> LinearityMap:
     try:
-        return ledger.promote(resource_id, resource_class) if resource_id in ledger else ledger.tag(resource_id, resource_class)
+        return (
+            ledger.promote(resource_id, resource_class)
+            if resource_id in ledger
+            else ledger.tag(resource_id, resource_class)
+        )
     except DemotionError:
         return ledger
 
 
-def _all_raised(ledger: LinearityMap, requests: Sequence[tuple[str, ResourceClass]]) -> LinearityMap:
+def _all_raised(
+    ledger: LinearityMap, requests: Sequence[tuple[str, ResourceClass]]
+) -> LinearityMap:
     for resource_id, resource_class in requests:
         ledger = _raised(ledger, resource_id, resource_class)
     return ledger
 
 
 @law(_LEDGER)
-def promote_raises_or_refuses(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+def promote_raises_or_refuses(
+    ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
+) -> None:
     """Promote ends at the class asked for if it is higher; the same or a lower class and an unknown id are refused."""
     before = _class_of(ledger, resource_id)
-    expected = UnknownResourceError if before is None else resource_class if resource_class > before else DemotionError
+    expected = (
+        UnknownResourceError
+        if before is None
+        else resource_class
+        if resource_class > before
+        else DemotionError
+    )
     found = outcome(lambda: ledger.promote(resource_id, resource_class).get(resource_id))
     agree(found, expected)
 
@@ -69,7 +83,9 @@ def tag_never_lowers(ledger: LinearityMap, resource_id: str, resource_class: Res
 
 
 @law(_LEDGER)
-def tagging_twice_is_tagging_once(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+def tagging_twice_is_tagging_once(
+    ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
+) -> None:
     """A second tag with the class the id has changes nothing, not even a counter."""
     once = _raised(ledger, resource_id, resource_class)
     twice = once.tag(resource_id, once.get(resource_id))
@@ -77,7 +93,9 @@ def tagging_twice_is_tagging_once(ledger: LinearityMap, resource_id: str, resour
 
 
 @law(_JOIN)
-def raising_ends_at_the_join(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+def raising_ends_at_the_join(
+    ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
+) -> None:
     """Raising an id ends at the higher of both classes, and every other id keeps its own."""
     before = _classes(ledger)
     expected = {**before, resource_id: max(resource_class, before.get(resource_id, resource_class))}
@@ -85,7 +103,9 @@ def raising_ends_at_the_join(ledger: LinearityMap, resource_id: str, resource_cl
 
 
 @law(_JOIN)
-def raising_is_idempotent(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+def raising_is_idempotent(
+    ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
+) -> None:
     """Raising an id twice to one class is raising it once: same tags, same counters."""
     once = _raised(ledger, resource_id, resource_class)
     twice = _raised(once, resource_id, resource_class)
@@ -93,7 +113,12 @@ def raising_is_idempotent(ledger: LinearityMap, resource_id: str, resource_class
 
 
 @law(_JOIN)
-def raising_is_associative(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass, other_class: ResourceClass) -> None:
+def raising_is_associative(
+    ledger: LinearityMap,
+    resource_id: str,
+    resource_class: ResourceClass,
+    other_class: ResourceClass,
+) -> None:
     """Raising to one class and then to another is raising to the higher of them; promotions are steps, and may count differently."""
     stepwise = _raised(_raised(ledger, resource_id, resource_class), resource_id, other_class)
     at_once = _raised(ledger, resource_id, max(resource_class, other_class))
@@ -102,7 +127,11 @@ def raising_is_associative(ledger: LinearityMap, resource_id: str, resource_clas
 
 @law(_JOIN)
 def raising_is_commutative(
-    ledger: LinearityMap, resource_id: str, resource_class: ResourceClass, other_id: str, other_class: ResourceClass
+    ledger: LinearityMap,
+    resource_id: str,
+    resource_class: ResourceClass,
+    other_id: str,
+    other_class: ResourceClass,
 ) -> None:
     """Of two raises, of one id or of two, either may come first: the classes are the same."""
     one_first = _all_raised(ledger, [(resource_id, resource_class), (other_id, other_class)])
@@ -111,7 +140,9 @@ def raising_is_commutative(
 
 
 @law(_JOIN)
-def raising_is_order_independent(ledger: LinearityMap, requests: Sequence[tuple[str, ResourceClass]]) -> None:
+def raising_is_order_independent(
+    ledger: LinearityMap, requests: Sequence[tuple[str, ResourceClass]]
+) -> None:
     """Any number of raises, in the order given, backwards or sorted, end at the highest class asked for each id."""
     highest = _classes(ledger)
     for resource_id, resource_class in requests:
@@ -122,16 +153,26 @@ def raising_is_order_independent(ledger: LinearityMap, requests: Sequence[tuple[
 
 
 @law(_JOIN)
-def raising_is_monotone(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass, other_class: ResourceClass) -> None:
+def raising_is_monotone(
+    ledger: LinearityMap,
+    resource_id: str,
+    resource_class: ResourceClass,
+    other_class: ResourceClass,
+) -> None:
     """Asking for less never ends higher: the classes after the lower of two requests are at most those after the higher."""
     low, high = sorted((resource_class, other_class))
-    below, above = _classes(_raised(ledger, resource_id, low)), _classes(_raised(ledger, resource_id, high))
+    below, above = (
+        _classes(_raised(ledger, resource_id, low)),
+        _classes(_raised(ledger, resource_id, high)),
+    )
     ordered = below.keys() == above.keys() and all(below[each] <= above[each] for each in below)
     holds(ordered, f"at most {above}", below, low=low, high=high)
 
 
 @law(_LEDGER)
-def no_change_shows_in_an_older_ledger(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
+def no_change_shows_in_an_older_ledger(
+    ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
+) -> None:
     """A ledger reads the same after others were made from it by tagging, promoting and dropping."""
     before = _reading(ledger)
     _all_raised(ledger, [(resource_id, each) for each in ResourceClass])
@@ -140,12 +181,19 @@ def no_change_shows_in_an_older_ledger(ledger: LinearityMap, resource_id: str, r
 
 
 @law(_LEDGER)
-def forks_are_independent(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass, other_class: ResourceClass) -> None:
+def forks_are_independent(
+    ledger: LinearityMap,
+    resource_id: str,
+    resource_class: ResourceClass,
+    other_class: ResourceClass,
+) -> None:
     """Two ledgers made from one never see each other's changes."""
     before = _class_of(ledger, resource_id)
     left = _raised(ledger, resource_id, resource_class)
     right = _raised(ledger, resource_id, other_class)
-    expected = [each if before is None else max(before, each) for each in (resource_class, other_class)]
+    expected = [
+        each if before is None else max(before, each) for each in (resource_class, other_class)
+    ]
     agree([left.get(resource_id), right.get(resource_id)], expected)
 
 
@@ -162,7 +210,9 @@ def stats_count_the_parts(ledger: LinearityMap) -> None:
     """The counts a class are the sizes of the parts, together the length, and the droppable ratio is their quotient."""
     stats, sizes = ledger.stats(), {each: len(ids) for each, ids in ledger.partition().items()}
     agree((stats.counts, stats.total), (sizes, len(ledger)))
-    agree(stats.droppable_ratio, sizes[ResourceClass.DROPPABLE] / len(ledger) if len(ledger) else 0.0)
+    agree(
+        stats.droppable_ratio, sizes[ResourceClass.DROPPABLE] / len(ledger) if len(ledger) else 0.0
+    )
 
 
 @law(_LEDGER)
@@ -197,7 +247,9 @@ def the_ledger_survives_json(ledger: LinearityMap) -> None:
 
 
 @law('docs/linearity.md, "The rule that classifies"')
-def classification_repeats(classifier: Classifier, role: str, content: str, metadata: Mapping[str, Any]) -> None:
+def classification_repeats(
+    classifier: Classifier, role: str, content: str, metadata: Mapping[str, Any]
+) -> None:
     """A classifier gives the same turn the same resource class again, and leaves the metadata as they were."""
     before = dict(metadata)
     first = classifier(role, content, metadata)

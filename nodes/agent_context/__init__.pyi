@@ -1,4 +1,9 @@
-from .artifacts import ArtifactExternalizer, collect_garbage, externalize_artifacts, retrieve_artifact
+from .artifacts import (
+    ArtifactExternalizer,
+    collect_garbage,
+    externalize_artifacts,
+    retrieve_artifact,
+)
 from .codec import deserialize, json_schema, serialize
 from .context_patch import ContextPatch, DiffTracker, diff
 from .errors import (

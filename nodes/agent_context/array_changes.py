@@ -48,7 +48,7 @@ def diff_runs(source: Array, target: Array) -> Iterator[Run]:
         i, j = i + shared, j + shared
         if i == len(source) and j == len(target):
             return
-        step = _meeting(source, target, i, j)
+        step = _find_meeting(source, target, i, j)
         if step is None:
             yield from (evolve(run, at=run.at + i) for run in _far_runs(source[i:], target[j:]))
             return
@@ -65,13 +65,15 @@ def shared_start(source: Sequence[Any], target: Sequence[Any]) -> int:
     return min(len(source), len(target))
 
 
-def _meeting(source: Array, target: Array, i: int, j: int) -> tuple[int, int] | None:
+def _find_meeting(source: Array, target: Array, i: int, j: int) -> tuple[int, int] | None:
     """Return how far from here the arrays share an item, or end together; None if not nearby."""
     left, right = len(source) - i, len(target) - j
     if not (left and right):
         return left, right
     for di, dj in _NEARBY:
-        if (di, dj) == (left, right) or (di < left and dj < right and source[i + di] is target[j + dj]):
+        if (di, dj) == (left, right) or (
+            di < left and dj < right and source[i + di] is target[j + dj]
+        ):
             return di, dj
     return None
 
@@ -82,7 +84,10 @@ def _far_runs(source: Array, target: Array) -> Iterator[Run]:
     removed, added = source[: len(source) - end], target[: len(target) - end]
     # Ids are quick but tell only of shared items; what one side alone holds is known by its JSON.
     shared = set(map(id, removed)) & set(map(id, added))
-    before, after = ([id(item) if id(item) in shared else canonical(item) for item in items] for items in (removed, added))
+    before, after = (
+        [id(item) if id(item) in shared else canonical(item) for item in items]
+        for items in (removed, added)
+    )
     for verb, start, stop, from_, to in SequenceMatcher(None, before, after).get_opcodes():
         if verb != "equal":
             yield Run(start, removed[start:stop], added[from_:to])
@@ -129,13 +134,13 @@ def invert_items(items: Items) -> Items:
 
 
 @frozen
-class _Added:
+class _Addition:
     """Stand for an item that was added; one of the source, whose value is not at hand, is its index."""
 
     value: Any
 
 
-_Place: TypeAlias = int | _Added
+_Place: TypeAlias = int | _Addition
 
 
 def join_items(first: Items, second: Items) -> Items | None:
@@ -157,7 +162,7 @@ def _trace_items(places: list[_Place], items: Items, gone: dict[int, Any]) -> li
     result: list[_Place] = []
     at = 0
     for run in items.runs:
-        result += [*places[at : run.at], *map(_Added, run.added)]
+        result += [*places[at : run.at], *map(_Addition, run.added)]
         for index, value in enumerate(run.removed, run.at):
             place = places[index]
             if isinstance(place, int):
@@ -173,7 +178,7 @@ def _runs_of(places: list[_Place], gone: dict[int, Any], length: int) -> Iterato
     added: list[Any] = []
     # The length stands for the end, which closes the last run.
     for place in (*places, length):
-        if isinstance(place, _Added):
+        if isinstance(place, _Addition):
             added.append(place.value)
             continue
         removed = tuple(gone[index] for index in range(at, place))

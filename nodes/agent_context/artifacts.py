@@ -87,7 +87,9 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
     check_size(len(raw), external.size, place, external.sha256)
     found = sha256(raw).hexdigest()
     if found != external.sha256:
-        raise ArtifactError(ArtifactFault.DAMAGED, place, f"has the SHA-256 {found}", external.sha256)
+        raise ArtifactError(
+            ArtifactFault.DAMAGED, place, f"has the SHA-256 {found}", external.sha256
+        )
     return freeze(loads(raw))
 
 
@@ -95,18 +97,27 @@ def check_size(found: int, promised: int, place: str, name: str) -> None:
     """Raise `ArtifactError` for an object of another size than its stub promised, before it is read."""
     if found != promised:
         digest = name.partition(".")[0]
-        raise ArtifactError(ArtifactFault.DAMAGED, place, f"has {found:,} bytes, the stub promises {promised:,}", digest)
+        raise ArtifactError(
+            ArtifactFault.DAMAGED,
+            place,
+            f"has {found:,} bytes, the stub promises {promised:,}",
+            digest,
+        )
 
 
 def check_sha256(text: str) -> str:
     """Return `text` if it is a SHA-256 in hex; raise `InvalidDataError` otherwise: it is about to name a file."""
     if not is_sha256(text):
-        raise InvalidDataError("external.sha256", f"{text[:70]!a} is no SHA-256", "64 characters of 0-9 and a-f")
+        raise InvalidDataError(
+            "external.sha256", f"{text[:70]!a} is no SHA-256", "64 characters of 0-9 and a-f"
+        )
     return text
 
 
 def externalize_artifacts(
-    context: AgentContext, externalizer: ArtifactExternalizer, limits: ContextLimits = DEFAULT_LIMITS
+    context: AgentContext,
+    externalizer: ArtifactExternalizer,
+    limits: ContextLimits = DEFAULT_LIMITS,
 ) -> AgentContext:
     """Return the context with stubs for the content of large artifacts, which is stored first.
 
@@ -158,14 +169,18 @@ def large_values(limits: ContextLimits) -> tuple[list[Any], "Swap"]:
     return found, look
 
 
-def store_contents(contents: Iterable[Any], externalizer: ArtifactExternalizer) -> dict[str, ExternalContent]:
+def store_contents(
+    contents: Iterable[Any], externalizer: ArtifactExternalizer
+) -> dict[str, ExternalContent]:
     """Store contents, and return their stubs by SHA-256; raise `ArtifactError` if one cannot be stored, or its stub is of something else."""
     stubs: dict[str, ExternalContent] = {}
     for content in contents:
         digest, raw = encode_content(content)
         stub = externalizer.externalize(content)
         if (stub.sha256, stub.size) != (digest, len(raw)):
-            raise ArtifactError(ArtifactFault.DAMAGED, stub.uri, "the stub is of other bytes", digest)
+            raise ArtifactError(
+                ArtifactFault.DAMAGED, stub.uri, "the stub is of other bytes", digest
+            )
         stubs[digest] = stub
     return stubs
 
@@ -213,7 +228,8 @@ def _swap_fields(record: Record, swap: Swap) -> Record:
         return record if stub is None else with_changes(record, content=None, external=stub)
     shape = layout(type(record))
     fields = {
-        name: (value, swap_values(kind, value, swap)) for (name, kind), value in zip(shape.kinds.items(), shape.get(record), strict=False)
+        name: (value, swap_values(kind, value, swap))
+        for (name, kind), value in zip(shape.kinds.items(), shape.get(record), strict=False)
     }
     others = {name: new for name, (old, new) in fields.items() if new is not old}
     return with_changes(record, **others) if others else record
@@ -244,7 +260,11 @@ class GarbageReport:
 
 
 def collect_garbage(
-    externalizer: ArtifactExternalizer, contexts: Iterable[AgentContext], *, older_than: datetime, dry_run: bool = False
+    externalizer: ArtifactExternalizer,
+    contexts: Iterable[AgentContext],
+    *,
+    older_than: datetime,
+    dry_run: bool = False,
 ) -> GarbageReport:
     """Discard content that none of the contexts mentions anywhere, their trails included, and that was stored before `older_than`.
 
@@ -254,9 +274,15 @@ def collect_garbage(
         ArtifactError: the store failed; what was discarded until then is gone.
     """
     # Whatever may be a SHA-256 counts: a stub may stand in results and provenance, too.
-    mentioned = {found.decode() for context in contexts for found in _MENTIONED.findall(serialize(context))}
+    mentioned = {
+        found.decode() for context in contexts for found in _MENTIONED.findall(serialize(context))
+    }
     stored = sorted(externalizer.stored(), key=lambda content: content.sha256)
-    garbage = tuple(content for content in stored if content.sha256 not in mentioned and content.stored_at < older_than)
+    garbage = tuple(
+        content
+        for content in stored
+        if content.sha256 not in mentioned and content.stored_at < older_than
+    )
     for content in () if dry_run else garbage:
         externalizer.discard(content.sha256)
     return GarbageReport(garbage, len(stored) - len(garbage), dry_run)

@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, assert_never
 
+from attrs import asdict
+
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
 
 from .array_changes import Items, Run, shared_start
-from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
+from .change_tree import Entries, Fields, Patch, Replacement, entry_kind, field_kind
 from .codec import set_aside_extras
-from .errors import at_path, step_of
+from .errors import at_path, step_of, wrong_type
 from .json_text import ABSENT, canonical, plain
 from .kinds import Kind, Shape
 from .record_base import layout
@@ -39,22 +41,26 @@ def lenient_value(kind: Kind, data: Any) -> Any:
 def changes_to_json(fields: Fields) -> dict[str, Any]:
     """Return the changes of a context as JSON data."""
     return {
-        name: {key: _to_json(inner) for key, inner in change.changes.items()} if isinstance(change, Fields) else _to_json(change)
+        name: _all_to_json(change.changes) if isinstance(change, Fields) else _to_json(change)
         for name, change in fields.changes.items()
     }
 
 
+def _all_to_json(changes: Mapping[str, Patch]) -> dict[str, Any]:
+    return {key: _to_json(change) for key, change in changes.items()}
+
+
 def _to_json(patch: Patch) -> dict[str, Any]:
     match patch:
-        case Replaced(old, new):
-            return {name: plain(value) for name, value in (("old", old), ("new", new)) if value is not ABSENT}
+        case Replacement(old, new):
+            sides = {"old": old, "new": new}
+            return {name: plain(value) for name, value in sides.items() if value is not ABSENT}
         case Items(length, runs):
-            items = [{"at": run.at, "removed": plain(run.removed), "added": plain(run.added)} for run in runs]
-            return {"length": length, "items": items}
+            return {"length": length, "items": [plain(asdict(run, recurse=False)) for run in runs]}
         case Entries(size, changes):
-            return {"size": size, "entries": {key: _to_json(change) for key, change in changes.items()}}
+            return {"size": size, "entries": _all_to_json(changes)}
         case Fields(changes):
-            return {"fields": {key: _to_json(change) for key, change in changes.items()}}
+            return {"fields": _all_to_json(changes)}
         case _:
             assert_never(patch)
 
@@ -69,7 +75,11 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
     def change(name: str, value: Any) -> Patch:
         kind = field_kind(AgentContext, name)
         unknown = name not in layout(AgentContext).kinds
-        return _fields(kind.record, value, read) if name in SCHEMA else _from_json(kind, value, read, unknown=unknown)
+        return (
+            _fields(kind.record, value, read)
+            if name in SCHEMA
+            else _from_json(kind, value, read, unknown=unknown)
+        )
 
     return Fields(_read_changes(data, change))
 
@@ -82,15 +92,23 @@ def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Pa
         return _items(kind, data, read)
     if kind.shape is Shape.MAP and "entries" in data:
         _check_keys(data, "size", "entries")
-        entries = _read_changes(data["entries"], lambda _, value: _from_json(entry_kind(kind), value, read, unknown=True))
+        entries = _read_changes(
+            data["entries"],
+            lambda _, value: _from_json(entry_kind(kind), value, read, unknown=True),
+        )
         return Entries(_index(data, "size"), entries)
     if kind.shape is Shape.OBJECT and "fields" in data:
         _check_keys(data, "fields")
         return _fields(kind.record, data["fields"], read)
-    if not (data.keys() <= {"old", "new"} and data and (unknown or len(data) == len(("old", "new")))):
-        raise InvalidDataError("", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL)
-    values = {name: at_path(name, read, kind, data[name]) if name in data else ABSENT for name in ("old", "new")}
-    return Replaced(**values)
+    sides = ("old", "new")
+    if not (data and data.keys() <= {*sides} and (unknown or len(data) == len(sides))):
+        raise InvalidDataError(
+            "", f"no change: {', '.join(map(step_of, data)) or 'empty'}"[:80], _LEGAL
+        )
+    values = {
+        name: at_path(name, read, kind, data[name]) if name in data else ABSENT for name in sides
+    }
+    return Replacement(**values)
 
 
 _LEGAL = "old and new; length and items of an array; size and entries of a map; fields of a record"
@@ -98,38 +116,57 @@ _LEGAL = "old and new; length and items of an array; size and entries of a map; 
 
 def _fields(record: Any, data: Any, read: ValueReader) -> Fields:
     known = layout(record).kinds
-    return Fields(_read_changes(data, lambda key, value: _from_json(field_kind(record, key), value, read, unknown=key not in known)))
+    return Fields(
+        _read_changes(
+            data,
+            lambda key, value: _from_json(
+                field_kind(record, key), value, read, unknown=key not in known
+            ),
+        )
+    )
 
 
 def _items(kind: Kind, data: Mapping[str, Any], read: ValueReader) -> Items:
     _check_keys(data, "length", "items")
     length, runs = _index(data, "length"), data["items"]
     if not isinstance(runs, (list, tuple)):
-        raise InvalidDataError("items", f"{type(runs).__name__} is not an array", "a list of at, removed and added")
-    found = tuple(at_path(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs))
+        raise wrong_type(runs, "an array", "a list of at, removed and added", "items")
+    found = tuple(
+        at_path(f"items[{index}]", _run, kind, run, read) for index, run in enumerate(runs)
+    )
     # Runs that overlap would remove an item twice.
     ends = [0, *(run.at + len(run.removed) for run in found)]
     if any(run.at < end for run, end in zip(found, ends, strict=False)) or ends[-1] > length:
-        raise InvalidDataError("items", "overlap or exceed the length", "runs in order, within the length")
+        raise InvalidDataError(
+            "items", "overlap or exceed the length", "runs in order, within the length"
+        )
     return Items(length, found)
 
 
 def _run(kind: Kind, data: Any, read: ValueReader) -> Run:
     if not isinstance(data, Mapping):
-        raise InvalidDataError("", f"{type(data).__name__} is not an object", "at, removed and added")
+        raise wrong_type(data, "an object", "at, removed and added")
     _check_keys(data, "at", "removed", "added")
-    return Run(_index(data, "at"), at_path("removed", read, kind, data["removed"]), at_path("added", read, kind, data["added"]))
+    return Run(
+        _index(data, "at"),
+        at_path("removed", read, kind, data["removed"]),
+        at_path("added", read, kind, data["added"]),
+    )
 
 
 def _read_changes(data: Any, change: Callable[[str, Any], Patch]) -> FrozenDict[Patch]:
     if not isinstance(data, Mapping):
-        raise InvalidDataError("", f"{type(data).__name__} is not an object", "changes by name")
-    return FrozenDict({check_text(key): at_path(step_of(key), change, key, value) for key, value in data.items()})
+        raise wrong_type(data, "an object", "changes by name")
+    return FrozenDict(
+        {check_text(key): at_path(step_of(key), change, key, value) for key, value in data.items()}
+    )
 
 
 def _check_keys(data: Mapping[str, Any], *keys: str) -> None:
     if set(data) != set(keys):
-        raise InvalidDataError("", f"has {', '.join(map(step_of, data))}"[:80], f"{', '.join(keys)}")
+        raise InvalidDataError(
+            "", f"has {', '.join(map(step_of, data))}"[:80], f"{', '.join(keys)}"
+        )
 
 
 def _index(data: Mapping[str, Any], key: str) -> int:
@@ -141,63 +178,68 @@ def _index(data: Mapping[str, Any], key: str) -> int:
 
 _DIFF = re.compile(r"/audit/diffs/([0-9]+)")
 Operation: TypeAlias = dict[str, Any]
-Shown: TypeAlias = Callable[[Any], bool]
+Test: TypeAlias = Callable[[Any], bool]
 
 
-def operations(record: type, fields: Fields, pointer: str, *, tests: bool) -> Iterator[Operation]:
-    """Yield the operations that change a record which stands at `pointer`."""
+def operations(record: type, fields: Fields, pointer: str = "") -> Iterator[Operation]:
+    """Yield the operations that change a record which stands at `pointer`, each behind a test of what it changes; values are as they are held."""
     known = layout(record).kinds
     for key, change in fields.changes.items():
         kind = field_kind(record, key)
-        yield from _of(kind, change, _below(pointer, key), _is_written(kind) if key in known else _is_present, tests=tests)
+        is_shown = _is_written(kind) if key in known else _is_present
+        yield from _change(kind, change, _below(pointer, key), is_shown)
 
 
-def _of(kind: Kind, patch: Patch, pointer: str, shown: Shown, *, tests: bool) -> Iterator[Operation]:
+def _change(kind: Kind, patch: Patch, pointer: str, is_shown: Test) -> Iterator[Operation]:
     match patch:
-        case Replaced(old, new):
-            yield from _swap(pointer, old if shown(old) else ABSENT, new if shown(new) else ABSENT, tests=tests)
+        case Replacement(old, new):
+            yield from _swap(
+                pointer, *(value if is_shown(value) else ABSENT for value in (old, new))
+            )
         case Items(length, runs) if length and patch.target_length:
             # From the back: what comes first keeps its place.
             for run in reversed(runs):
-                yield from _of_run(run, pointer, tests=tests)
+                yield from _change_items(run, pointer)
         case Items(length, runs):
             removed = tuple(item for run in runs for item in run.removed)
             added = tuple(item for run in runs for item in run.added)
-            yield from _swap(pointer, removed or ABSENT, added or ABSENT, tests=tests)
+            yield from _swap(pointer, removed or ABSENT, added or ABSENT)
         case Entries(size) if size and patch.target_size:
             for key, change in patch.changes.items():
-                yield from _of(entry_kind(kind), change, _below(pointer, key), _is_present, tests=tests)
+                yield from _change(entry_kind(kind), change, _below(pointer, key), _is_present)
         case Entries(size, changes):
-            swaps = [(key, change) for key, change in changes.items() if isinstance(change, Replaced)]
+            swaps = [
+                (key, change) for key, change in changes.items() if isinstance(change, Replacement)
+            ]
             old = {key: change.old for key, change in swaps if size}
             new = {key: change.new for key, change in swaps if not size}
-            yield from _swap(pointer, old or ABSENT, new or ABSENT, tests=tests)
+            yield from _swap(pointer, old or ABSENT, new or ABSENT)
         case Fields():
             assert kind.record is not None
-            yield from operations(kind.record, patch, pointer, tests=tests)
+            yield from operations(kind.record, patch, pointer)
         case _:
             assert_never(patch)
 
 
-def _of_run(run: Run, pointer: str, *, tests: bool) -> Iterator[Operation]:
+def _change_items(run: Run, pointer: str) -> Iterator[Operation]:
     changed = min(len(run.removed), len(run.added))
     for index in range(len(run.removed) - 1, changed - 1, -1):
-        yield from _swap(f"{pointer}/{run.at + index}", run.removed[index], ABSENT, tests=tests)
-    for index in range(len(run.added)):
+        yield from _swap(f"{pointer}/{run.at + index}", run.removed[index], ABSENT)
+    for index, new in enumerate(run.added):
         old = run.removed[index] if index < changed else ABSENT
-        yield from _swap(f"{pointer}/{run.at + index}", old, run.added[index], tests=tests)
+        yield from _swap(f"{pointer}/{run.at + index}", old, new)
 
 
-def _swap(pointer: str, old: Any, new: Any, *, tests: bool) -> Iterator[Operation]:
-    if old is not ABSENT and tests:
-        yield {"op": "test", "path": pointer, "value": plain(old)}
+def _swap(pointer: str, old: Any, new: Any) -> Iterator[Operation]:
+    if old is not ABSENT:
+        yield {"op": "test", "path": pointer, "value": old}
     if new is not ABSENT:
-        yield {"op": "add" if old is ABSENT else "replace", "path": pointer, "value": plain(new)}
+        yield {"op": "add" if old is ABSENT else "replace", "path": pointer, "value": new}
     elif old is not ABSENT:
         yield {"op": "remove", "path": pointer}
 
 
-def _is_written(kind: Kind) -> Shown:
+def _is_written(kind: Kind) -> Test:
     return lambda value: bool(value or (kind.keep_empty and value is not None))
 
 
@@ -220,28 +262,31 @@ def refine_operations(operations: Iterable[Operation], document: Any) -> Iterato
         place = _DIFF.fullmatch(operation["path"])
         if operation["op"] == "replace" and place is not None:
             # Operations come from the back: what stands there is what stood there.
-            yield from _between(document["audit"]["diffs"][int(place[1])], operation["value"], operation["path"])
+            yield from _refine(
+                document["audit"]["diffs"][int(place[1])], operation["value"], operation["path"]
+            )
         else:
             yield operation
 
 
-def _between(old: Any, new: Any, pointer: str) -> Iterator[Operation]:
+def _refine(old: Any, new: Any, pointer: str) -> Iterator[Operation]:
     if isinstance(old, dict) and isinstance(new, dict):
         yield from ({"op": "remove", "path": _below(pointer, key)} for key in old if key not in new)
         for key, value in new.items():
-            yield from _between(old.get(key, ABSENT), value, _below(pointer, key))
+            yield from _refine(old.get(key, ABSENT), value, _below(pointer, key))
     elif isinstance(old, list) and isinstance(new, list):
-        yield from _between_lists(old, new, pointer)
+        yield from _refine_lists(old, new, pointer)
     elif old is ABSENT or canonical(old) != canonical(new):
         yield {"op": "add" if old is ABSENT else "replace", "path": pointer, "value": new}
 
 
-def _between_lists(old: list[Any], new: list[Any], pointer: str) -> Iterator[Operation]:
+def _refine_lists(old: list[Any], new: list[Any], pointer: str) -> Iterator[Operation]:
     start = shared_start(old, new)
     end = shared_start(old[start:][::-1], new[start:][::-1])
     gone, come = old[start : len(old) - end], new[start : len(new) - end]
     both = min(len(gone), len(come))
-    yield from ({"op": "remove", "path": f"{pointer}/{start + index}"} for index in range(len(gone) - 1, both - 1, -1))
-    for index in range(both):
-        yield from _between(gone[index], come[index], f"{pointer}/{start + index}")
-    yield from ({"op": "add", "path": f"{pointer}/{start + index}", "value": come[index]} for index in range(both, len(come)))
+    for index in range(len(gone) - 1, both - 1, -1):
+        yield {"op": "remove", "path": f"{pointer}/{start + index}"}
+    for index, item in enumerate(come):
+        before = gone[index] if index < both else ABSENT
+        yield from _refine(before, item, f"{pointer}/{start + index}")

@@ -21,7 +21,7 @@ JSON_DATA = kind_of(Any)
 
 
 @frozen
-class Replaced:
+class Replacement:
     """Hold that one value gave way to another; `ABSENT` stands for none, in a map and among unknown fields."""
 
     old: Any
@@ -45,11 +45,11 @@ class Entries:
     @property
     def target_size(self) -> int:
         """Return how many entries the map has afterwards."""
-        swaps = [change for change in self.changes.values() if isinstance(change, Replaced)]
-        return self.size + sum(change.old is ABSENT for change in swaps) - sum(change.new is ABSENT for change in swaps)
+        swaps = [change for change in self.changes.values() if isinstance(change, Replacement)]
+        return self.size + sum((change.old is ABSENT) - (change.new is ABSENT) for change in swaps)
 
 
-Patch: TypeAlias = Replaced | Fields | Entries | Items
+Patch: TypeAlias = Replacement | Fields | Entries | Items
 
 
 def field_kind(record: type, key: str) -> Kind:
@@ -75,7 +75,7 @@ def diff_values(kind: Kind, source: Any, target: Any) -> Patch | None:
         return None
     # Absence is not null: an unknown field may be there and hold null, so this comes before the kind.
     if source is ABSENT or target is ABSENT:
-        return Replaced(source, target)
+        return Replacement(source, target)
     if kind.shape is Shape.ARRAY:
         return diff_items(source, target)
     if kind.shape is Shape.MAP:
@@ -83,7 +83,7 @@ def diff_values(kind: Kind, source: Any, target: Any) -> Patch | None:
         return Entries(len(source), FrozenDict(changes)) if changes else None
     if kind.shape is Shape.OBJECT and source is not None and target is not None:
         return diff_fields(source, target)
-    return None if is_same(source, target) else Replaced(source, target)
+    return None if is_same(source, target) else Replacement(source, target)
 
 
 def diff_fields(source: Record, target: Record) -> Fields | None:
@@ -91,7 +91,9 @@ def diff_fields(source: Record, target: Record) -> Fields | None:
     shape = layout(type(source))
     changes = {
         key: change
-        for (key, kind), old, new in zip(shape.kinds.items(), shape.get(source), shape.get(target), strict=False)
+        for (key, kind), old, new in zip(
+            shape.kinds.items(), shape.get(source), shape.get(target), strict=False
+        )
         if old is not new and (change := diff_values(kind, old, new))
     }
     if source.extras is not target.extras:
@@ -103,7 +105,11 @@ def _changes(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -
     before, after = dict(source.items()), dict(target.items())
     gone = [key for key in before if key not in after]
     unshared = [key for key, value in after.items() if before.get(key, ABSENT) is not value]
-    return {key: change for key in (*gone, *unshared) if (change := diff_values(kind, before.get(key, ABSENT), after.get(key, ABSENT)))}
+    return {
+        key: change
+        for key in (*gone, *unshared)
+        if (change := diff_values(kind, before.get(key, ABSENT), after.get(key, ABSENT)))
+    }
 
 
 def apply_patch(kind: Kind, patch: Patch, value: Any) -> Any:
@@ -113,7 +119,7 @@ def apply_patch(kind: Kind, patch: Patch, value: Any) -> Any:
         InvalidDataError: the patch was made from another value.
     """
     match patch:
-        case Replaced(old, new):
+        case Replacement(old, new):
             if not is_same(old, value):
                 raise origin_mismatch(absent_to_none(old), absent_to_none(value))
             return new
@@ -133,7 +139,9 @@ def apply_fields(fields: Fields, record: Any) -> Any:
         raise origin_mismatch("an object", absent_to_none(record))
     cls = type(record)
     values = {
-        key: at_path(step_of(key), apply_patch, field_kind(cls, key), change, field_value(record, key))
+        key: at_path(
+            step_of(key), apply_patch, field_kind(cls, key), change, field_value(record, key)
+        )
         for key, change in fields.changes.items()
     }
     known = {key: value for key, value in values.items() if key in layout(cls).kinds}
@@ -145,33 +153,49 @@ def apply_fields(fields: Fields, record: Any) -> Any:
 
 def _apply_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenDict[Any]:
     if not isinstance(value, Mapping) or len(value) != size:
-        raise origin_mismatch(f"{size} entries", f"{len(value)} entries" if isinstance(value, Mapping) else absent_to_none(value))
+        raise origin_mismatch(
+            f"{size} entries",
+            f"{len(value)} entries" if isinstance(value, Mapping) else absent_to_none(value),
+        )
     return _merge_present(
-        value, {key: at_path(step_of(key), apply_patch, kind, change, value.get(key, ABSENT)) for key, change in entries.changes.items()}
+        value,
+        {
+            key: at_path(step_of(key), apply_patch, kind, change, value.get(key, ABSENT))
+            for key, change in entries.changes.items()
+        },
     )
 
 
 def _merge_present(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenDict[Any]:
-    return FrozenDict({key: value for key, value in {**before, **changes}.items() if value is not ABSENT})
+    return FrozenDict(
+        {key: value for key, value in {**before, **changes}.items() if value is not ABSENT}
+    )
 
 
 def invert_patch(patch: Patch) -> Patch:
     """Return what leads back."""
     match patch:
-        case Replaced(old, new):
-            return Replaced(new, old)
+        case Replacement(old, new):
+            return Replacement(new, old)
         case Items():
             return invert_items(patch)
         case Entries():
-            return Entries(patch.target_size, _invert_all(patch.changes))
+            return Entries(patch.target_size, map_changes(_invert, patch.changes))
         case Fields():
-            return Fields(_invert_all(patch.changes))
+            return Fields(map_changes(_invert, patch.changes))
         case _:
             assert_never(patch)
 
 
-def _invert_all(changes: Mapping[str, Patch]) -> FrozenDict[Patch]:
-    return FrozenDict({key: invert_patch(change) for key, change in changes.items()})
+def _invert(_key: str, change: Patch) -> Patch:
+    return invert_patch(change)
+
+
+def map_changes(
+    make: Callable[[str, Patch], Patch], changes: Mapping[str, Patch]
+) -> FrozenDict[Patch]:
+    """Return what `make` makes of each change, by key."""
+    return FrozenDict({key: make(key, change) for key, change in changes.items()})
 
 
 def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
@@ -190,8 +214,16 @@ def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
         changes = _join_changes(first.changes, second.changes, lambda _: entry_kind(kind))
         return Entries(first.size, changes) if changes else None
     # One of them knows a whole value, and from there the other leads to the rest.
-    middle = first.new if isinstance(first, Replaced) else second.old if isinstance(second, Replaced) else ABSENT
-    return diff_values(kind, apply_patch(kind, invert_patch(first), middle), apply_patch(kind, second, middle))
+    middle = (
+        first.new
+        if isinstance(first, Replacement)
+        else second.old
+        if isinstance(second, Replacement)
+        else ABSENT
+    )
+    return diff_values(
+        kind, apply_patch(kind, invert_patch(first), middle), apply_patch(kind, second, middle)
+    )
 
 
 def join_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
@@ -199,9 +231,19 @@ def join_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
     changes = _join_changes(first.changes, second.changes, lambda key: field_kind(record, key))
     known = [key for key in layout(record).kinds if key in changes]
     unknown = [key for key in changes if key not in known]
-    return Fields(FrozenDict({key: changes[key] for key in (*known, *unknown)})) if changes else None
+    return (
+        Fields(FrozenDict({key: changes[key] for key in (*known, *unknown)})) if changes else None
+    )
 
 
-def _join_changes(first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]) -> FrozenDict[Patch]:
-    both = {key: at_path(step_of(key), join_patches, kind_at(key), first[key], second[key]) for key in first if key in second}
-    return FrozenDict({key: change for key, change in {**first, **second, **both}.items() if change is not None})
+def _join_changes(
+    first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]
+) -> FrozenDict[Patch]:
+    both = {
+        key: at_path(step_of(key), join_patches, kind_at(key), first[key], second[key])
+        for key in first
+        if key in second
+    }
+    return FrozenDict(
+        {key: change for key, change in {**first, **second, **both}.items() if change is not None}
+    )

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import freeze_object
 
-from .errors import at_path
+from .errors import at_path, wrong_type
 from .json_text import dumps, loads
 from .kinds import Kind, Shape
 from .migrations import MIGRATIONS, MigrationRegistry
@@ -24,7 +23,9 @@ def json_schema() -> dict[str, Any]:
     >>> json_schema()["properties"]["reasoning"]
     {'$ref': '#/$defs/ReasoningContext'}
     """
-    schema: dict[str, Any] = json.loads(files("polycontext.nodes.agent_context").joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
+    schema: dict[str, Any] = json.loads(
+        files("polycontext.nodes.agent_context").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
+    )
     return schema
 
 
@@ -40,7 +41,10 @@ def serialize(context: AgentContext) -> bytes:
 
 
 def deserialize(
-    raw: bytes | bytearray | memoryview | str, *, lenient: bool = False, migrations: MigrationRegistry = MIGRATIONS
+    raw: bytes | bytearray | memoryview | str,
+    *,
+    lenient: bool = False,
+    migrations: MigrationRegistry = MIGRATIONS,
 ) -> AgentContext:
     """Return the context that JSON text describes; what it leaves out has its default.
 
@@ -54,10 +58,14 @@ def deserialize(
     """
     data = at_path("$", loads, raw)
     if not isinstance(data, dict):
-        raise InvalidDataError("$", f"{type(data).__name__} is not an object", "an object with version and namespaces")
+        raise wrong_type(data, "an object", "an object with version and namespaces", "$")
     # Migrations know that the version stands at the root; records do not know where they stand.
     document = migrations.migrate(data)
-    return at_path("$", AgentContext.from_json, at_path("$", _with_extras, AgentContext, document) if lenient else document)
+    return at_path(
+        "$",
+        AgentContext.from_json,
+        at_path("$", _with_extras, AgentContext, document) if lenient else document,
+    )
 
 
 def _with_extras(cls: type, data: Any) -> Any:
@@ -65,7 +73,11 @@ def _with_extras(cls: type, data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     kinds = layout(cls).kinds
-    known = {key: set_aside_extras(kinds[key], value) for key, value in data.items() if key in kinds and value is not None}
+    known = {
+        key: set_aside_extras(kinds[key], value)
+        for key, value in data.items()
+        if key in kinds and value is not None
+    }
     unknown = {key: value for key, value in data.items() if key not in kinds}
     return known | {EXTRAS: freeze_object(unknown)}
 

@@ -38,16 +38,26 @@ REFERENCES = {
     "reasoning.hypotheses": ("dependencies", ("reasoning.hypotheses",)),
     "reasoning.conclusions": (
         "based_on",
-        ("reasoning.hypotheses", "enrichment.facts", "enrichment.derived_knowledge", "reasoning.conclusions"),
+        (
+            "reasoning.hypotheses",
+            "enrichment.facts",
+            "enrichment.derived_knowledge",
+            "reasoning.conclusions",
+        ),
     ),
-    "enrichment.derived_knowledge": ("derived_from", ("enrichment.facts", "enrichment.derived_knowledge")),
+    "enrichment.derived_knowledge": (
+        "derived_from",
+        ("enrichment.facts", "enrichment.derived_knowledge"),
+    ),
 }
 """The lists whose entries refer to others: in which field, and to the ids of which lists."""
 
 MOST_ISSUES = 100
 
 
-def faults(context: AgentContext, changed_lists: Collection[str] = WITH_IDS) -> Iterator[InvalidDataError]:
+def faults(
+    context: AgentContext, changed_lists: Collection[str] = WITH_IDS
+) -> Iterator[InvalidDataError]:
     """Yield what refuses every second entry of one id, and every reference to nothing; only those that a change of some lists may have made."""
     for path in changed_lists:
         found = [entry.id for entry in entries_of(context, path)]
@@ -58,7 +68,9 @@ def faults(context: AgentContext, changed_lists: Collection[str] = WITH_IDS) -> 
             yield from _dangling_references(context, path, field, targets)
 
 
-def _dangling_references(context: AgentContext, path: str, field: str, targets: Sequence[str]) -> Iterator[InvalidDataError]:
+def _dangling_references(
+    context: AgentContext, path: str, field: str, targets: Sequence[str]
+) -> Iterator[InvalidDataError]:
     there = _ids(context, targets)
     for index, entry in enumerate(entries_of(context, path)):
         references = getattr(entry, field)
@@ -77,7 +89,9 @@ def _duplicate_ids(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
     for index, id_ in enumerate(ids):
         # An entry without an id repeats nothing.
         if id_ and id_ in seen:
-            yield InvalidDataError(f"$.{path}[{index}]", f"the id {id_[:40]!a} is there already", "an id of its own")
+            yield InvalidDataError(
+                f"$.{path}[{index}]", f"the id {id_[:40]!a} is there already", "an id of its own"
+            )
         seen.add(id_)
 
 
@@ -92,7 +106,9 @@ def entries_of(context: AgentContext, path: str) -> tuple[Any, ...]:
 
 def refuse_new_faults(before: AgentContext, after: AgentContext) -> None:
     """Raise `InvalidDataError` for the first fault that was not there before; what a document brought along hinders nobody."""
-    changed_lists = [path for path in WITH_IDS if entries_of(before, path) is not entries_of(after, path)]
+    changed_lists = [
+        path for path in WITH_IDS if entries_of(before, path) is not entries_of(after, path)
+    ]
     found = list(faults(after, changed_lists))
     known = Counter(map(_signature, faults(before, changed_lists))) if found else Counter()
     for fault in found:
@@ -131,7 +147,14 @@ def drop_dangling_references(context: AgentContext) -> AgentContext:
         mended = tuple(
             entry
             if there.issuperset(getattr(entry, field))
-            else with_changes(entry, **{field: tuple(reference for reference in getattr(entry, field) if reference in there)})
+            else with_changes(
+                entry,
+                **{
+                    field: tuple(
+                        reference for reference in getattr(entry, field) if reference in there
+                    )
+                },
+            )
             for entry in entries
         )
         context = with_entries(context, path, mended) if mended != entries else context
@@ -141,7 +164,9 @@ def drop_dangling_references(context: AgentContext) -> AgentContext:
 def with_entries(context: AgentContext, path: str, entries: tuple[Any, ...]) -> AgentContext:
     """Return the context with another list at a path."""
     namespace, _, key = path.partition(".")
-    return with_changes(context, **{namespace: with_changes(getattr(context, namespace), **{key: entries})})
+    return with_changes(
+        context, **{namespace: with_changes(getattr(context, namespace), **{key: entries})}
+    )
 
 
 MAKERS: tuple[Maker, ...] = (make_ids_unique, drop_dangling_references)
@@ -149,16 +174,20 @@ MAKERS: tuple[Maker, ...] = (make_ids_unique, drop_dangling_references)
 
 
 def examine(
-    context: AgentContext, makers: Sequence[Maker] = MAKERS, *, agent_id: str = "", timestamp: datetime = UNIX_EPOCH
+    context: AgentContext,
+    makers: Sequence[Maker] = MAKERS,
+    *,
+    agent_id: str = "",
+    timestamp: datetime = UNIX_EPOCH,
 ) -> ValidationReport:
-    """Return a report of a context's faults, the first hundred, with fixes that `fixed` applies; each is a `ContextPatch` as JSON text.
+    """Return a report of a context's faults, the first hundred, with fixes that `apply_fixes` applies; each is a `ContextPatch` as JSON text.
 
     >>> from polycontext.nodes.agent_context import deserialize
     >>> damaged = deserialize('{"reasoning": {"conclusions": [{"id": "c1", "based_on": ["f1"]}]}}')
     >>> report = examine(damaged)
     >>> report.passed, report.issues
     (False, ("$.reasoning.conclusions[0]: 'c1' refers to 'f1', which is not there",))
-    >>> examine(fixed(damaged, report)).passed
+    >>> examine(apply_fixes(damaged, report)).passed
     True
     """
     found = [f"{fault.path}: {fault.what}" for fault in faults(context)]
@@ -169,10 +198,12 @@ def examine(
         patch = diff(context, better, agent_id=agent_id, timestamp=timestamp)
         fixes += [dumps(patch.to_dict()).decode()] if patch else []
         context = better
-    return ValidationReport(timestamp, agent_id, not found, (*found[:MOST_ISSUES], *more), tuple(fixes))
+    return ValidationReport(
+        timestamp, agent_id, not found, (*found[:MOST_ISSUES], *more), tuple(fixes)
+    )
 
 
-def fixed(context: AgentContext, report: ValidationReport) -> AgentContext:
+def apply_fixes(context: AgentContext, report: ValidationReport) -> AgentContext:
     """Return the context with the fixes of a report applied in order; raise `InvalidDataError` for what is none, or does not fit any more."""
     for index, fix in enumerate(ValidationReport.from_json(report).auto_fixes):
         context = at_path(f"auto_fixes[{index}]", _apply_fix, fix, context)
@@ -183,7 +214,7 @@ def _apply_fix(fix: str, context: AgentContext) -> AgentContext:
     return ContextPatch.from_dict(loads(fix), lenient=True).apply(context)
 
 
-def fixing_changes(context: AgentContext, report: ValidationReport) -> dict[str, Any]:
-    """Return what to write so that the fixes of a report are applied, by key; raises as `fixed`."""
-    better = fixed(context, report)
+def diff_fixes(context: AgentContext, report: ValidationReport) -> dict[str, Any]:
+    """Return what to write so that the fixes of a report are applied, by key; raises as `apply_fixes`."""
+    better = apply_fixes(context, report)
     return {path: entries_of(better, path) for path in diff(context, better).keys}

@@ -10,12 +10,18 @@ from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.linearity.json_data import EMPTY, FrozenDict, check_text
 
 from .array_changes import Items
-from .change_codec import changes_from_json, changes_to_json, lenient_value, operations, strict_value
+from .change_codec import (
+    changes_from_json,
+    changes_to_json,
+    lenient_value,
+    operations,
+    strict_value,
+)
 from .change_tree import (
     Entries,
     Fields,
     Patch,
-    Replaced,
+    Replacement,
     apply_fields,
     diff_fields,
     invert_patch,
@@ -65,7 +71,11 @@ class ContextPatch:
 
     def _changed_keys(self) -> Iterator[tuple[str, Patch]]:
         for name, change in self.changes.changes.items():
-            inside = {f"{name}.{key}": inner for key, inner in change.changes.items()} if isinstance(change, Fields) else {name: change}
+            inside = (
+                {f"{name}.{key}": inner for key, inner in change.changes.items()}
+                if isinstance(change, Fields)
+                else {name: change}
+            )
             yield from inside.items()
 
     def apply(self, context: AgentContext) -> AgentContext:
@@ -100,13 +110,24 @@ class ContextPatch:
         """
         changes = at_path("$", join_fields, AgentContext, self.changes, other.changes) or _NOTHING
         # Each name once.
-        agents = dict.fromkeys(name for name in f"{self.agent_id}, {other.agent_id}".split(", ") if name)
-        return evolve(self, changes=changes, agent_id=", ".join(agents), timestamp=max(self.timestamp, other.timestamp))
+        agents = dict.fromkeys(
+            name for name in f"{self.agent_id}, {other.agent_id}".split(", ") if name
+        )
+        return evolve(
+            self,
+            changes=changes,
+            agent_id=", ".join(agents),
+            timestamp=max(self.timestamp, other.timestamp),
+        )
 
     def without_trail(self) -> Self:
         """Return the patch without the changes of the audit trail, which does not record itself."""
         others = {name: change for name, change in self.changes.changes.items() if name != "audit"}
-        return self if len(others) == len(self.changes.changes) else evolve(self, changes=Fields(FrozenDict(others)))
+        return (
+            self
+            if len(others) == len(self.changes.changes)
+            else evolve(self, changes=Fields(FrozenDict(others)))
+        )
 
     def summary(self) -> str:
         """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1``.
@@ -114,7 +135,12 @@ class ContextPatch:
         Keys come in the order of the document, each with how many items of an array or entries of a map were added,
         removed and changed; any other key counts as one change.
         """
-        counts = [f"{path}_{verb}={number}" for path, change in self._changed_keys() for verb, number in _counts(change).items() if number]
+        counts = [
+            f"{path}_{verb}={number}"
+            for path, change in self._changed_keys()
+            for verb, number in _counts(change).items()
+            if number
+        ]
         agent = f"[{self.agent_id}] " if self.agent_id else ""
         return f"{agent}Changes: {', '.join(counts) or 'none'}"
 
@@ -124,7 +150,11 @@ class ContextPatch:
         `tests` puts a ``test`` operation before whatever is removed or replaced, so that the patch fails
         as a whole on another document.
         """
-        return list(operations(AgentContext, self.changes, "", tests=tests))
+        found = operations(AgentContext, self.changes)
+        patch: list[dict[str, Any]] = plain(
+            [each for each in found if tests or each["op"] != "test"]
+        )
+        return patch
 
     def record(self) -> ContextDiff:
         """Return the changes as the audit trail records them (docs/agent-context.md, What changed).
@@ -140,11 +170,17 @@ class ContextPatch:
         Raises:
             InvalidDataError: the changes are not of the form that `record` writes; names the path.
         """
-        return cls(changes_from_json(record.changes, lenient_value), record.agent_id, record.timestamp)
+        return cls(
+            changes_from_json(record.changes, lenient_value), record.agent_id, record.timestamp
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the patch as JSON data: ``timestamp``, ``agent_id``, ``changes``."""
-        return {"timestamp": plain(self.timestamp), "agent_id": self.agent_id, "changes": changes_to_json(self.changes)}
+        return {
+            "timestamp": plain(self.timestamp),
+            "agent_id": self.agent_id,
+            "changes": changes_to_json(self.changes),
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, lenient: bool = False) -> Self:
@@ -156,12 +192,25 @@ class ContextPatch:
             InvalidDataError: anything else than `to_dict` writes; names the path.
         """
         if not isinstance(data, Mapping) or set(data) != {"timestamp", "agent_id", "changes"}:
-            raise InvalidDataError("$", "is no patch", "an object with timestamp, agent_id and changes")
-        changes = at_path("$.changes", changes_from_json, data["changes"], lenient_value if lenient else strict_value)
+            raise InvalidDataError(
+                "$", "is no patch", "an object with timestamp, agent_id and changes"
+            )
+        changes = at_path(
+            "$.changes",
+            changes_from_json,
+            data["changes"],
+            lenient_value if lenient else strict_value,
+        )
         return cls(changes, data["agent_id"], data["timestamp"])
 
 
-def diff(source: AgentContext, target: AgentContext, *, agent_id: str = "", timestamp: datetime = UNIX_EPOCH) -> ContextPatch:
+def diff(
+    source: AgentContext,
+    target: AgentContext,
+    *,
+    agent_id: str = "",
+    timestamp: datetime = UNIX_EPOCH,
+) -> ContextPatch:
     """Return what leads from one context to another, by value; what they share is not looked at.
 
     Law: ``diff(a, b).apply(a) == b``.
@@ -174,7 +223,10 @@ def _counts(change: Patch) -> dict[str, int]:
     if isinstance(change, Items):
         pairs = [(len(run.removed), len(run.added)) for run in change.runs]
     elif isinstance(change, Entries):
-        swaps = [entry if isinstance(entry, Replaced) else Replaced(None, None) for entry in change.changes.values()]
+        swaps = [
+            entry if isinstance(entry, Replacement) else Replacement(None, None)
+            for entry in change.changes.values()
+        ]
         pairs = [(int(swap.old is not ABSENT), int(swap.new is not ABSENT)) for swap in swaps]
     return {
         "added": sum(max(added - removed, 0) for removed, added in pairs),
@@ -198,7 +250,9 @@ class DiffTracker:
         self._context = context
         self._clock = clock
 
-    def capture(self, agent_id: str, context: AgentContext, *, timestamp: datetime | None = None) -> ContextPatch:
+    def capture(
+        self, agent_id: str, context: AgentContext, *, timestamp: datetime | None = None
+    ) -> ContextPatch:
         """Return what changed since the last capture; the next one starts from here. The trail itself is left out.
 
         Without a `timestamp` the clock is asked.
@@ -206,6 +260,8 @@ class DiffTracker:
         Raises:
             InvalidDataError: the name is no text, or the time naive.
         """
-        patch = diff(self._context, context, agent_id=agent_id, timestamp=timestamp or self._clock()).without_trail()
+        patch = diff(
+            self._context, context, agent_id=agent_id, timestamp=timestamp or self._clock()
+        ).without_trail()
         self._context = context
         return patch

@@ -51,8 +51,15 @@ def at_path(step: str, make: Callable[P, T], /, *args: P.args, **kwargs: P.kwarg
 def origin_mismatch(expected: Any, found: Any, path: str = "") -> InvalidDataError:
     """Return the refusal to apply or join a patch where it does not start."""
     return InvalidDataError(
-        path, f"the patch expects {_abbreviate(expected)}, found {_abbreviate(found)}", "the context that it was made from"
+        path,
+        f"the patch expects {_abbreviate(expected)}, found {_abbreviate(found)}",
+        "the context that it was made from",
     )
+
+
+def wrong_type(value: object, expected: str, legal: str, path: str = "") -> InvalidDataError:
+    """Return the refusal of a value of another type."""
+    return InvalidDataError(path, f"{type(value).__name__} is not {expected}", legal)
 
 
 def _abbreviate(value: Any) -> str:
@@ -72,8 +79,8 @@ class ContextViolationError(CallerError, PermissionError):
 
     def __str__(self) -> str:
         why = f" ({self.reason})" if self.reason else ""
-        legal = ", ".join(self.allowed) or "nothing, the agent is not registered or has no rights"
-        return f"agent {self.agent_id!r} may not write {self.namespace}.{self.key}{why}; legal: {legal}"
+        legal = ", ".join(self.allowed) or "nothing: it is not registered, or has no rights"
+        return f"agent {self.agent_id!r} may not write {self.namespace}.{self.key}{why}. It may write {legal}."
 
 
 @define(slots=False, eq=False)
@@ -88,7 +95,7 @@ class ContextSizeError(CallerError, ValueError):
 
     def __str__(self) -> str:
         current, legal = (f"{number:,} {self.unit}" for number in (self.current, self.maximum))
-        return f"size limit exceeded: {self.limit} at {self.where}: {current}; legal: at most {legal}"
+        return f"size limit exceeded: {self.limit} at {self.where}: {current}. Use at most {legal}."
 
 
 class ContextSizeWarning(UserWarning):
@@ -106,7 +113,7 @@ class MergeConflictError(CallerError, ValueError):
 
     def __str__(self) -> str:
         base, ours, theirs = map(_abbreviate, (self.base, self.ours, self.theirs))
-        return f"{self.path}: changed from {base} to {ours} and to {theirs}; legal: one of the two, written again on the current context"
+        return f"{self.path}: changed from {base} to {ours} and to {theirs}. Write one of the two again on the current context."
 
 
 @define(slots=False, eq=False)
@@ -117,7 +124,7 @@ class TrailError(CallerError, ValueError):
     problem: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.problem}; legal: a context whose audit.diffs lead to it, or one without diffs"
+        return f"{self.path}: {self.problem}. Use a context whose audit.diffs lead to it, or one without diffs."
 
 
 @define(slots=False, eq=False)
@@ -130,8 +137,12 @@ class UnknownVersionError(CallerError, ValueError):
     newer: bool = False
 
     def __str__(self) -> str:
-        what = "is newer than this release reads" if self.newer else f"cannot be migrated to {self.target}"
-        return f"schema version {self.version!r} {what}; legal: {', '.join(self.known)}"
+        what = (
+            "is newer than this release reads"
+            if self.newer
+            else f"cannot be migrated to {self.target}"
+        )
+        return f"schema version {self.version!r} {what}. Use {', '.join(self.known)}."
 
 
 @define(slots=False, eq=False)
@@ -144,7 +155,7 @@ class MigrationError(CollaboratorError, ValueError):
 
     def __str__(self) -> str:
         what = f"the migration from {self.source} to {self.target} failed"
-        return f"{what}: {self.problem}; legal: a function from JSON object to JSON object"
+        return f"{what}: {self.problem}. Register a function from JSON object to JSON object."
 
 
 class ArtifactFault(Enum):
@@ -166,4 +177,4 @@ class ArtifactError(CollaboratorError, OSError):
 
     def __str__(self) -> str:
         content = f"content {self.sha256}: " if self.sha256 else ""
-        return f"{self.place}: {content}{self.problem}; legal: {self.reason.value}"
+        return f"{self.place}: {content}{self.problem}. Use {self.reason.value}."

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import orjson
 from attrs import evolve, frozen
@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import patched
-from polycontext.polynomial.session.options import written
+from polycontext.polynomial.session.options import encode
 from polycontext.window import Turn
 
 from .change_codec import refine_operations
@@ -22,6 +22,13 @@ from .trail import origin
 
 T = TypeVar("T")
 _LEGAL = 'the context to begin with, such as AgentContext.new("session-1", "trace-1"): the session keeps none of that name yet'
+
+
+class CommitOptions(TypedDict, total=False):
+    """What may be said beside a write; see `KeptContextStore.write`."""
+
+    turns: Iterable[Turn | Mapping[str, Any]]
+    idempotency_key: str | None
 
 
 class KeptContextStore(AgentContextStore):
@@ -50,13 +57,21 @@ class KeptContextStore(AgentContextStore):
     """
 
     def __init__(
-        self, session: ContextSession, name: str, context: AgentContext | None = None, *, lenient: bool = False, **options: Any
+        self,
+        session: ContextSession,
+        name: str,
+        context: AgentContext | None = None,
+        *,
+        lenient: bool = False,
+        **options: Any,
     ) -> None:
         self._session, self._name, self._lenient = session, name, lenient
         kept = session.history.refresh().conversation.documents.get(name)
         if kept is None and context is None:
             raise InvalidOptionError("context", None, _LEGAL)
-        super().__init__(self._context_of(kept) if context is None or kept is not None else context, **options)
+        super().__init__(
+            self._context_of(kept) if context is None or kept is not None else context, **options
+        )
         self._document = kept
         if kept is None:
             begun = [{"op": "add", "path": "", "value": orjson.loads(serialize(self._context))}]
@@ -71,14 +86,17 @@ class KeptContextStore(AgentContextStore):
             return self._context
 
     def write(
-        self, agent: str, changes: Mapping[str, Any], *, turns: Iterable[Turn | Mapping[str, Any]] = (), idempotency_key: str | None = None
+        self,
+        agent: str,
+        changes: Mapping[str, Any],
+        **options: Unpack[CommitOptions],
     ) -> AgentContext:
         """Write several keys as one run of an agent, in one commit with `turns`; once for a key, however often it is asked for.
 
         Raises:
             Whatever `AgentContextStore.write` raises; `ContextSession.extend` of the turns; StoreError: nothing is stored.
         """
-        with self.run(agent, turns=turns, idempotency_key=idempotency_key) as run:
+        with self.run(agent, **options) as run:
             run.write(changes)
         return self.context
 
@@ -86,19 +104,15 @@ class KeptContextStore(AgentContextStore):
         self,
         agent: str,
         entries: Mapping[str, Sequence[Any]],
-        *,
-        turns: Iterable[Turn | Mapping[str, Any]] = (),
-        idempotency_key: str | None = None,
+        **options: Unpack[CommitOptions],
     ) -> AgentContext:
         """Add entries at the end of lists as one run of an agent; what two add in the same words at the same moment snapshot once. See `write`."""
-        with self.run(agent, turns=turns, idempotency_key=idempotency_key) as run:
+        with self.run(agent, **options) as run:
             run.append(entries)
         return self.context
 
     @contextmanager
-    def run(
-        self, agent: str, *, turns: Iterable[Turn | Mapping[str, Any]] = (), idempotency_key: str | None = None
-    ) -> Generator[AgentContextRun]:
+    def run(self, agent: str, **options: Unpack[CommitOptions]) -> Generator[AgentContextRun]:
         """Run an agent on what is stored by now; what it writes in the block is committed at its end, in one commit with `turns`.
 
         Raises:
@@ -106,7 +120,7 @@ class KeptContextStore(AgentContextStore):
         """
         self._session.history.refresh()
         with super().run(agent) as run:
-            run.options = {"turns": tuple(turns), "idempotency_key": idempotency_key}
+            run.options = {**options, "turns": tuple(options.get("turns", ()))}
             yield run
 
     def _transact(self, run: AgentContextRun, change: Callable[[], T]) -> T:
@@ -124,8 +138,12 @@ class KeptContextStore(AgentContextStore):
                     # What must leave first is not committed, nor what comes with it.
                     if result:
                         raise not_yet
-                    operations = list(refine_operations(diff(before.context, self._context).to_json_patch(), document))
-                    expected = patched(document, written(operations, self._name))
+                    operations = list(
+                        refine_operations(
+                            diff(before.context, self._context).to_json_patch(), document
+                        )
+                    )
+                    expected = patched(document, encode(operations, self._name))
                     done[:] = [(result, _Snapshot(expected, self._context, self._base))]
                     return operations
                 finally:
@@ -159,11 +177,17 @@ class KeptContextStore(AgentContextStore):
 
     @_snapshot.setter
     def _snapshot(self, snapshot: "_Snapshot") -> None:
-        self._document, self._context, self._base = snapshot.document, snapshot.context, snapshot.base
+        self._document, self._context, self._base = (
+            snapshot.document,
+            snapshot.context,
+            snapshot.base,
+        )
 
     def _adopt(self, document: Any = None) -> None:
         """Become what the session has, or `document`."""
-        document = self._session.conversation.documents[self._name] if document is None else document
+        document = (
+            self._session.conversation.documents[self._name] if document is None else document
+        )
         if document is not self._document:
             context = self._context_of(document)
             self._snapshot = _Snapshot(document, context, origin(context))

@@ -16,7 +16,7 @@ import orjson
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import FrozenDict, check_text
 
-from .errors import join_path, step_of
+from .errors import join_path, step_of, wrong_type
 from .record_base import Record, json_fields
 
 _OPTIONS = orjson.OPT_UTC_Z
@@ -81,7 +81,8 @@ def loads(raw: object) -> Any:
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except KeyError:
-        raise InvalidDataError(_path_of_duplicate(text), "duplicate key", "every key once") from None
+        path = _path(json.loads(text, object_pairs_hook=_Pairs)) or ""
+        raise InvalidDataError(path, "duplicate key", "every key once") from None
     except (ValueError, RecursionError) as error:
         raise InvalidDataError("", f"not JSON: {error}", "JSON text in UTF-8") from None
     return value
@@ -102,7 +103,7 @@ def _text(raw: object) -> str:
     if isinstance(raw, str):
         return check_text(raw)
     if not isinstance(raw, (bytes, bytearray, memoryview)):
-        raise InvalidDataError("", f"{type(raw).__name__} is not JSON text", "bytes or str")
+        raise wrong_type(raw, "JSON text", "bytes or str")
     try:
         return bytes(raw).decode()
     except UnicodeDecodeError as error:
@@ -113,15 +114,14 @@ class _Pairs(list[tuple[str, Any]]):
     """Hold an object as its text does: a key as often as it stands there."""
 
 
-def _path_of_duplicate(text: str) -> str:
-    """Return the path of the first duplicate key."""
-    return _path(json.loads(text, object_pairs_hook=_Pairs)) or ""
-
-
 def _path(value: object) -> str | None:
     if not isinstance(value, list):
         return None
-    pairs: list[tuple[str, Any]] = value if isinstance(value, _Pairs) else [(f"[{index}]", item) for index, item in enumerate(value)]
+    pairs: list[tuple[str, Any]] = (
+        value
+        if isinstance(value, _Pairs)
+        else [(f"[{index}]", item) for index, item in enumerate(value)]
+    )
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:

@@ -18,9 +18,16 @@ from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 from attrs import converters, evolve, frozen
 
 from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import EMPTY, MAX_DEPTH, FrozenDict, check_text, freeze, freeze_object
+from polycontext.linearity.json_data import (
+    EMPTY,
+    MAX_DEPTH,
+    FrozenDict,
+    check_text,
+    freeze,
+    freeze_object,
+)
 
-from .errors import at_path, step_of
+from .errors import at_path, step_of, wrong_type
 
 Reader: TypeAlias = Callable[[Any], Any]
 
@@ -41,7 +48,9 @@ _CHANGES_DEPTH = MAX_DEPTH + 16
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
 """The integers of a field; JSON data take what `json_data` takes."""
 
-_RFC_3339 = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})").fullmatch
+_RFC_3339 = pattern(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+).fullmatch
 
 
 class Shape(StrEnum):
@@ -90,14 +99,18 @@ def kind_of(annotation: Any) -> Kind:
     if origin in (Union, UnionType):
         kind = kind_of(next(part for part in parts if part is not NoneType))
         return evolve(kind, read=converters.optional(kind.read), optional=True)
-    return Kind(Shape.OBJECT, annotation.from_json, annotation.__name__, record=annotation, keep_empty=True)
+    return Kind(
+        Shape.OBJECT, annotation.from_json, annotation.__name__, record=annotation, keep_empty=True
+    )
 
 
 def _integer(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidDataError("", f"{type(value).__name__} is not a whole number", "an integer")
+        raise wrong_type(value, "a whole number", "an integer")
     if not MIN_INTEGER <= value <= MAX_INTEGER:
-        raise InvalidDataError("", "the number has more than 64 bits", f"{MIN_INTEGER}..{MAX_INTEGER}")
+        raise InvalidDataError(
+            "", "the number has more than 64 bits", f"{MIN_INTEGER}..{MAX_INTEGER}"
+        )
     return int(value)
 
 
@@ -115,7 +128,7 @@ def _number(value: Any) -> float:
 
 def _finite(value: Any) -> float:
     if not isinstance(value, float):
-        raise InvalidDataError("", f"{type(value).__name__} is not a number", "a finite number")
+        raise wrong_type(value, "a number", "a finite number")
     if not isfinite(value):
         raise InvalidDataError("", f"{float(value)!r} is not JSON", "a finite number")
     return float(value)
@@ -133,13 +146,17 @@ def _from_zero(one: Reader, legal: str) -> Reader:
 
 def _truth(value: Any) -> bool:
     if type(value) is not bool:
-        raise InvalidDataError("", f"{type(value).__name__} is not a truth value", "true or false")
+        raise wrong_type(value, "a truth value", "true or false")
     return value
 
 
 def _moment(value: Any) -> datetime:
     try:
-        moment = datetime.fromisoformat(value.upper()) if isinstance(value, str) and _RFC_3339(value) else value
+        moment = (
+            datetime.fromisoformat(value.upper())
+            if isinstance(value, str) and _RFC_3339(value)
+            else value
+        )
     except ValueError:
         moment = value
     return moment if type(moment) is datetime and moment.tzinfo is UTC else _in_utc(moment)
@@ -147,15 +164,23 @@ def _moment(value: Any) -> datetime:
 
 def _in_utc(moment: Any) -> datetime:
     if isinstance(moment, str):
-        raise InvalidDataError("", f"{moment[:40]!a} is not a time", "RFC 3339, such as 2026-01-31T12:00:00Z")
+        raise InvalidDataError(
+            "", f"{moment[:40]!a} is not a time", "RFC 3339, such as 2026-01-31T12:00:00Z"
+        )
     if not isinstance(moment, datetime):
-        raise InvalidDataError("", f"{type(moment).__name__} is not a time", "an aware datetime or RFC 3339 text")
+        raise wrong_type(moment, "a time", "an aware datetime or RFC 3339 text")
     if moment.utcoffset() is None:
-        raise InvalidDataError("", "naive datetime without a time zone", "an aware datetime, for example datetime.now(UTC)")
+        raise InvalidDataError(
+            "",
+            "naive datetime without a time zone",
+            "an aware datetime, for example datetime.now(UTC)",
+        )
     try:
         utc = moment.astimezone(UTC)
     except OverflowError:
-        raise InvalidDataError("", f"{moment!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC") from None
+        raise InvalidDataError(
+            "", f"{moment!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC"
+        ) from None
     # A plain datetime: a subclass could carry state of its own, and compare as it likes.
     return datetime(*utc.timetuple()[:6], utc.microsecond, tzinfo=UTC)
 
@@ -165,12 +190,14 @@ def _array(item: Kind) -> Kind:
 
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, (list, tuple)):
-            raise InvalidDataError("", f"{type(value).__name__} is not an array", f"a list of {item.name}")
+            raise wrong_type(value, "an array", f"a list of {item.name}")
         try:
             items = tuple(map(one, value))
         except InvalidDataError:
             # Again, for the place of the fault, as below: minding it while all is well would cost more.
-            items = tuple(at_path(f"[{index}]", one, element) for index, element in enumerate(value))
+            items = tuple(
+                at_path(f"[{index}]", one, element) for index, element in enumerate(value)
+            )
         # What is shared is found by identity: contexts keep what they have in common.
         return value if type(value) is tuple and all(map(is_, items, value)) else items
 
@@ -182,11 +209,14 @@ def _map(item: Kind) -> Kind:
 
     def read(value: Any) -> FrozenDict[Any]:
         if not isinstance(value, (dict, Mapping)):
-            raise InvalidDataError("", f"{type(value).__name__} is not an object", f"a {name}")
+            raise wrong_type(value, "an object", f"a {name}")
         try:
             items = {check_text(key): one(element) for key, element in value.items()}
         except InvalidDataError:
-            items = {at_path(step_of(key), check_text, key): at_path(step_of(key), one, element) for key, element in value.items()}
+            items = {
+                at_path(step_of(key), check_text, key): at_path(step_of(key), one, element)
+                for key, element in value.items()
+            }
         if type(value) is FrozenDict and all(map(is_, items.values(), value.values())):
             return value
         return FrozenDict(items) if items else EMPTY
@@ -198,11 +228,18 @@ _SCALARS: dict[Any, Kind] = {
     str: Kind(Shape.SCALAR, check_text, "text"),
     int: Kind(Shape.SCALAR, _integer, "integer", keep_empty=True),
     float: Kind(Shape.SCALAR, _number, "number", keep_empty=True),
-    Count: Kind(Shape.SCALAR, _from_zero(_integer, "a whole number from 0"), "count", keep_empty=True),
+    Count: Kind(
+        Shape.SCALAR, _from_zero(_integer, "a whole number from 0"), "count", keep_empty=True
+    ),
     Amount: Kind(Shape.SCALAR, _from_zero(_number, "a number from 0"), "amount", keep_empty=True),
     bool: Kind(Shape.SCALAR, _truth, "truth value", keep_empty=True),
     Confidence: Kind(Shape.SCALAR, _confidence, "confidence", keep_empty=True),
     datetime: Kind(Shape.SCALAR, _moment, "time", keep_empty=True),
     Any: Kind(Shape.JSON, freeze, "JSON data", optional=True, keep_empty=True),
 }
-_SCALARS[Changes] = Kind(Shape.MAP, partial(freeze_object, levels=_CHANGES_DEPTH), "mapping from text to JSON data", item=kind_of(Any))
+_SCALARS[Changes] = Kind(
+    Shape.MAP,
+    partial(freeze_object, levels=_CHANGES_DEPTH),
+    "mapping from text to JSON data",
+    item=kind_of(Any),
+)

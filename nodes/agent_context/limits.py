@@ -47,11 +47,20 @@ def measure(record: Record) -> Measure:
     known: dict[str, Part] = getattr(record, "_parts", {})
     shown = json_fields(record)
     parts = {
-        name: known.get(name) or _part(kinds[name], value) if name in kinds else (len(dumps(value)), 0) for name, value in shown.items()
+        name: known.get(name) or _part(kinds[name], value)
+        if name in kinds
+        else (len(dumps(value)), 0)
+        for name, value in shown.items()
     }
     # Two braces, a comma between two fields, a colon after each name.
-    size = 2 + max(len(parts) - 1, 0) + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
-    return _remember(record, Measure(size, max((part[1] for part in parts.values()), default=0), parts))
+    size = (
+        2
+        + max(len(parts) - 1, 0)
+        + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
+    )
+    return _remember(
+        record, Measure(size, max((part[1] for part in parts.values()), default=0), parts)
+    )
 
 
 def _remember(record: Record, found: Measure) -> Measure:
@@ -68,14 +77,19 @@ def _part(kind: Kind, value: Any) -> Part:
     if kind.shape is Shape.ARRAY and kind.item is not None and kind.item.record is not None:
         items = [_measure_item(item) for item in value]
         # Two brackets, and a comma between two items.
-        return len(items) + 1 + sum(item.size for item in items), max(len(items), *(item.longest for item in items))
+        return len(items) + 1 + sum(item.size for item in items), max(
+            len(items), *(item.longest for item in items)
+        )
     return len(dumps(value)), len(value) if kind.shape is Shape.ARRAY else 0
 
 
 def _measure_item(record: Record) -> Measure:
     """Return the measure of an item of an array, which is written at once and not field by field."""
     known: Measure | None = getattr(record, "_measure", None)
-    return known or _remember(record, Measure(len(dumps(record)), max(map(len, arrays_of(record).values()), default=0), {}))
+    return known or _remember(
+        record,
+        Measure(len(dumps(record)), max(map(len, arrays_of(record).values()), default=0), {}),
+    )
 
 
 def arrays_of(record: Record) -> dict[str, tuple[Any, ...]]:
@@ -105,8 +119,12 @@ def get_stats(context: AgentContext) -> ContextStats:
     return ContextStats(
         total_size=measure(context).size,
         namespace_sizes=FrozenDict({name: measure(getattr(context, name)).size for name in SCHEMA}),
-        array_counts=FrozenDict({key.key: len(getattr(getattr(context, key.namespace), key.key)) for key in arrays}),
-        externalized_count=sum(artifact.external is not None for artifact in context.retrieval.artifacts),
+        array_counts=FrozenDict(
+            {key.key: len(getattr(getattr(context, key.namespace), key.key)) for key in arrays}
+        ),
+        externalized_count=sum(
+            artifact.external is not None for artifact in context.retrieval.artifacts
+        ),
     )
 
 
@@ -145,7 +163,7 @@ class ContextSizeChecker:
 
     >>> ContextSizeChecker(ContextLimits(max_total_size=10)).check(AgentContext())
     Traceback (most recent call last):
-    polycontext.nodes.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size at $: 151 bytes; legal: at most 10 bytes
+    polycontext.nodes.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size at $: 151 bytes. Use at most 10 bytes.
     """
 
     limits: ContextLimits = DEFAULT_LIMITS
@@ -170,12 +188,18 @@ class ContextSizeChecker:
         for name in SCHEMA:
             size = measure(getattr(context, name)).size
             if size > limits.max_namespace_size:
-                raise ContextSizeError("max_namespace_size", size, limits.max_namespace_size, "bytes", f"$.{name}")
+                raise ContextSizeError(
+                    "max_namespace_size", size, limits.max_namespace_size, "bytes", f"$.{name}"
+                )
         if whole.longest > limits.max_array_items:
             # Slow, and only done when it is known that one is too long.
-            arrays = (found for name in SCHEMA for found in _arrays(getattr(context, name), f"$.{name}"))
+            arrays = (
+                found for name in SCHEMA for found in _arrays(getattr(context, name), f"$.{name}")
+            )
             where, array = max(arrays, key=lambda found: len(found[1]))
-            raise ContextSizeError("max_array_items", len(array), limits.max_array_items, "items", where)
+            raise ContextSizeError(
+                "max_array_items", len(array), limits.max_array_items, "items", where
+            )
 
     def warn(self, context: AgentContext) -> None:
         """Warn, with `ContextSizeWarning`, of a context that is larger than `warn_total_size`."""
@@ -191,7 +215,11 @@ class ContextSizeChecker:
 
 def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifact]:
     """Return the artifacts whose content should go, the largest first."""
-    inline = [(measure(artifact).size, artifact) for artifact in context.retrieval.artifacts if artifact.content is not None]
+    inline = [
+        (measure(artifact).size, artifact)
+        for artifact in context.retrieval.artifacts
+        if artifact.content is not None
+    ]
     total = sum(size for size, _ in inline)
     large: list[Artifact] = []
     for size, artifact in sorted(inline, key=itemgetter(0), reverse=True):
@@ -205,7 +233,11 @@ def _is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
     """Tell whether the inline content of an artifact is beyond its limit."""
     most = limits.max_inline_artifact_size
     # The size of the artifact is remembered, and that of its content is not more: it is written out only in doubt.
-    return artifact.content is not None and measure(artifact).size > most and len(dumps(artifact.content)) > most
+    return (
+        artifact.content is not None
+        and measure(artifact).size > most
+        and len(dumps(artifact.content)) > most
+    )
 
 
 def _arrays(record: Record, path: str) -> Iterator[tuple[str, tuple[Any, ...]]]:

@@ -30,7 +30,12 @@ class Sides:
 
     def at(self, step: str, get: Callable[[Any, str], Any], key: str) -> "Sides":
         """Return the part of the three that `get` finds by its key."""
-        return Sides(join_path(self.path, step), get(self.base, key), get(self.ours, key), get(self.theirs, key))
+        return Sides(
+            join_path(self.path, step),
+            get(self.base, key),
+            get(self.ours, key),
+            get(self.theirs, key),
+        )
 
     def resolve(self, alike: Callable[[Any, Any], bool] = is_same) -> tuple[Any] | None:
         """Return the result where at most one of them changed something, or both the same; None otherwise. With `is_` it is O(1)."""
@@ -40,11 +45,20 @@ class Sides:
 
     def all_are(self, cls: Any) -> bool:
         """Tell whether all three are of a class."""
-        return isinstance(self.base, cls) and isinstance(self.ours, cls) and isinstance(self.theirs, cls)
+        return (
+            isinstance(self.base, cls)
+            and isinstance(self.ours, cls)
+            and isinstance(self.theirs, cls)
+        )
 
     def conflict(self) -> MergeConflictError:
         """Return the refusal to choose."""
-        return MergeConflictError(self.path, absent_to_none(self.base), absent_to_none(self.ours), absent_to_none(self.theirs))
+        return MergeConflictError(
+            self.path,
+            absent_to_none(self.base),
+            absent_to_none(self.ours),
+            absent_to_none(self.theirs),
+        )
 
 
 def merge(base: AgentContext, ours: AgentContext, theirs: AgentContext) -> AgentContext:
@@ -64,15 +78,30 @@ def merge(base: AgentContext, ours: AgentContext, theirs: AgentContext) -> Agent
     merged: AgentContext = _merge_records(Sides("$", base, own, other))
     if theirs.audit is base.audit or is_same(theirs.audit, base.audit):
         return with_changes(merged, audit=trail)
-    return with_changes(merged, audit=_merge_trails(base.audit, ours, theirs, with_changes(merged, audit=trail)))
+    return with_changes(
+        merged, audit=_merge_trails(base.audit, ours, theirs, with_changes(merged, audit=trail))
+    )
 
 
-def _merge_trails(base: AuditContext, ours: AgentContext, theirs: AgentContext, merged: AgentContext) -> AuditContext:
-    runs = merge_arrays(Sides("$.audit.agent_runs", base.agent_runs, ours.audit.agent_runs, theirs.audit.agent_runs))
+def _merge_trails(
+    base: AuditContext, ours: AgentContext, theirs: AgentContext, merged: AgentContext
+) -> AuditContext:
+    runs = merge_arrays(
+        Sides("$.audit.agent_runs", base.agent_runs, ours.audit.agent_runs, theirs.audit.agent_runs)
+    )
     # Their diffs start where they did: after ours they would not fit, so what they add becomes one diff.
-    new = [record for record in theirs.audit.diffs if not any(record is old or is_same(record, old) for old in base.diffs)]
+    new = [
+        record
+        for record in theirs.audit.diffs
+        if not any(record is old or is_same(record, old) for old in base.diffs)
+    ]
     agents = ", ".join(dict.fromkeys(record.agent_id for record in new))
-    remainder = diff(ours, merged, agent_id=agents, timestamp=max((record.timestamp for record in new), default=UNIX_EPOCH))
+    remainder = diff(
+        ours,
+        merged,
+        agent_id=agents,
+        timestamp=max((record.timestamp for record in new), default=UNIX_EPOCH),
+    )
     if not (new and remainder):
         return with_changes(ours.audit, agent_runs=runs)
     return with_changes(ours.audit, agent_runs=runs, diffs=(*ours.audit.diffs, remainder.record()))
@@ -98,14 +127,26 @@ def _merge_records(sides: Sides) -> Any:
     kinds = layout(type(sides.base)).kinds
     values = {name: _merge(kind, sides.at(name, field_value, name)) for name, kind in kinds.items()}
     unknown = _merge(kind_of(Mapping[str, Any]), sides.at("", getattr, "extras"))
-    merged = with_changes(sides.base, **{name: value for name, value in values.items() if value is not field_value(sides.base, name)})
+    merged = with_changes(
+        sides.base,
+        **{
+            name: value
+            for name, value in values.items()
+            if value is not field_value(sides.base, name)
+        },
+    )
     return merged if unknown is merged.extras else evolve(merged, extras=unknown)
 
 
 def _merge_entries(kind: Kind, sides: Sides) -> FrozenDict[Any]:
     maps: tuple[Mapping[str, Any], ...] = (sides.ours, sides.theirs, sides.base)
     keys = dict.fromkeys(key for entries in maps for key in entries)
-    values = {key: _merge(kind, sides.at(step_of(key), lambda entries, key: entries.get(key, ABSENT), key)) for key in keys}
+    values = {
+        key: _merge(
+            kind, sides.at(step_of(key), lambda entries, key: entries.get(key, ABSENT), key)
+        )
+        for key in keys
+    }
     return FrozenDict({key: value for key, value in values.items() if value is not ABSENT})
 
 
@@ -124,9 +165,14 @@ def merge_arrays(sides: Sides) -> Array:
     retained = set(order)
     if len(retained) < len(order):  # both moved one item
         raise sides.conflict()
-    items = {id_: Sides(f"{sides.path}[{id_!a}]", base.get(id_), ours.get(id_), theirs.get(id_)) for id_ in (*base, *order)}
+    items = {
+        id_: Sides(f"{sides.path}[{id_!a}]", base.get(id_), ours.get(id_), theirs.get(id_))
+        for id_ in (*base, *order)
+    }
     for id_ in base:
-        if id_ not in retained and items[id_].resolve() is None:  # one removed what the other changed
+        if (
+            id_ not in retained and items[id_].resolve() is None
+        ):  # one removed what the other changed
             raise items[id_].conflict()
     return tuple(_merge_items(items[id_]) for id_ in order)
 
@@ -152,7 +198,9 @@ def _merge_places(sides: Sides, *, distinct: bool = False) -> Array:
     ours, theirs = ([*diff_runs(base, array)] for array in (sides.ours, sides.theirs))
     if len(ours) == len(theirs) and all(map(_is_repeated, ours, theirs)):
         return tuple(sides.ours)
-    repeated = [run for run in theirs if not distinct and any(_overlap(sides, other, run) for other in ours)]
+    repeated = [
+        run for run in theirs if not distinct and any(_overlap(sides, other, run) for other in ours)
+    ]
     gone = {index for run in (*ours, *theirs) for index in range(run.at, run.at + len(run.removed))}
     first = {run.at: run.added for run in ours}
     second = {run.at: run.added for run in theirs if run not in repeated}
@@ -167,13 +215,19 @@ def _merge_places(sides: Sides, *, distinct: bool = False) -> Array:
 
 def _overlap(sides: Sides, ours: Run, theirs: Run) -> bool:
     """Tell whether two runs change the same items in the same way; raise if they change one of them differently."""
-    common = range(max(ours.at, theirs.at), min(ours.at + len(ours.removed), theirs.at + len(theirs.removed)))
+    common = range(
+        max(ours.at, theirs.at), min(ours.at + len(ours.removed), theirs.at + len(theirs.removed))
+    )
     if not common or not (ours.added or theirs.added):
         return False
     if _is_repeated(ours, theirs):
         return True
-    raise MergeConflictError(f"{sides.path}[{common[0]}]", sides.base[common[0]], ours.added, theirs.added)
+    raise MergeConflictError(
+        f"{sides.path}[{common[0]}]", sides.base[common[0]], ours.added, theirs.added
+    )
 
 
 def _is_repeated(ours: Run, theirs: Run) -> bool:
-    return (ours.at, len(ours.removed)) == (theirs.at, len(theirs.removed)) and is_same(ours.added, theirs.added)
+    return (ours.at, len(ours.removed)) == (theirs.at, len(theirs.removed)) and is_same(
+        ours.added, theirs.added
+    )

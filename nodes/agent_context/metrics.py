@@ -1,25 +1,26 @@
 """What agents use, counted by the store: tokens and money of model calls, time and outcome of runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
-
-from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
 
 from .kinds import Amount, Count
-from .record_base import Record, add_checks, with_changes
+from .record_base import Record, record, with_changes
 from .records import AgentContext, AgentMetrics, LLMDecision, LLMUsage, PerformanceData
 
-_PROMPT = (("prompt_tokens",), ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
+_PROMPT = (
+    ("prompt_tokens",),
+    ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+)
 _COMPLETION = (("completion_tokens",), ("output_tokens",))
 _LONGEST_TEXT = 200
 _MOST_DECISIONS = 500
 """Decisions come with each call: they leave by their number, and none of them is a book."""
 
 
-@frozen(field_transformer=add_checks)
+@record
 class ModelCall(Record):
     """Hold one call of a model: which, its tokens, its price in US dollars, and why this one was chosen."""
 
@@ -44,7 +45,9 @@ class ModelCall(Record):
         usage = _get(response, "usage")
         if usage is None:
             raise InvalidDataError(
-                "usage", f"{type(response).__name__} tells none", "a response with usage, or a ModelCall with the numbers"
+                "usage",
+                f"{type(response).__name__} tells none",
+                "a response with usage, or a ModelCall with the numbers",
             )
         read = {
             "prompt_tokens": _total(usage, _PROMPT),
@@ -59,7 +62,10 @@ def _get(data: Any, name: str) -> Any:
 
 
 def _total(usage: Any, spellings: Sequence[Sequence[str]]) -> Any:
-    counts = [[number for name in names if (number := _get(usage, name)) is not None] for names in spellings]
+    counts = [
+        [number for name in names if (number := _get(usage, name)) is not None]
+        for names in spellings
+    ]
     # Who tells both ways tells one thing twice.
     found = next(filter(None, counts), [])
     # What is no number is handed on as it is: the record says what is wrong with it.
@@ -67,7 +73,9 @@ def _total(usage: Any, spellings: Sequence[Sequence[str]]) -> Any:
     return odd[0] if odd else sum(found)
 
 
-def with_calls(context: AgentContext, agent: str, calls: Sequence[ModelCall], when: datetime) -> AgentContext:
+def with_calls(
+    context: AgentContext, agent: str, calls: Sequence[ModelCall], when: datetime
+) -> AgentContext:
     """Return the context with an agent's calls in `llm.usage` and, the newest five hundred, in `llm.decisions`."""
     if not calls:
         return context
@@ -82,12 +90,17 @@ def with_calls(context: AgentContext, agent: str, calls: Sequence[ModelCall], wh
         by_agent={**usage.by_agent, agent: usage.by_agent.get(agent, 0.0) + cost},
     )
     decisions = (*context.llm.decisions, *(_decision(call, agent, when) for call in calls))
-    return with_changes(context, llm=with_changes(context.llm, usage=usage, decisions=decisions[-_MOST_DECISIONS:]))
+    return with_changes(
+        context, llm=with_changes(context.llm, usage=usage, decisions=decisions[-_MOST_DECISIONS:])
+    )
 
 
-def _sums(calls: Iterable[ModelCall]) -> tuple[int, int, float]:
-    counted = [(call.prompt_tokens, call.completion_tokens, call.cost_usd) for call in calls]
-    return sum(row[0] for row in counted), sum(row[1] for row in counted), sum(row[2] for row in counted)
+def _sums(calls: Sequence[ModelCall]) -> tuple[int, int, float]:
+    return (
+        sum(call.prompt_tokens for call in calls),
+        sum(call.completion_tokens for call in calls),
+        sum(call.cost_usd for call in calls),
+    )
 
 
 def _decision(call: ModelCall, agent: str, when: datetime) -> LLMDecision:
@@ -95,14 +108,30 @@ def _decision(call: ModelCall, agent: str, when: datetime) -> LLMDecision:
     return LLMDecision(when, agent, *(text[:_LONGEST_TEXT] for text in texts))
 
 
-def with_run(context: AgentContext, agent: str, status: str, milliseconds: int, calls: Sequence[ModelCall]) -> AgentContext:
+def with_run(
+    context: AgentContext, agent: str, status: str, milliseconds: int, calls: Sequence[ModelCall]
+) -> AgentContext:
     """Return the context with an agent's run in `diagnostics.performance`: what it took, and how it ended."""
     found = context.diagnostics.performance or PerformanceData()
     one = found.agent_metrics.get(agent, AgentMetrics())
     prompt, completion, cost = _sums(calls)
-    used = {"tokens": (one.tokens or 0) + prompt + completion, "cost": (one.cost or 0.0) + cost} if calls else {}
-    one = with_changes(one, duration_ms=one.duration_ms + milliseconds, llm_calls=one.llm_calls + len(calls), status=status, **used)
-    performance = with_changes(
-        found, total_duration_ms=found.total_duration_ms + milliseconds, agent_metrics={**found.agent_metrics, agent: one}
+    used = (
+        {"tokens": (one.tokens or 0) + prompt + completion, "cost": (one.cost or 0.0) + cost}
+        if calls
+        else {}
     )
-    return with_changes(context, diagnostics=with_changes(context.diagnostics, performance=performance))
+    one = with_changes(
+        one,
+        duration_ms=one.duration_ms + milliseconds,
+        llm_calls=one.llm_calls + len(calls),
+        status=status,
+        **used,
+    )
+    performance = with_changes(
+        found,
+        total_duration_ms=found.total_duration_ms + milliseconds,
+        agent_metrics={**found.agent_metrics, agent: one},
+    )
+    return with_changes(
+        context, diagnostics=with_changes(context.diagnostics, performance=performance)
+    )

@@ -11,9 +11,9 @@ from itertools import pairwise
 from re import compile as pattern
 from typing import Any, TypeAlias
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.linearity import InvalidOptionError
 
-from .errors import MigrationError, UnknownVersionError
+from .errors import MigrationError, UnknownVersionError, wrong_type
 from .records import SCHEMA_VERSION
 
 Document: TypeAlias = dict[str, Any]
@@ -48,7 +48,9 @@ class MigrationRegistry:
         def register(function: Migration) -> Migration:
             steps = self._steps.setdefault(source, {})
             if target in steps or source == target:
-                raise InvalidOptionError("migration", (source, target), "one for each pair of different versions")
+                raise InvalidOptionError(
+                    "migration", (source, target), "one for each pair of different versions"
+                )
             steps[target] = function
             return function
 
@@ -57,7 +59,11 @@ class MigrationRegistry:
     @property
     def known(self) -> tuple[str, ...]:
         """Return every version that can be read, the target last."""
-        sources = (source for source in self._steps if source != self.target and self._chain(source) is not None)
+        sources = (
+            source
+            for source in self._steps
+            if source != self.target and self._chain(source) is not None
+        )
         return (*sorted(sources, key=_release), self.target)
 
     def chain(self, source: str) -> tuple[str, ...]:
@@ -68,7 +74,9 @@ class MigrationRegistry:
         """
         found = self._chain(source)
         if found is None:
-            raise UnknownVersionError(source[:40], self.target, self.known, newer=_release(source) > _release(self.target))
+            raise UnknownVersionError(
+                source[:40], self.target, self.known, newer=_release(source) > _release(self.target)
+            )
         return found
 
     def _chain(self, source: str) -> tuple[str, ...] | None:
@@ -79,7 +87,9 @@ class MigrationRegistry:
             chain = waiting.popleft()
             if chain[-1] == self.target:
                 return chain
-            following = [version for version in self._steps.get(chain[-1], ()) if version not in seen]
+            following = [
+                version for version in self._steps.get(chain[-1], ()) if version not in seen
+            ]
             seen.update(following)
             waiting.extend((*chain, version) for version in following)
         return None
@@ -94,7 +104,7 @@ class MigrationRegistry:
         """
         source = document.get("version", self.target)
         if not isinstance(source, str):
-            raise InvalidDataError("$.version", f"{type(source).__name__} is not text", "a string such as 1.0.0")
+            raise wrong_type(source, "text", "a string such as 1.0.0", "$.version")
         chain = self.chain(source)
         # A migration may change what it is given, at any depth.
         current = dict(document) if len(chain) == 1 else deepcopy(dict(document))

@@ -18,7 +18,14 @@ from urllib.request import url2pathname
 
 from polycontext.linearity import InvalidOptionError, require_extra
 
-from .artifacts import StoredContent, check_sha256, check_size, decode_content, encode_content, is_sha256
+from .artifacts import (
+    StoredContent,
+    check_sha256,
+    check_size,
+    decode_content,
+    encode_content,
+    is_sha256,
+)
 from .errors import ArtifactError, ArtifactFault
 from .records import ExternalContent
 
@@ -41,7 +48,12 @@ class FolderObjects:
         """Store an object under a name, in place of what is there; a reader sees the one or the other, also after a crash."""
         part = self._folder / f".{token_hex(8)}.part"
         try:
-            with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
+            with os.fdopen(
+                os.open(
+                    part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600
+                ),
+                "wb",
+            ) as file:
                 file.write(raw)
                 file.flush()
                 # A stub is about to take the place of these bytes: they must outlive a power cut.
@@ -132,7 +144,9 @@ class ObjectStoreExternalizer:
         self.place = place.rstrip("/")
 
     @classmethod
-    def open(cls, place: str | Path, *, config: Mapping[str, Any] | None = None, **options: Any) -> Self:
+    def open(
+        cls, place: str | Path, *, config: Mapping[str, Any] | None = None, **options: Any
+    ) -> Self:
         """Open a folder, which is made if need be, or a URL such as ``s3://bucket/prefix``.
 
         A folder needs no extra. Other URLs are obstore's, to which `config` and `options` go: credentials, region, endpoint,
@@ -149,7 +163,9 @@ class ObjectStoreExternalizer:
         if parts.password is not None or parts.query:
             # The URL itself is not shown: what it must not hold would stand in the message.
             raise InvalidOptionError(
-                "place", f"{parts.scheme}: URL with a password or a query", "a URL without; `config` takes credentials"
+                "place",
+                f"{parts.scheme}: URL with a password or a query",
+                "a URL without; `config` takes credentials",
             )
         if parts.scheme == "file":
             return cls._folder(Path(url2pathname(parts.path)), place)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from operator import attrgetter
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from attrs import NOTHING, Attribute, field, fields, frozen
 
@@ -23,15 +23,27 @@ R = TypeVar("R", bound="Record")
 EXTRAS = "extras"
 
 
-def add_checks(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
+def _add_checks(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
     """Give every field the check that its annotation asks for (an attrs field transformer)."""
-    names = frozenset(json_name(attribute.name) for attribute in attributes if attribute.name != EXTRAS)
+    names = frozenset(
+        json_name(attribute.name) for attribute in attributes if attribute.name != EXTRAS
+    )
     found: list[Attribute[Any]] = []
     for each in attributes:
         annotation: Any = each.type
-        reader = _extras_reader(names) if each.name == EXTRAS else field_reader(kind_of(annotation), json_name(each.name), each.default)
+        reader = (
+            _extras_reader(names)
+            if each.name == EXTRAS
+            else field_reader(kind_of(annotation), json_name(each.name), each.default)
+        )
         found.append(each.evolve(converter=reader))
     return found
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(cls: type[R]) -> type[R]:
+    """Make a subclass of `Record` immutable, each field with the check that its annotation asks for."""
+    return frozen(cls, field_transformer=_add_checks)
 
 
 def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
@@ -61,22 +73,28 @@ def _extras_reader(names: frozenset[str]) -> Reader:
             return value
         # The lenient decoder sets unknown fields aside frozen; a dict is a document that has a field of this name.
         if type(value) is not FrozenDict:
-            raise InvalidDataError(EXTRAS, "unknown field", "a field of the schema; deserialize(..., lenient=True) keeps unknown fields")
+            raise InvalidDataError(
+                EXTRAS,
+                "unknown field",
+                "a field of the schema; deserialize(..., lenient=True) keeps unknown fields",
+            )
         for name in names & value.keys():
-            raise InvalidDataError(f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself")
+            raise InvalidDataError(
+                f"{EXTRAS}.{name}", "is a field of the schema", "the value in the field itself"
+            )
         return freeze_object(value)
 
     return read_extras
 
 
-class Measured:
+class MeasureSlots:
     """Reserve the slots where a record remembers what was measured of it; they are no part of its value."""
 
     __slots__ = ("_measure", "_parts")
 
 
 @frozen
-class Record(Measured):
+class Record(MeasureSlots):
     """Hold named values that never change; `extras` are fields of other releases, kept by the lenient decoder."""
 
     _renamed: ClassVar[bool] = False
@@ -97,7 +115,11 @@ class Record(Measured):
         if type(value) is cls:
             return value
         if not isinstance(value, (dict, Mapping)):
-            raise InvalidDataError("", f"{type(value).__name__} is not an object", f"an object with {', '.join(layout(cls).attributes)}")
+            raise InvalidDataError(
+                "",
+                f"{type(value).__name__} is not an object",
+                f"an object with {', '.join(layout(cls).attributes)}",
+            )
         if cls._renamed:
             refuse_unknown(cls, value)
             value = {layout(cls).attributes.get(key, key): item for key, item in value.items()}
@@ -137,7 +159,9 @@ def _layout(cls: type) -> Layout:
         kinds=FrozenDict(kinds),
         attributes=FrozenDict(attributes),
         marks=tuple((name, kind.keep_empty) for name, kind in kinds.items()),
-        arrays=tuple((name, attributes[name]) for name, kind in kinds.items() if kind.shape is Shape.ARRAY),
+        arrays=tuple(
+            (name, attributes[name]) for name, kind in kinds.items() if kind.shape is Shape.ARRAY
+        ),
         get=attrgetter(*attributes.values(), EXTRAS),
     )
 
@@ -153,7 +177,9 @@ def json_fields(record: Record) -> dict[str, Any]:
     values = shape.get(record)
     # As `change_codec` asks, but without a call for each field: this is most of what serialising costs.
     found = {
-        name: value for (name, keep_empty), value in zip(shape.marks, values, strict=False) if value or (keep_empty and value is not None)
+        name: value
+        for (name, keep_empty), value in zip(shape.marks, values, strict=False)
+        if value or (keep_empty and value is not None)
     }
     extras = values[-1]
     return found if extras is EMPTY else found | extras.plain()
@@ -177,7 +203,11 @@ def with_changes(record: R, /, **changes: Any) -> R:
         _set(twin, attribute, read[name] if name in read else getattr(record, attribute))
     _set(twin, EXTRAS, record.extras)
     # What was measured of the other fields goes along.
-    _set(twin, "_parts", {name: part for name, part in getattr(record, "_parts", {}).items() if name not in changes})
+    _set(
+        twin,
+        "_parts",
+        {name: part for name, part in getattr(record, "_parts", {}).items() if name not in changes},
+    )
     twin.check()
     return twin
 

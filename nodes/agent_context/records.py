@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from attrs import field, frozen
+from attrs import field
 
 from polycontext.linearity import UNIX_EPOCH, InvalidDataError
 from polycontext.linearity.json_data import EMPTY
 
 from .kinds import Amount, Changes, Confidence, Count
-from .record_base import Record, add_checks
+from .record_base import Record, record
 
 
-@frozen(field_transformer=add_checks)
+@record
 class MetadataContext(Record):
     """Hold what identifies a context; only `locale` is meant to change."""
 
@@ -26,7 +26,7 @@ class MetadataContext(Record):
     locale: str = ""
 
 
-@frozen(field_transformer=add_checks)
+@record
 class Intent(Record):
     """Hold what the user seems to want, how surely (0..1), and the entities it is about."""
 
@@ -35,7 +35,7 @@ class Intent(Record):
     entities: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=add_checks)
+@record
 class Hypothesis(Record):
     """Hold an assumption and the ids of the hypotheses it depends on."""
 
@@ -44,7 +44,7 @@ class Hypothesis(Record):
     dependencies: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=add_checks)
+@record
 class Conclusion(Record):
     """Hold what was concluded, how surely (0..1), and the ids of the hypotheses and facts it rests on."""
 
@@ -54,7 +54,7 @@ class Conclusion(Record):
     based_on: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=add_checks)
+@record
 class ReasoningContext(Record):
     """Hold the reasoning; `dependency_map` is any JSON data, `confidence_scores` are 0..1."""
 
@@ -67,13 +67,13 @@ class ReasoningContext(Record):
     summary: str = ""
 
 
-@frozen(field_transformer=add_checks)
+@record
 class Fact(Record):
     """Hold a fact, where it came from, when, and how sure it is (0..1).
 
     >>> Fact(id="f1", content="five commits", source="gitlab", confidence=1.2)
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: confidence: 1.2 is no confidence; legal: 0..1
+    polycontext.linearity.errors.InvalidDataError: confidence: 1.2 is no confidence. Use 0..1.
     """
 
     id: str = ""
@@ -84,7 +84,7 @@ class Fact(Record):
     provenance: Mapping[str, Any] = EMPTY
 
 
-@frozen(field_transformer=add_checks)
+@record
 class Knowledge(Record):
     """Hold what was inferred, and the ids of the facts it derives from."""
 
@@ -93,7 +93,7 @@ class Knowledge(Record):
     derived_from: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=add_checks)
+@record
 class Relationship(Record):
     """Hold that one entity is related to another; `from_` is ``from`` in JSON."""
 
@@ -102,7 +102,7 @@ class Relationship(Record):
     type: str = ""
 
 
-@frozen(field_transformer=add_checks)
+@record
 class EnrichmentContext(Record):
     """Hold what is known."""
 
@@ -112,7 +112,7 @@ class EnrichmentContext(Record):
     context_links: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=add_checks)
+@record
 class RetrievalPlan(Record):
     """Hold what shall be retrieved, from where, and how urgently."""
 
@@ -123,7 +123,7 @@ class RetrievalPlan(Record):
     priority: int = 0
 
 
-@frozen(field_transformer=add_checks)
+@record
 class Query(Record):
     """Hold a query and what it returned: any JSON data."""
 
@@ -134,7 +134,7 @@ class Query(Record):
     results: Any = None
 
 
-@frozen(field_transformer=add_checks)
+@record
 class ExternalContent(Record):
     """Say where the content of an artifact was moved: its place, its SHA-256 in hex, its size in bytes."""
 
@@ -143,7 +143,7 @@ class ExternalContent(Record):
     size: Count = 0
 
 
-@frozen(field_transformer=add_checks)
+@record
 class Artifact(Record):
     """Hold something retrieved: its content inline, or in `external` where it was moved."""
 
@@ -159,10 +159,12 @@ class Artifact(Record):
     def check(self) -> None:
         """Refuse content that is inline and outside."""
         if self.external is not None and self.content is not None:
-            raise InvalidDataError("external", "the content is inline as well", "content or external, not both")
+            raise InvalidDataError(
+                "external", "the content is inline as well", "content or external, not both"
+            )
 
 
-@frozen(field_transformer=add_checks)
+@record
 class RetrievalContext(Record):
     """Hold what is retrieved, and what was."""
 
@@ -171,7 +173,7 @@ class RetrievalContext(Record):
     artifacts: tuple[Artifact, ...] = ()
 
 
-@frozen(field_transformer=add_checks)
+@record
 class LLMUsage(Record):
     """Hold tokens used and their price in US dollars, in all and by agent."""
 
@@ -182,7 +184,7 @@ class LLMUsage(Record):
     by_agent: Mapping[str, Amount] = EMPTY
 
 
-@frozen(field_transformer=add_checks)
+@record
 class LLMDecision(Record):
     """Hold which model was selected for an agent's task, and why."""
 
@@ -194,7 +196,7 @@ class LLMDecision(Record):
     complexity: str = ""
 
 
-@frozen(field_transformer=add_checks)
+@record
 class LLMContext(Record):
     """Hold the current provider and model, their usage, the decisions, and the metadata of the response cache."""
 
@@ -205,7 +207,7 @@ class LLMContext(Record):
     cache: Mapping[str, Any] = EMPTY
 
 
-@frozen(field_transformer=add_checks)
+@record
 class ErrorReport(Record):
     """Hold what failed, at whom, when, and how badly."""
 
@@ -216,7 +218,7 @@ class ErrorReport(Record):
     details: Any = None
 
 
-@frozen(field_transformer=add_checks)
+@record
 class WarningReport(Record):
     """Hold what somebody should know of, though nothing failed (not ``Warning``, which is Python's own name)."""
 
@@ -226,7 +228,7 @@ class WarningReport(Record):
     details: Any = None
 
 
-@frozen(field_transformer=add_checks)
+@record
 class AgentMetrics(Record):
     """Hold what one agent took: milliseconds, model calls, and where known tokens and US dollars."""
 
@@ -237,7 +239,7 @@ class AgentMetrics(Record):
     cost: Amount | None = None
 
 
-@frozen(field_transformer=add_checks)
+@record
 class PerformanceData(Record):
     """Hold milliseconds in all, and metrics by agent."""
 
@@ -245,7 +247,7 @@ class PerformanceData(Record):
     agent_metrics: Mapping[str, AgentMetrics] = EMPTY
 
 
-@frozen(field_transformer=add_checks)
+@record
 class ValidationReport(Record):
     """Hold whether a validation passed, what it found, and what would mend it."""
 
@@ -256,7 +258,7 @@ class ValidationReport(Record):
     auto_fixes: tuple[str, ...] = ()
 
 
-@frozen(field_transformer=add_checks)
+@record
 class DiagnosticsContext(Record):
     """Hold how the agents fare."""
 
@@ -266,7 +268,7 @@ class DiagnosticsContext(Record):
     validation_reports: tuple[ValidationReport, ...] = ()
 
 
-@frozen(field_transformer=add_checks)
+@record
 class AgentRun(Record):
     """Hold one execution of an agent: start, outcome, milliseconds, the keys it wrote, and the error if it failed."""
 
@@ -278,7 +280,7 @@ class AgentRun(Record):
     error: str = ""
 
 
-@frozen(field_transformer=add_checks)
+@record
 class ContextDiff(Record):
     """Hold what an agent changed, by namespace; `ContextPatch` writes and reads the changes."""
 
@@ -287,7 +289,7 @@ class ContextDiff(Record):
     changes: Changes = EMPTY
 
 
-@frozen(field_transformer=add_checks)
+@record
 class AuditContext(Record):
     """Hold what happened."""
 
@@ -304,7 +306,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-@frozen(field_transformer=add_checks)
+@record
 class AgentContext(Record):
     """Hold what a group of agents shares, immutable all the way down.
 
@@ -331,7 +333,11 @@ class AgentContext(Record):
     def check(self) -> None:
         """Refuse another version than this release's."""
         if self.version != SCHEMA_VERSION:
-            raise InvalidDataError("version", f"{self.version[:40]!a} is not the version of this release", SCHEMA_VERSION)
+            raise InvalidDataError(
+                "version",
+                f"{self.version[:40]!a} is not the version of this release",
+                SCHEMA_VERSION,
+            )
 
     @classmethod
     def new(

@@ -43,7 +43,12 @@ class KeySchema:
 
 SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenDict(
     {
-        name: FrozenDict({key: KeySchema(name, key, kind) for key, kind in layout(namespace.record).kinds.items()})
+        name: FrozenDict(
+            {
+                key: KeySchema(name, key, kind)
+                for key, kind in layout(namespace.record).kinds.items()
+            }
+        )
         for name, namespace in layout(AgentContext).kinds.items()
         if namespace.record is not None
     }
@@ -77,7 +82,9 @@ def key_schema(namespace: str, key: str) -> KeySchema:
     """Return what a key holds; raise `UnknownNameError` naming the nearest if there is no such namespace or key."""
     keys = namespace_schema(namespace)
     if not isinstance(key, str) or key not in keys:
-        legal, near = (tuple(f"{namespace}.{name}" for name in names) for names in (keys, _near(key, keys)))
+        legal, near = (
+            tuple(f"{namespace}.{name}" for name in names) for names in (keys, _near(key, keys))
+        )
         raise UnknownNameError("key", f"{namespace}.{key}", legal, near)
     return keys[key]
 

@@ -18,7 +18,7 @@ from .artifacts import (
     swap_values,
     with_stubs,
 )
-from .consistency import fixing_changes, refuse_new_faults
+from .consistency import diff_fixes, refuse_new_faults
 from .context_patch import ContextPatch, diff
 from .errors import ContextSizeError, ContextViolationError
 from .kinds import kind_of
@@ -26,7 +26,16 @@ from .limits import ContextSizeChecker, large_artifacts, measure
 from .merges import merge
 from .metrics import ModelCall, with_calls, with_run
 from .record_base import with_changes
-from .records import AgentContext, AgentRun, Artifact, AuditContext, ContextDiff, ExternalContent, ValidationReport, utc_now
+from .records import (
+    AgentContext,
+    AgentRun,
+    Artifact,
+    AuditContext,
+    ContextDiff,
+    ExternalContent,
+    ValidationReport,
+    utc_now,
+)
 from .trail import FAILED, AuditPolicy, origin, replay, trail_values, trail_with_stubs, trails
 from .validator import LONGEST_NAME, ContextValidator, agent_name, extend_lists
 
@@ -41,7 +50,9 @@ _PLACE = "a place for artifacts, such as ObjectStoreExternalizer.open(folder)"
 class AgentContextRun:
     """Let one agent write; what it wrote becomes the store's when the run ends well."""
 
-    def __init__(self, agent: str, context: AgentContext, validator: ContextValidator, started: datetime) -> None:
+    def __init__(
+        self, agent: str, context: AgentContext, validator: ContextValidator, started: datetime
+    ) -> None:
         self.agent = agent
         self.started = started
         self.snapshot = context
@@ -67,7 +78,9 @@ class AgentContextRun:
         self._refuse_after_end()
         if isinstance(changes, Mapping) and _MEASURED in changes:
             raise self._refusal("diagnostics", "performance", "the store measures it")
-        self._context = self._validator.safe_update(self._context, self.agent, changes, when=self.started)
+        self._context = self._validator.safe_update(
+            self._context, self.agent, changes, when=self.started
+        )
         return self._context
 
     def append(self, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
@@ -95,7 +108,9 @@ class AgentContextRun:
             raise self._refusal("*", "*", "its run has ended")
 
     def _refusal(self, namespace: str, key: str, why: str) -> ContextViolationError:
-        return ContextViolationError(self.agent, namespace, key, self._validator.allowed(self.agent), why)
+        return ContextViolationError(
+            self.agent, namespace, key, self._validator.allowed(self.agent), why
+        )
 
 
 class AgentContextStore:
@@ -172,7 +187,7 @@ class AgentContextStore:
     def apply_fixes(self, agent: str, report: ValidationReport) -> AgentContext:
         """Apply the fixes of a report as a run of an agent with the right to what they mend; raises as `write` and `consistency.fixed`."""
         with self.run(agent) as run:
-            run.write(fixing_changes(run.context, report))
+            run.write(diff_fixes(run.context, report))
         return self.context
 
     @contextmanager
@@ -205,11 +220,20 @@ class AgentContextStore:
 
         What is merged with must still be current when the result takes its place: see `_transact`.
         """
-        merged = run.context if self._context is run.snapshot else merge(run.snapshot, self._context, run.context)
+        merged = (
+            run.context
+            if self._context is run.snapshot
+            else merge(run.snapshot, self._context, run.context)
+        )
         refuse_new_faults(self._context, merged)
         before, base = with_stubs(self._context, stubs), with_stubs(self._base, stubs)
         after = with_calls(with_stubs(merged, stubs), run.agent, run.calls, run.started)
-        patch = diff(before, with_changes(after, audit=before.audit), agent_id=run.agent, timestamp=run.started)
+        patch = diff(
+            before,
+            with_changes(after, audit=before.audit),
+            agent_id=run.agent,
+            timestamp=run.started,
+        )
         after = _with_diffs(after, trail_with_stubs(before.audit.diffs, stubs), patch)
         leaving = self._oversized_values(after)
         if not leaving:
@@ -234,7 +258,10 @@ class AgentContextStore:
             self._checker.refuse_oversized(context)
         except ContextSizeError as error:
             return error.unit != "bytes"
-        return sum(measure(record).size for record in context.audit.diffs) <= self._policy.bytes_of_diffs
+        return (
+            sum(measure(record).size for record in context.audit.diffs)
+            <= self._policy.bytes_of_diffs
+        )
 
     @contextmanager
     def _record_run(self, agent: str) -> Generator[AgentContextRun]:
@@ -253,7 +280,9 @@ class AgentContextStore:
     def _conclude_failed(self, run: AgentContextRun, error: BaseException) -> None:
         spent = with_calls(self._context, run.agent, run.calls, run.started)
         patch = diff(self._context, spent, agent_id=run.agent, timestamp=run.started)
-        self._conclude(run, _with_diffs(spent, spent.audit.diffs, patch), self._base, patch.keys, error)
+        self._conclude(
+            run, _with_diffs(spent, spent.audit.diffs, patch), self._base, patch.keys, error
+        )
 
     def replay(self) -> AgentContext:
         """Return the context as the trail tells it, from the beginning on.
@@ -263,14 +292,20 @@ class AgentContextStore:
         with self._lock:
             current = self.context
             replayed = replay(self._base, current.audit.diffs)
-            diagnostics = with_changes(replayed.diagnostics, performance=current.diagnostics.performance)
+            diagnostics = with_changes(
+                replayed.diagnostics, performance=current.diagnostics.performance
+            )
             return with_changes(replayed, audit=current.audit, diagnostics=diagnostics)
 
     def retrieve(self, value: Any) -> Any:
         """Return an artifact with its content, or what any other JSON value was before it left; raise `ArtifactError` if it cannot be had."""
         if self._artifacts is None:
             raise InvalidOptionError("artifacts", None, _PLACE)
-        return retrieve_artifact(value, self._artifacts) if isinstance(value, Artifact) else retrieve_value(value, self._artifacts)
+        return (
+            retrieve_artifact(value, self._artifacts)
+            if isinstance(value, Artifact)
+            else retrieve_value(value, self._artifacts)
+        )
 
     def externalize_artifacts(self, agent: str, externalizer: ArtifactExternalizer) -> AgentContext:
         """Move the content of large artifacts out, as the limits ask for, wherever it stands: the trail tells of the stub as well.
@@ -281,11 +316,15 @@ class AgentContextStore:
         """
         with self._record_run(agent) as run:
             if not self._validator.may_replace(agent, "retrieval", "artifacts"):
-                raise ContextViolationError(agent, "retrieval", "artifacts", self._validator.allowed(agent))
+                raise ContextViolationError(
+                    agent, "retrieval", "artifacts", self._validator.allowed(agent)
+                )
             past, look = large_values(self._checker.limits)
             trail_values(run.snapshot.audit.diffs, look)
             # Not under the lock: a slow store keeps no writer waiting, and a stub takes the place of its content only.
-            large = (artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits))
+            large = (
+                artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits)
+            )
             stubs = store_contents((*large, *past), externalizer)
             self._transact(run, partial(self._move_out, run, stubs))
         return self.context
@@ -298,7 +337,12 @@ class AgentContextStore:
         self._conclude(run, moved, with_stubs(self._base, stubs), keys)
 
     def _conclude(
-        self, run: AgentContextRun, context: AgentContext, base: AgentContext, keys: tuple[str, ...], error: BaseException | None = None
+        self,
+        run: AgentContextRun,
+        context: AgentContext,
+        base: AgentContext,
+        keys: tuple[str, ...],
+        error: BaseException | None = None,
     ) -> None:
         """Make a context the current one, with the run on record and measured; raise `ContextSizeError` if there is no room."""
         run.end()
@@ -307,7 +351,10 @@ class AgentContextStore:
         # A refusal leaves nothing but its record, and who has no rights is nobody's to measure.
         if run.calls or (error is None and self._validator.allowed(run.agent)):
             context = with_run(context, record.agent_id, record.status, elapsed, run.calls)
-        recorded = self._fit_trail(context, trails(context.audit, record, self._policy, self._checker.limits.max_array_items))
+        recorded = self._fit_trail(
+            context,
+            trails(context.audit, record, self._policy, self._checker.limits.max_array_items),
+        )
         # Joined diffs are new ones: where the newest alone is left, the others are gone, and the trail begins later.
         begins_later = len(diffs) > 1 and recorded.audit.diffs[:1] == diffs[-1:]
         self._base, self._context = origin(recorded) if begins_later else base, recorded
@@ -329,12 +376,20 @@ class AgentContextStore:
         raise full
 
 
-def _with_diffs(context: AgentContext, past: tuple[ContextDiff, ...], patch: ContextPatch | None = None) -> AgentContext:
+def _with_diffs(
+    context: AgentContext, past: tuple[ContextDiff, ...], patch: ContextPatch | None = None
+) -> AgentContext:
     diffs = (*past, patch.record()) if patch else past
-    return context if diffs is context.audit.diffs else with_changes(context, audit=with_changes(context.audit, diffs=diffs))
+    return (
+        context
+        if diffs is context.audit.diffs
+        else with_changes(context, audit=with_changes(context.audit, diffs=diffs))
+    )
 
 
-def _run_record(run: AgentContextRun, elapsed: int, keys: tuple[str, ...], error: BaseException | None) -> AgentRun:
+def _run_record(
+    run: AgentContextRun, elapsed: int, keys: tuple[str, ...], error: BaseException | None
+) -> AgentRun:
     name = run.agent[:LONGEST_NAME]
     if error is None:
         return AgentRun(run.started, name, "success", elapsed, keys)

@@ -1,8 +1,8 @@
 """The audit trail: what it keeps, and that it leads from the beginning to the present."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
-from typing import assert_never
+from typing import Any, assert_never
 
 from attrs import evolve, field, frozen
 
@@ -11,7 +11,7 @@ from polycontext.linearity.json_data import FrozenDict
 
 from .array_changes import Items, Run
 from .artifacts import Swap, stub_finder, swap_values
-from .change_tree import Entries, Fields, Patch, Replaced, entry_kind, field_kind
+from .change_tree import Entries, Fields, Patch, Replacement, entry_kind, field_kind, map_changes
 from .context_patch import ContextPatch
 from .errors import TrailError
 from .json_text import ABSENT
@@ -48,7 +48,9 @@ class AuditPolicy:
         return self.max_bytes - 2 * self.bytes_of_runs
 
 
-def trails(audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int) -> Iterator[AuditContext]:
+def trails(
+    audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int
+) -> Iterator[AuditContext]:
     """Yield trails with a run on record, from the fullest that the policy allows to the leanest; no array is longer than `most`.
 
     Where there is no room refusals yield first, then diffs are joined or leave, then runs. A run that failed puts out failed ones alone.
@@ -56,7 +58,10 @@ def trails(audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int) -
     runs = (*audit.agent_runs, run)
     size, _ = measure(audit).parts.get("agent_runs", (0, 0))
     # Within the bounds of either ring all together are within those of both.
-    if len(runs) > min(policy.keep_runs, policy.keep_failed, most // 2) or size + measure(run).size >= policy.bytes_of_runs:
+    if (
+        len(runs) > min(policy.keep_runs, policy.keep_failed, most // 2)
+        or size + measure(run).size >= policy.bytes_of_runs
+    ):
         runs = _rings(runs, policy, most)
     others = tuple(old for old in runs if old.status != FAILED or old is run)
     if run.status == FAILED and not run.keys_written:
@@ -70,23 +75,34 @@ def trails(audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int) -
 
 
 def _rings(runs: tuple[AgentRun, ...], policy: AuditPolicy, most: int) -> tuple[AgentRun, ...]:
-    failed = _newest([run for run in runs if run.status == FAILED], min(policy.keep_failed, most // 2), policy.bytes_of_runs)
-    others = _newest([run for run in runs if run.status != FAILED], min(policy.keep_runs, most - len(failed)), policy.bytes_of_runs)
-    retained = set(map(id, (*failed, *others)))
-    return tuple(run for run in runs if id(run) in retained)
+    share = policy.bytes_of_runs
+    failed = _newest(
+        (run for run in reversed(runs) if run.status == FAILED),
+        min(policy.keep_failed, most // 2),
+        share,
+    )
+    others = _newest(
+        (run for run in reversed(runs) if run.status != FAILED),
+        min(policy.keep_runs, most - len(failed)),
+        share,
+    )
+    return tuple(run for run in runs if id(run) in failed | others)
 
 
-def _newest(runs: Sequence[AgentRun], most: int, share: int) -> list[AgentRun]:
-    retained, total = list[AgentRun](), 0
-    for run in reversed(runs):
+def _newest(runs: Iterable[AgentRun], most: int, share: int) -> set[int]:
+    """Return the identities of the first of `runs`, the newest first, that are within both bounds."""
+    retained, total = set[int](), 0
+    for run in runs:
         total += measure(run).size
         if len(retained) == most or (retained and total > share):
             break
-        retained.append(run)
+        retained.add(id(run))
     return retained
 
 
-def _shorten(diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int) -> Iterator[tuple[ContextDiff, ...]]:
+def _shorten(
+    diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int
+) -> Iterator[tuple[ContextDiff, ...]]:
     """Yield trails of diffs, each with more of them joined; the last has but the newest."""
     keep = min(policy.keep_diffs, most - 1, len(diffs))
     while True:
@@ -119,7 +135,9 @@ def origin(context: AgentContext) -> AgentContext:
     """
     back = [(index, patch.invert()) for index, patch in enumerate(_patches(context.audit.diffs))]
     # Backwards, each diff meets exactly what it left behind, and is checked against it.
-    return _apply_patches(reversed(back), with_changes(context, audit=with_changes(context.audit, diffs=())))
+    return _apply_patches(
+        reversed(back), with_changes(context, audit=with_changes(context.audit, diffs=()))
+    )
 
 
 def roll_up(diffs: tuple[ContextDiff, ...], keep: int) -> tuple[ContextDiff, ...]:
@@ -133,22 +151,26 @@ def roll_up(diffs: tuple[ContextDiff, ...], keep: int) -> tuple[ContextDiff, ...
 def _patches(diffs: Iterable[ContextDiff]) -> Iterable[ContextPatch]:
     for index, record in enumerate(diffs):
         try:
-            yield _without_measures(ContextPatch.of(record))
+            yield _drop_measures(ContextPatch.of(record))
         except InvalidDataError as error:
             raise TrailError(f"$.audit.diffs[{index}]", f"cannot be read: {error}") from error
 
 
-def _without_measures(patch: ContextPatch) -> ContextPatch:
+def _drop_measures(patch: ContextPatch) -> ContextPatch:
     """Return the patch without what a store measures: a trail that was written elsewhere may have it."""
-    diagnostics = patch.changes.changes.get("diagnostics")
+    changes = dict(patch.changes.changes)
+    diagnostics = changes.pop("diagnostics", None)
     if not isinstance(diagnostics, Fields) or "performance" not in diagnostics.changes:
         return patch
     written = {key: change for key, change in diagnostics.changes.items() if key != "performance"}
-    others = {name: change for name, change in patch.changes.changes.items() if name != "diagnostics"}
-    return evolve(patch, changes=Fields(FrozenDict({**others, "diagnostics": Fields(FrozenDict(written))} if written else others)))
+    if written:
+        changes["diagnostics"] = Fields(FrozenDict(written))
+    return evolve(patch, changes=Fields(FrozenDict(changes)))
 
 
-def _apply_patches(patches: Iterable[tuple[int, ContextPatch]], context: AgentContext) -> AgentContext:
+def _apply_patches(
+    patches: Iterable[tuple[int, ContextPatch]], context: AgentContext
+) -> AgentContext:
     for index, patch in patches:
         try:
             context = patch.apply(context)
@@ -163,15 +185,19 @@ def trail_values(diffs: Iterable[ContextDiff], swap: Swap) -> None:
         _swap_patch(_CONTEXT, patch.changes, swap)
 
 
-def trail_with_stubs(diffs: tuple[ContextDiff, ...], stubs: Mapping[str, ExternalContent]) -> tuple[ContextDiff, ...]:
+def trail_with_stubs(
+    diffs: tuple[ContextDiff, ...], stubs: Mapping[str, ExternalContent]
+) -> tuple[ContextDiff, ...]:
     """Return the diffs with stubs for all values that have one; they lead from a context with these stubs to another."""
     if not stubs:
         return diffs
     least, find = min(stub.size for stub in stubs.values()), stub_finder(stubs)
-    return tuple(record if measure(record).size < least else _with_stubs(record, find) for record in diffs)
+    return tuple(
+        record if measure(record).size < least else _place_stubs(record, find) for record in diffs
+    )
 
 
-def _with_stubs(record: ContextDiff, find: Swap) -> ContextDiff:
+def _place_stubs(record: ContextDiff, find: Swap) -> ContextDiff:
     patch = ContextPatch.of(record)
     changes = _swap_patch(_CONTEXT, patch.changes, find)
     assert isinstance(changes, Fields)
@@ -182,17 +208,27 @@ _CONTEXT = kind_of(AgentContext)
 
 
 def _swap_patch(kind: Kind, patch: Patch, swap: Swap) -> Patch:
+    def swap_side(value: Any) -> Any:
+        return value if value is ABSENT else swap_values(kind, value, swap)
+
     match patch:
-        case Replaced(old, new):
-            return Replaced(*(value if value is ABSENT else swap_values(kind, value, swap) for value in (old, new)))
-        case Items(_, runs):
-            return evolve(
-                patch, runs=tuple(Run(run.at, *(swap_values(kind, side, swap) for side in (run.removed, run.added))) for run in runs)
-            )
+        case Replacement(old, new):
+            return Replacement(swap_side(old), swap_side(new))
+        case Items(length, runs):
+            swapped = (Run(run.at, swap_side(run.removed), swap_side(run.added)) for run in runs)
+            return Items(length, tuple(swapped))
         case Entries(size, changes):
-            return Entries(size, FrozenDict({key: _swap_patch(entry_kind(kind), change, swap) for key, change in changes.items()}))
+            item = entry_kind(kind)
+            return Entries(
+                size, map_changes(lambda _, change: _swap_patch(item, change, swap), changes)
+            )
         case Fields(changes):
-            assert kind.record is not None
-            return Fields(FrozenDict({key: _swap_patch(field_kind(kind.record, key), change, swap) for key, change in changes.items()}))
+            record = kind.record
+            assert record is not None
+            return Fields(
+                map_changes(
+                    lambda key, change: _swap_patch(field_kind(record, key), change, swap), changes
+                )
+            )
         case _:
             assert_never(patch)

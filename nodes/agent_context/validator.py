@@ -19,7 +19,7 @@ from polycontext.linearity.json_data import FrozenDict, check_text
 
 from .array_changes import shared_start
 from .consistency import entries_of, refuse_new_faults
-from .errors import ContextViolationError, at_path
+from .errors import ContextViolationError, at_path, wrong_type
 from .json_text import canonical
 from .kinds import Shape
 from .record_base import Record, layout, with_changes
@@ -30,7 +30,12 @@ EVERYTHING = "*"
 APPEND = "append:"
 LONGEST_NAME = 200
 
-_EVERY_AGENT = ("metadata.locale", "append:diagnostics.errors", "append:diagnostics.warnings", "audit")
+_EVERY_AGENT = (
+    "metadata.locale",
+    "append:diagnostics.errors",
+    "append:diagnostics.warnings",
+    "audit",
+)
 
 DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenDict(
     {
@@ -38,7 +43,13 @@ DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenDict(
         "reasoning_structure": ("reasoning.hypotheses", "reasoning.dependency_map", *_EVERY_AGENT),
         "retrieval_planner": ("retrieval", *_EVERY_AGENT),
         "context_synthesizer": ("enrichment", *_EVERY_AGENT),
-        "inference": ("reasoning.conclusions", "reasoning.confidence_scores", "enrichment", "llm", *_EVERY_AGENT),
+        "inference": (
+            "reasoning.conclusions",
+            "reasoning.confidence_scores",
+            "enrichment",
+            "llm",
+            *_EVERY_AGENT,
+        ),
         "validation": ("diagnostics.validation_reports", *_EVERY_AGENT),
         "summarization": ("reasoning.summary", *_EVERY_AGENT),
         "orchestrator": (EVERYTHING,),
@@ -55,7 +66,9 @@ def check_right(right: str) -> str:
     if not isinstance(right, str):
         raise UnknownNameError("right", right, (EVERYTHING, *SCHEMA))
     namespace, dot, key = right.removeprefix(APPEND).partition(".")
-    if right.startswith(APPEND) and (not dot or key_schema(namespace, key).shape is not Shape.ARRAY):
+    if right.startswith(APPEND) and (
+        not dot or key_schema(namespace, key).shape is not Shape.ARRAY
+    ):
         raise UnknownNameError("right", right, tuple(f"{APPEND}{path}" for path in list_paths()))
     if dot:
         key_schema(namespace, key)
@@ -68,7 +81,9 @@ def agent_name(name: str) -> str:
     """Return the name of an agent if it is one: text that can be printed, without commas, which part the names of several agents."""
     text = at_path("agent", check_text, name)
     if "," in text or not text.strip() or not text.isprintable():
-        raise InvalidDataError("agent", f"{text[:40]!a} is no name", "text that can be printed, without commas")
+        raise InvalidDataError(
+            "agent", f"{text[:40]!a} is no name", "text that can be printed, without commas"
+        )
     return text
 
 
@@ -104,7 +119,9 @@ class ContextValidator:
         if isinstance(rights, str):
             raise InvalidOptionError("rights", rights, f"a list, such as [{rights!r}]")
         if len(agent_name(agent)) > LONGEST_NAME:
-            raise InvalidDataError("agent", f"the name has {len(agent):,} characters", f"at most {LONGEST_NAME}")
+            raise InvalidDataError(
+                "agent", f"the name has {len(agent):,} characters", f"at most {LONGEST_NAME}"
+            )
         self._rights[agent] = tuple(sorted(frozenset(map(check_right, rights))))
 
     def allowed(self, agent: str) -> tuple[str, ...]:
@@ -114,7 +131,11 @@ class ContextValidator:
     def may_replace(self, agent: str, namespace: str, key: str) -> bool:
         """Tell whether the agent may write anything legal to a key; who may only add to it may not."""
         path, rights = f"{namespace}.{key}", self.allowed(agent)
-        return EVERYTHING in rights or path in rights or (namespace in rights and path not in _NOT_COVERED)
+        return (
+            EVERYTHING in rights
+            or path in rights
+            or (namespace in rights and path not in _NOT_COVERED)
+        )
 
     def validate_write(self, agent: str, namespace: str, key: str) -> None:
         """Return if the agent has the right to a key, or to add to it: what it writes is asked about when it does.
@@ -128,15 +149,28 @@ class ContextValidator:
         if not (self.may_replace(agent, namespace, key) or f"{APPEND}{namespace}.{key}" in rights):
             raise ContextViolationError(agent, namespace, key, rights)
 
-    def safe_set(self, context: AgentContext, agent: str, namespace: str, key: str, value: Any) -> AgentContext:
+    def safe_set(
+        self, context: AgentContext, agent: str, namespace: str, key: str, value: Any
+    ) -> AgentContext:
         """Return the context with one key written; `value` may be records, or the dicts and lists of JSON. Raises as `safe_update`."""
         return self.safe_update(context, agent, {f"{namespace}.{key}": value})
 
-    def safe_append(self, context: AgentContext, agent: str, namespace: str, key: str, entries: Sequence[Any]) -> AgentContext:
+    def safe_append(
+        self, context: AgentContext, agent: str, namespace: str, key: str, entries: Sequence[Any]
+    ) -> AgentContext:
         """Return the context with entries added at the end of a list; raises as `safe_update`, and `UnknownNameError` for what is no list."""
-        return self.safe_update(context, agent, extend_lists(context, {f"{namespace}.{key}": entries}))
+        return self.safe_update(
+            context, agent, extend_lists(context, {f"{namespace}.{key}": entries})
+        )
 
-    def safe_update(self, context: AgentContext, agent: str, changes: Mapping[str, Any], *, when: datetime | None = None) -> AgentContext:
+    def safe_update(
+        self,
+        context: AgentContext,
+        agent: str,
+        changes: Mapping[str, Any],
+        *,
+        when: datetime | None = None,
+    ) -> AgentContext:
         """Return the context with several keys written, named as in ``reasoning.intents``; all of them or none.
 
         Entries that a list did not have carry the agent as their author, whatever they say themselves. Whoever may only add to a
@@ -154,31 +188,66 @@ class ContextValidator:
             self.validate_write(agent, schema.namespace, schema.key)
             # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
             if schema.namespace == "audit":
-                raise ContextViolationError(agent, "audit", schema.key, self.allowed(agent), "the audit system alone writes the trail")
-            entered = self._check_list(context, agent, schema, value, when) if schema.shape is Shape.ARRAY else value
+                raise ContextViolationError(
+                    agent,
+                    "audit",
+                    schema.key,
+                    self.allowed(agent),
+                    "the audit system alone writes the trail",
+                )
+            entered = (
+                self._check_list(context, agent, schema, value, when)
+                if schema.shape is Shape.ARRAY
+                else value
+            )
             by_namespace.setdefault(schema.namespace, {})[schema.key] = entered
-        namespaces = {name: at_path(f"$.{name}", with_changes, getattr(context, name), **keys) for name, keys in by_namespace.items()}
+        namespaces = {
+            name: at_path(f"$.{name}", with_changes, getattr(context, name), **keys)
+            for name, keys in by_namespace.items()
+        }
         result = with_changes(context, **namespaces)
         refuse_new_faults(context, result)
         return result
 
-    def _check_list(self, context: AgentContext, agent: str, schema: KeySchema, value: Any, when: datetime | None) -> tuple[Any, ...]:
-        held, entries = entries_of(context, schema.path), at_path(f"$.{schema.path}", schema.kind.read, value)
-        if not self.may_replace(agent, schema.namespace, schema.key) and shared_start(held, entries) < len(held):
-            raise ContextViolationError(agent, schema.namespace, schema.key, self.allowed(agent), "it may only add to the list")
+    def _check_list(
+        self,
+        context: AgentContext,
+        agent: str,
+        schema: KeySchema,
+        value: Any,
+        when: datetime | None,
+    ) -> tuple[Any, ...]:
+        held, entries = (
+            entries_of(context, schema.path),
+            at_path(f"$.{schema.path}", schema.kind.read, value),
+        )
+        if not self.may_replace(agent, schema.namespace, schema.key) and shared_start(
+            held, entries
+        ) < len(held):
+            raise ContextViolationError(
+                agent,
+                schema.namespace,
+                schema.key,
+                self.allowed(agent),
+                "it may only add to the list",
+            )
         return sign_entries(held, entries, agent, when)
 
 
 def check_changes(changes: object) -> None:
     """Raise `InvalidDataError` for what is no mapping from keys."""
     if not isinstance(changes, Mapping):
-        raise InvalidDataError("changes", f"{type(changes).__name__} is not a mapping", "values by key, such as reasoning.intents")
+        raise wrong_type(
+            changes, "a mapping", "values by key, such as reasoning.intents", "changes"
+        )
 
 
 def path_schema(path: str) -> KeySchema:
     """Return what stands at a path such as ``reasoning.intents``; raise `UnknownNameError` if there is none."""
     if not isinstance(path, str) or "." not in path:
-        raise UnknownNameError("key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA))
+        raise UnknownNameError(
+            "key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA)
+        )
     namespace, _, key = path.partition(".")
     return key_schema(namespace, key)
 
@@ -191,11 +260,13 @@ def extend_lists(context: AgentContext, entries: Mapping[str, Sequence[Any]]) ->
         if kind.shape is not Shape.ARRAY:
             raise UnknownNameError("list", path, list_paths())
         if not isinstance(new, (list, tuple)):
-            raise InvalidDataError(f"$.{path}", f"{type(new).__name__} is not an array", f"a {kind.name}")
+            raise wrong_type(new, "an array", f"a {kind.name}", f"$.{path}")
     return {path: (*entries_of(context, path), *new) for path, new in entries.items()}
 
 
-def sign_entries(held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: datetime | None) -> tuple[Any, ...]:
+def sign_entries(
+    held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: datetime | None
+) -> tuple[Any, ...]:
     """Return the entries, of which those that were not `held` carry their author; `when` is the time of those that tell none.
 
     An error, a warning, a report and a decision carry it in `agent_id`. A fact that is written at a time carries it in
@@ -216,7 +287,11 @@ def sign_entries(held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, wh
 def _sign_entry(entry: Record, agent: str, when: datetime | None) -> Record:
     names = layout(type(entry)).attributes
     found: dict[str, Any] = {"agent_id": agent} if "agent_id" in names else {}
-    if when is not None and "timestamp" in names and getattr(entry, "timestamp", None) == UNIX_EPOCH:
+    if (
+        when is not None
+        and "timestamp" in names
+        and getattr(entry, "timestamp", None) == UNIX_EPOCH
+    ):
         found["timestamp"] = when
     if when is not None and isinstance(entry, Fact):
         found["provenance"] = {**entry.provenance, "agent_id": agent}

@@ -18,7 +18,7 @@ from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Role, TokenCounter, Turn
 
 from ..condensation import share_out
-from ..prompt_text import MARK, Entry, quote
+from ..prompt_text import MARK, Entry, pin, quote
 from .node import Section
 
 NOTHING = "(nothing yet)"
@@ -45,21 +45,26 @@ class NodeBudgetError(CallerError, ValueError):
     budget: int
 
     def __str__(self) -> str:
-        return f"the context of node {self.node!r} needs {self.needed} tokens; legal: a budget of at least that, not {self.budget}"
+        return f"the context of node {self.node!r} needs {self.needed} tokens, but its budget is {self.budget}. Raise the budget."
 
 
 @frozen
 class Fitted:
-    """Hold the text that a node reads, its tokens, what it took uncut, and how many entries stand in notes or not at all."""
+    """Hold the text that a node reads, its tokens, and how many entries stand in notes or not at all."""
 
     text: str
     tokens: int
-    tokens_uncut: int
     gisted: int = 0
     dropped: int = 0
 
 
-def fit(node: str, sections: Mapping[Section, Sequence[Entry]], task: str, budget: int, counter: TokenCounter) -> Fitted:
+def fit(
+    node: str,
+    sections: Mapping[Section, Sequence[Entry]],
+    task: str,
+    budget: int,
+    counter: TokenCounter,
+) -> Fitted:
     """Return the prompt text of the sections' entries and of `task` in at most `budget` tokens.
 
     PRESERVED entries stay word for word, REQUIRED ones yield to notes, DROPPABLE ones go first;
@@ -73,12 +78,8 @@ def fit(node: str, sections: Mapping[Section, Sequence[Entry]], task: str, budge
         raise InvalidOptionError("budget", budget, "a number of tokens, at least 1")
     entries: list[Entry] = []
     for section in Section:
-        entries += _pinned(f"## {section}"), *(sections.get(section) or [_pinned(NOTHING)])
-    return _Cutting((*entries, _pinned(f"---\n## Your Task\n{task}")), counter).fit(node, budget)
-
-
-def _pinned(text: str) -> Entry:
-    return Entry(text, resource_class=ResourceClass.PRESERVED)
+        entries += pin(f"## {section}"), *(sections.get(section) or [pin(NOTHING)])
+    return _Cut((*entries, pin(f"---\n## Your Task\n{task}")), counter).fit(node, budget)
 
 
 @frozen
@@ -97,11 +98,20 @@ class _Note:
         return "\n".join(entry.text for entry in self.entries)
 
     @property
+    def shorts(self) -> Sequence[str]:
+        """Return the short forms, none unless every entry has one."""
+        shorts = [entry.short for entry in self.entries]
+        return shorts if all(shorts) else []
+
+    @property
     def most(self) -> int:
         """Return the tokens of words that it can use; a note is shorter than what it stands for."""
         spare = self.counter.count(self.whole) - self.counter.count(self.head) - 1
-        shorts = [entry.short for entry in self.entries]
-        return min(spare, self.counter.count("; ".join(shorts)) + _room_of_count(shorts, self.counter)) if all(shorts) else spare
+        if not (shorts := self.shorts):
+            return spare
+        return min(
+            spare, self.counter.count("; ".join(shorts)) + _room_of_count(shorts, self.counter)
+        )
 
     def text(self, room: int) -> str:
         """Return the note with at most `room` tokens of words."""
@@ -110,11 +120,11 @@ class _Note:
         return f"{self.head} {quote(said)}".rstrip()
 
     def _words(self, room: int) -> str:
-        shorts = [entry.short for entry in self.entries]
-        if all(shorts):
+        if shorts := self.shorts:
             return _join_shorts(shorts, room, self.counter)
         turns = [Turn(Role.ASSISTANT, entry.text) for entry in self.entries if entry.text.strip()]
-        return _SPEAKER.sub("", _EXTRACTIVE.summarise(turns, room, counter=self.counter)) if turns else ""
+        said = _EXTRACTIVE.summarise(turns, room, counter=self.counter) if turns else ""
+        return _SPEAKER.sub("", said)
 
 
 def _room_of_count(shorts: Sequence[str], counter: TokenCounter) -> int:
@@ -136,7 +146,7 @@ def _join_shorts(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) 
 
 
 @frozen
-class _Cutting:
+class _Cut:
     """Cut `entries`: the more of them yield, in their order, the less the text takes."""
 
     entries: Sequence[Entry]
@@ -146,7 +156,12 @@ class _Cutting:
     def order(self) -> Sequence[int]:
         """Return the places of what may yield, in the order in which it does."""
         yielding = (ResourceClass.DROPPABLE, ResourceClass.REQUIRED)
-        return [place for each in yielding for place, entry in enumerate(self.entries) if entry.resource_class is each]
+        return [
+            place
+            for each in yielding
+            for place, entry in enumerate(self.entries)
+            if entry.resource_class is each
+        ]
 
     @cached_property
     def sizes(self) -> Sequence[int]:
@@ -155,17 +170,20 @@ class _Cutting:
 
     def fit(self, node: str, budget: int) -> Fitted:
         """Return the text for which fewest entries yield and still leave their short forms, or else for which all do."""
-        whole = tokens = self.counter.count(text := _render_text([entry.text for entry in self.entries]))
+        whole = self.counter.count(text := _render_text([entry.text for entry in self.entries]))
+        cut = Fitted(text, whole)
         if whole <= budget:
-            return Fitted(text, whole, whole)
+            return cut
         most = len(self.order)
         share = sum(self.sizes) / whole
-        first = bisect_left(range(most), -budget * share, key=lambda count: -self._estimate_tokens(count))
+        first = bisect_left(
+            range(most), -budget * share, key=lambda count: -self._estimate_tokens(count)
+        )
         for count in range(first, most + 1):
-            text, tokens, gisted, dropped = self._fill_notes(self.order[:count], budget)
-            if tokens <= budget:
-                return Fitted(text, tokens, whole, gisted, dropped)
-        raise NodeBudgetError(node, tokens, budget)
+            cut = self._fill_notes(self.order[:count], budget)
+            if cut.tokens <= budget:
+                return cut
+        raise NodeBudgetError(node, cut.tokens, budget)
 
     def _estimate_tokens(self, count: int) -> int:
         """Return about what the text takes if the first `count` yield and their notes say what they should."""
@@ -174,17 +192,26 @@ class _Cutting:
             if place not in gone:
                 tokens += self.sizes[place]
             elif entry.resource_class is ResourceClass.REQUIRED:
-                said = self.counter.count(f"; {entry.short}") if entry.short else int(self.sizes[place] * EXTRACT_SHARE)
+                said = (
+                    self.counter.count(f"; {entry.short}")
+                    if entry.short
+                    else int(self.sizes[place] * EXTRACT_SHARE)
+                )
                 starts = place - 1 not in gone
-                tokens += min(self.sizes[place], said + starts * self.counter.count("[9 earlier, cut] (9 more); \n"))
+                tokens += min(
+                    self.sizes[place],
+                    said + starts * self.counter.count("[9 earlier, cut] (9 more); \n"),
+                )
         return tokens
 
-    def _fill_notes(self, gone: Collection[int], budget: int) -> tuple[str, int, int, int]:
+    def _fill_notes(self, gone: Collection[int], budget: int) -> Fitted:
         """Return the text without the entries `gone`, the budget spent on words of its notes; its tokens; how many yielded and went."""
         blocks = list(self._blocks(set(gone)))
         wants = [block.most for block in blocks if isinstance(block, _Note)]
         gisted = sum(len(block.entries) for block in blocks if isinstance(block, _Note))
-        dropped = sum(self.entries[place].resource_class is ResourceClass.DROPPABLE for place in gone)
+        dropped = sum(
+            self.entries[place].resource_class is ResourceClass.DROPPABLE for place in gone
+        )
         text = _render_blocks(blocks, [0] * len(wants))
         tokens = self.counter.count(text)
         pool = budget - tokens
@@ -193,13 +220,17 @@ class _Cutting:
             longer = _render_blocks(blocks, share_out(pool, wants))
             over = (taken := self.counter.count(longer)) - budget
             if over <= 0:
-                return longer, taken, gisted, dropped
+                return Fitted(longer, taken, gisted, dropped)
             pool -= over
-        return text, tokens, gisted, dropped
+        return Fitted(text, tokens, gisted, dropped)
 
     def _blocks(self, gone: Collection[int]) -> Iterator[str | _Note]:
         """Yield what stands and, for neighbours that yield, a note if it is shorter."""
-        left = [place for place, entry in enumerate(self.entries) if place not in gone or entry.resource_class is ResourceClass.REQUIRED]
+        left = [
+            place
+            for place, entry in enumerate(self.entries)
+            if place not in gone or entry.resource_class is ResourceClass.REQUIRED
+        ]
         for yields, places in groupby(left, gone.__contains__):
             entries = [self.entries[place] for place in places]
             if yields and (note := _Note(entries, self.counter)).most > 0:
@@ -211,7 +242,9 @@ class _Cutting:
 def _render_blocks(blocks: Sequence[str | _Note], rooms: Iterable[int]) -> str:
     """Return the prompt with so many tokens of words in each note."""
     room = iter(rooms)
-    return _render_text([block.text(next(room)) if isinstance(block, _Note) else block for block in blocks])
+    return _render_text(
+        [block.text(next(room)) if isinstance(block, _Note) else block for block in blocks]
+    )
 
 
 def _render_text(blocks: Sequence[str]) -> str:

@@ -92,7 +92,9 @@ class Node:
     name: str
     task: str
     entities: EntityMode | None = field(default=None, converter=_mode)
-    conversation: frozenset[ConversationPart] = field(default=frozenset(), converter=_conversation_parts)
+    conversation: frozenset[ConversationPart] = field(
+        default=frozenset(), converter=_conversation_parts
+    )
     reasoning: frozenset[ReasoningPart] = field(default=frozenset(), converter=_reasoning_parts)
     additions: tuple[Addition, ...] = field(default=(), converter=_additions)
     budget: int = field(default=4000, validator=whole_from(1))

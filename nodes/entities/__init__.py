@@ -1,7 +1,15 @@
-"""Layer 1: what things exist, and their status (docs/entities.md). `turn=` and `current_turn` are numbers of exchanges."""
+"""Layer 1: what things exist, and their status (docs/nodes.md). `turn=` and `current_turn` are numbers of exchanges."""
 
 from .names import EntityId, RefRefusedError, singular
-from .presentation import ENTITY_TABLE, Detail, EntityMode, Tier, entity_parts, format_entity_context, visible_entities
+from .presentation import (
+    ENTITY_TABLE,
+    Detail,
+    EntityMode,
+    Tier,
+    entity_parts,
+    format_entity_context,
+    visible_entities,
+)
 from .registry import SessionIdRegistry, get_entity_context
 from .snapshot import (
     CurationAction,

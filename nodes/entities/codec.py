@@ -34,10 +34,19 @@ class Document:
         check_names(self.ref_names)
 
 
-def encode(ref_names: Mapping[str, str], records: Records, log: tuple[CurationEntry, ...]) -> dict[str, Any]:
+def encode(
+    ref_names: Mapping[str, str], records: Records, log: tuple[CurationEntry, ...]
+) -> dict[str, Any]:
     """Return a registry as JSON-ready data, ids included: it is for a store, never for a prompt."""
-    tables = dict(records.counters), tuple(records.live.values()), tuple(records.removed.values()), dict(records.aliases)
-    data: dict[str, Any] = _CONVERTER.unstructure(Document(SCHEMA, SCHEMA_VERSION, dict(ref_names), *tables, log))
+    tables = (
+        dict(records.counters),
+        tuple(records.live.values()),
+        tuple(records.removed.values()),
+        dict(records.aliases),
+    )
+    data: dict[str, Any] = _CONVERTER.unstructure(
+        Document(SCHEMA, SCHEMA_VERSION, dict(ref_names), *tables, log)
+    )
     return data
 
 
@@ -54,13 +63,16 @@ def decode(data: object) -> Document:
     for name, known in (("schema", SCHEMA), ("version", SCHEMA_VERSION)):
         # 1 == True == 1.0: the types have to be the same as well.
         if type(data.get(name)) is not type(known) or data[name] != known:
-            raise InvalidDataError(f"$.{name}", f"{data.get(name)!r:.60} cannot be read", repr(known))
+            raise InvalidDataError(
+                f"$.{name}", f"{data.get(name)!r:.60} cannot be read", repr(known)
+            )
     return structured(_CONVERTER, data, Document, legal=legal)
 
 
 _CONVERTER = strict_converter(complete=True)
 _CONVERTER.register_structure_hook_func(
-    lambda kind: kind in (EntityId, EntityId | None), lambda value, _: None if value is None else check_id(value, "")
+    lambda kind: kind in (EntityId, EntityId | None),
+    lambda value, _: None if value is None else check_id(value, ""),
 )
 
 
@@ -73,7 +85,11 @@ def restore(document: Document) -> Records:
     """
     for prefix, count in document.counters.items():
         if parse_ref(f"{prefix}_{count}") != (prefix, count):
-            raise InvalidDataError(under("$.counters", prefix), f"{count} is no count of refs by that name", "a name and a number from 1")
+            raise InvalidDataError(
+                under("$.counters", prefix),
+                f"{count} is no count of refs by that name",
+                "a name and a number from 1",
+            )
     removed: dict[str, Removed] = {}
     for place, gone in enumerate(document.tombstones):
         ref = gone.tombstone.ref
@@ -84,11 +100,28 @@ def restore(document: Document) -> Records:
         path = under("$.aliases", alias)
         _check_counted(document, alias, path)
         if ref not in removed and ref not in entries:
-            raise InvalidDataError(path, f"leads to {ref!r:.60}, which names nothing", "the ref of an entity or of a tombstone")
+            raise InvalidDataError(
+                path,
+                f"leads to {ref!r:.60}, which names nothing",
+                "the ref of an entity or of a tombstone",
+            )
     # A row that was removed and read again has two refs: its id leads to the one that stands.
-    index = {(gone.tombstone.type, gone.id): ref for ref, gone in removed.items() if gone.id is not None}
-    index |= {(entry.snapshot.type, entry.id): ref for ref, entry in entries.items() if entry.id is not None}
-    return Records(entries, removed, document.aliases, document.counters, index, frozenset(kind for kind, _ in index))
+    index = {
+        (gone.tombstone.type, gone.id): ref for ref, gone in removed.items() if gone.id is not None
+    }
+    index |= {
+        (entry.snapshot.type, entry.id): ref
+        for ref, entry in entries.items()
+        if entry.id is not None
+    }
+    return Records(
+        entries,
+        removed,
+        document.aliases,
+        document.counters,
+        index,
+        frozenset(kind for kind, _ in index),
+    )
 
 
 def _entries(document: Document, removed: dict[str, Removed]) -> dict[str, Live]:
@@ -101,7 +134,9 @@ def _entries(document: Document, removed: dict[str, Removed]) -> dict[str, Live]
         entries[ref] = entry
         if entry.id is not None:
             if (entry.snapshot.type, entry.id) in keys:
-                raise InvalidDataError(f"{path}.id", "belongs to an earlier entity already", "every id once a type")
+                raise InvalidDataError(
+                    f"{path}.id", "belongs to an earlier entity already", "every id once a type"
+                )
             keys.add((entry.snapshot.type, entry.id))
     return entries
 
@@ -110,9 +145,15 @@ def _check_entry(entry: Live, path: str) -> None:
     status = entry.snapshot.status
     if status is EntityStatus.DELETED or (status is EntityStatus.GENERATED) is entry.is_saved:
         legal = "generated without an id, read, created, updated or linked with one"
-        raise InvalidDataError(f"{path}.snapshot.status", f"{status} is not the status of a live entity with this id", legal)
+        raise InvalidDataError(
+            f"{path}.snapshot.status",
+            f"{status} is not the status of a live entity with this id",
+            legal,
+        )
     if entry.demoted and not entry.is_saved:
-        raise InvalidDataError(f"{path}.demoted", "is true of a generated entity", "false until it is saved")
+        raise InvalidDataError(
+            f"{path}.demoted", "is true of a generated entity", "false until it is saved"
+        )
 
 
 def _check_ref(document: Document, ref: str, path: str, *, taken: bool) -> None:
@@ -124,4 +165,6 @@ def _check_ref(document: Document, ref: str, path: str, *, taken: bool) -> None:
 def _check_counted(document: Document, ref: str, path: str) -> None:
     parts = parse_ref(ref)
     if parts is None or parts[1] > document.counters.get(parts[0], 0):
-        raise InvalidDataError(path, f"{ref!r:.60} was never given out", "a ref whose number the counters have reached")
+        raise InvalidDataError(
+            path, f"{ref!r:.60} was never given out", "a ref whose number the counters have reached"
+        )

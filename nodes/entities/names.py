@@ -30,11 +30,16 @@ _IRREGULAR = {
     "series": "series",
 }
 # In order: the first ending that fits decides.
-_ENDINGS = ((r"(?<=\w{2})ies$", "y"), (r"(?<=ss|sh|ch)es$", ""), (r"(?<=x)es$", ""), (r"(?<=[^sui])s$", ""))
+_ENDINGS = (
+    (r"(?<=\w{2})ies$", "y"),
+    (r"(?<=ss|sh|ch)es$", ""),
+    (r"(?<=x)es$", ""),
+    (r"(?<=[^sui])s$", ""),
+)
 
 
 def singular(word: str) -> str:
-    """Return the singular of an English plural by its ending, its last word alone (docs/entities.md).
+    """Return the singular of an English plural by its ending, its last word alone (docs/nodes.md).
 
     ``-ies`` becomes ``-y``; ``-sses -shes -ches -xes`` lose ``-es``; any other
     ``-s`` goes, unless it stands in ``-ss -us -is``. A few irregular words are known; for the
@@ -77,7 +82,9 @@ def check_id(value: object, name: str = "id") -> EntityId:
     if isinstance(value, str):
         return check_not_blank(value, name)
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_INTEGER:
-        raise InvalidDataError(name, f"{value!r:.60} is no id", "text or an integer of 64 bits, such as str(uuid)")
+        raise InvalidDataError(
+            name, f"{value!r:.60} is no id", "text or an integer of 64 bits, such as str(uuid)"
+        )
     return value
 
 
@@ -85,24 +92,36 @@ def check_type(value: object) -> str:
     """Return `value` if it is a type that refs can be named after."""
     text = check_text(value, "type")
     if not re.fullmatch(r"[^\W\d]\w*(?:[.-]\w+)*", text):
-        raise InvalidDataError("type", f"{text!r:.60} is no name", "letters, digits and _, parts joined by . or -, such as meal_plans")
+        raise InvalidDataError(
+            "type",
+            f"{text!r:.60} is no name",
+            "letters, digits and _, parts joined by . or -, such as meal_plans",
+        )
     return text
 
 
 def check_names(value: Mapping[str, str]) -> Mapping[str, str]:
     """Return a copy of the caller's names for types, if refs can be made of them."""
     if not isinstance(value, Mapping):
-        raise InvalidDataError("ref_names", f"{type(value).__name__} is no mapping", "a mapping of types to names")
+        raise InvalidDataError(
+            "ref_names", f"{type(value).__name__} is no mapping", "a mapping of types to names"
+        )
     for kind, name in value.items():
         if not re.fullmatch(r"[^\W\d]\w*", check_text(name, f"ref_names.{check_type(kind)}")):
-            raise InvalidDataError(f"ref_names.{kind}", f"{name!r:.60} is no name", "letters, digits and _, such as meal_plan")
+            raise InvalidDataError(
+                f"ref_names.{kind}",
+                f"{name!r:.60} is no name",
+                "letters, digits and _, such as meal_plan",
+            )
     return FrozenDict(value)
 
 
 def is_ref(_: object, attribute: "Attribute[str]", value: object) -> None:
     """Validate a field that holds a ref, or nothing where the reader may not see it."""
     if check_text(value, attribute.name) and parse_ref(str(value)) is None:
-        raise InvalidDataError(attribute.name, f"{value!r:.60} is no ref", "a name and a number, such as recipe_1")
+        raise InvalidDataError(
+            attribute.name, f"{value!r:.60} is no ref", "a name and a number, such as recipe_1"
+        )
 
 
 def is_type(_: object, _attribute: "Attribute[str]", value: object) -> None:
@@ -121,4 +140,4 @@ class RefRefusedError(CallerError, ValueError):
 
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
-        return f"{where}ref {self.ref!r} {self.problem}; legal: {self.legal}"
+        return f"{where}ref {self.ref!r} {self.problem}. {self.legal}."

@@ -1,19 +1,19 @@
-"""Who is shown what of layer 1, and how it is printed (docs/entities.md).
+"""Who is shown what of layer 1, and how it is printed (docs/nodes.md).
 
 Labels, reasons and data come from users, models and databases. Each stands on one line, quoted as JSON,
 so that none can pose as a heading, a fence or an instruction of the prompt around it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, StrEnum
 from types import MappingProxyType
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
 from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
 
-from ..prompt_text import Entry, Part, drop_empty, json_line, render_parts
+from ..prompt_text import Entry, Part, drop_empty, json_line, part, render_parts
 from .snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
 
 
@@ -66,31 +66,31 @@ class EntityMode(StrEnum):
             raise InvalidOptionError("mode", mode, ", ".join(cls)) from None
 
 
-def _row(active: Detail, generated: Detail, retained: Detail, tombstones: Detail) -> Mapping[Tier, Detail]:
-    return MappingProxyType(dict(zip(Tier, (active, generated, retained, tombstones), strict=True)))
+def _row(*details: Detail) -> Mapping[Tier, Detail]:
+    return MappingProxyType(dict(zip(Tier, details, strict=True)))
 
 
-_BOTH, _LABELS, _REFS = Detail.REFS_AND_LABELS, Detail.LABELS, Detail.REFS
+_NONE, _REFS, _LABELS, _BOTH, _FULL = Detail
+_LABELS_ALONE = _row(_LABELS, _LABELS, _NONE, _NONE)
 
 ENTITY_TABLE: Mapping[EntityMode, Mapping[Tier, Detail]] = MappingProxyType(
     {
-        EntityMode.FULL: _row(Detail.FULL, Detail.FULL, Detail.NONE, Detail.NONE),
+        EntityMode.FULL: _row(_FULL, _FULL, _NONE, _NONE),
         EntityMode.REFS_AND_LABELS: _row(_BOTH, _BOTH, _REFS, _REFS),
-        EntityMode.LABELS_ONLY: _row(_LABELS, _LABELS, Detail.NONE, Detail.NONE),
-        EntityMode.REPLY: _row(_LABELS, _LABELS, Detail.NONE, Detail.NONE),
-        EntityMode.DO_NOT_READ: _row(_REFS, _REFS, _REFS, Detail.NONE),
-        EntityMode.CURATION: _row(Detail.FULL, Detail.FULL, Detail.FULL, Detail.FULL),
+        EntityMode.LABELS_ONLY: _LABELS_ALONE,
+        EntityMode.REPLY: _LABELS_ALONE,
+        EntityMode.DO_NOT_READ: _row(_REFS, _REFS, _REFS, _NONE),
+        EntityMode.CURATION: _row(_FULL, _FULL, _FULL, _FULL),
     }
 )
-"""What each mode shows (docs/entities.md, "Modes"); tombstones are for those who plan and curate."""
+"""What each mode shows (docs/nodes.md, "Modes"); tombstones are for those who plan and curate."""
 
 _HEADINGS = dict(zip(Tier, ("Active", "Generated, not saved", "Retained", "Removed"), strict=True))
 
 _NAMED = 100
 """How many refs stand in a line that may not yield."""
 
-_Shown = EntitySnapshot | Tombstone
-_S = TypeVar("_S", EntitySnapshot, Tombstone)
+_Entity = EntitySnapshot | Tombstone
 
 
 def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContext:
@@ -100,27 +100,27 @@ def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContex
     blank. Raise `InvalidOptionError` for an unknown mode.
     """
     known = EntityMode.of(mode)
-
-    def tier(tier: Tier, entities: Iterable[_S]) -> tuple[_S, ...]:
-        detail = ENTITY_TABLE[known][tier]
-        return () if detail is Detail.NONE else tuple(_restrict(each, detail, reasons=known is EntityMode.CURATION) for each in entities)
-
-    return EntityContext(
-        tier(Tier.ACTIVE, ctx.active),
-        tier(Tier.GENERATED, ctx.generated),
-        tier(Tier.RETAINED, ctx.retained),
-        tier(Tier.TOMBSTONES, ctx.tombstones),
-        ctx.current_turn,
-    )
+    tiers: dict[str, Any] = {
+        tier: tuple(
+            _restrict(each, detail, reasons=known is EntityMode.CURATION)
+            for each in getattr(ctx, tier)
+            if detail is not Detail.NONE
+        )
+        for tier, detail in ENTITY_TABLE[known].items()
+    }
+    return EntityContext(**tiers, current_turn=ctx.current_turn)
 
 
-def _restrict(shown: _S, detail: Detail, *, reasons: bool) -> _S:
+def _restrict(shown: _Entity, detail: Detail, *, reasons: bool) -> _Entity:
     ref = "" if detail is Detail.LABELS else shown.ref
     label = "" if detail is Detail.REFS else shown.label
     if isinstance(shown, Tombstone):
         own: dict[str, Any] = {"reason": shown.reason if reasons else ""}
     else:
-        own = {"data": shown.data if detail is Detail.FULL else None, "retention_reason": shown.retention_reason if reasons else None}
+        own = {
+            "data": shown.data if detail is Detail.FULL else None,
+            "retention_reason": shown.retention_reason if reasons else None,
+        }
     return evolve(shown, ref=ref, label=label, **own)
 
 
@@ -132,13 +132,13 @@ def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]
     known = EntityMode.of(mode)
     seen = visible_entities(ctx, known)
     if known is EntityMode.DO_NOT_READ:
-        line = do_not_read(seen)
-        return (Part("Known already", [Entry(line, resource_class=ResourceClass.PRESERVED)]),) if line else ()
+        return drop_empty([part("Known already", [do_not_read(seen)], ResourceClass.PRESERVED)])
     # Only the node that curates entities needs their ages.
     since = ctx.current_turn if known is EntityMode.CURATION else None
-    tiers: Iterable[Sequence[_Shown]] = (seen.active, seen.generated, seen.retained, seen.tombstones)
-    rows = zip(Tier, tiers, strict=True)
-    return drop_empty(Part(_HEADINGS[tier], _entries(ENTITY_TABLE[known][tier], each, since)) for tier, each in rows)
+    return drop_empty(
+        Part(_HEADINGS[tier], _entries(detail, getattr(seen, tier), since))
+        for tier, detail in ENTITY_TABLE[known].items()
+    )
 
 
 def do_not_read(ctx: EntityContext) -> str:
@@ -146,14 +146,23 @@ def do_not_read(ctx: EntityContext) -> str:
 
     It names 100 entities at the most, those referenced last, and counts the others: a node may have to have it word for word.
     """
-    read = [each for tier in (ctx.active, ctx.generated, ctx.retained) for each in tier if each.status is not EntityStatus.LINKED]
+    read = [
+        each
+        for tier in (ctx.active, ctx.generated, ctx.retained)
+        for each in tier
+        if each.status is not EntityStatus.LINKED
+    ]
     # Chosen by age, named in the order in which refs were given out, as in every other list.
     newest = {each.ref for each in sorted(read, key=lambda each: each.turn_last_ref)[-_NAMED:]}
     more = f", and {len(read) - _NAMED} more" if len(read) > _NAMED else ""
-    return f"DO NOT re-read: {', '.join(each.ref for each in read if each.ref in newest)}{more}" if read else ""
+    return (
+        f"DO NOT re-read: {', '.join(each.ref for each in read if each.ref in newest)}{more}"
+        if read
+        else ""
+    )
 
 
-def _entries(detail: Detail, tier: Sequence[_Shown], since: int | None) -> list[Entry]:
+def _entries(detail: Detail, tier: Sequence[_Entity], since: int | None) -> list[Entry]:
     match detail:
         case Detail.NONE:
             return []
@@ -164,23 +173,35 @@ def _entries(detail: Detail, tier: Sequence[_Shown], since: int | None) -> list[
         case Detail.REFS_AND_LABELS:
             return [Entry(f"- {each.ref}: {json_line(each.label)}", each.ref) for each in tier]
         case Detail.FULL:
-            return [Entry(json_line(_facts(each, since)), f"{each.ref} {json_line(each.label)}") for each in tier]
+            return [
+                Entry(json_line(_facts(each, since)), f"{each.ref} {json_line(each.label)}")
+                for each in tier
+            ]
         case _:
             assert_never(detail)
 
 
-def _facts(shown: _Shown, since: int | None) -> dict[str, Any]:
-    facts: dict[str, Any] = {"ref": shown.ref, "type": shown.type, "label": shown.label, "status": shown.status.value}
+def _facts(shown: _Entity, since: int | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "ref": shown.ref,
+        "type": shown.type,
+        "label": shown.label,
+        "status": shown.status.value,
+    }
     if isinstance(shown, Tombstone):
         return {**facts, "turn_removed": shown.turn_removed, "reason": shown.reason}
     if since is not None:
-        facts |= {"turn_created": shown.turn_created, "turn_last_ref": shown.turn_last_ref, "age": max(0, since - shown.turn_last_ref)}
+        facts |= {
+            "turn_created": shown.turn_created,
+            "turn_last_ref": shown.turn_last_ref,
+            "age": max(0, since - shown.turn_last_ref),
+        }
     known = {"retention_reason": shown.retention_reason, "data": shown.data}
     return facts | {name: value for name, value in known.items() if value is not None}
 
 
 def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
-    """Return `ctx` as text that shows of each tier what `ENTITY_TABLE` grants the mode (docs/entities.md).
+    """Return `ctx` as text that shows of each tier what `ENTITY_TABLE` grants the mode (docs/nodes.md).
 
     Raises:
         InvalidOptionError: no such mode; names the legal ones.

@@ -24,6 +24,9 @@ _NEAR_MISS_LENGTH = 100
 REMEMBERED = 500
 """How many removed entities, and how many decisions, a registry remembers, the newest: whatever it keeps is stored with it every time."""
 
+Data = Mapping[str, Any] | None
+"""What is known of an entity besides its label, as JSON data."""
+
 IdKey = tuple[str, EntityId]
 """A type and an id: integers of two tables may be the same."""
 
@@ -66,7 +69,8 @@ class Records:
         current = self.aliases.get(check_text(ref, "ref"), ref)
         if current not in self.live:
             gone = self.removed.get(current)
-            raise UnknownRefError(ref, () if gone else self._near(ref), gone.tombstone if gone else None, path)
+            near, tombstone = ((), gone.tombstone) if gone else (self._near(ref), None)
+            raise UnknownRefError(ref, near, tombstone, path)
         return current
 
     def entity(self, ref: str) -> Live:
@@ -97,15 +101,17 @@ class Records:
         rest = {other: known for other, known in self.live.items() if other != ref}
         return evolve(self, live=rest, aliases={**self.aliases, ref: entry.snapshot.ref}).put(entry)
 
-    def remove(self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None) -> Self:
+    def remove(
+        self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None
+    ) -> Self:
         """Return records in which tombstones stand for these refs; counters stay, and ids as long as the tombstone does."""
-        gone = {ref: self.live[ref] for ref in refs}
-        removed = dict(self.removed)
-        for ref, entry in gone.items():
+        live, removed = dict(self.live), dict(self.removed)
+        for ref in refs:
+            entry = live.pop(ref)
             known = entry.snapshot
-            removed[ref] = Removed(Tombstone(ref, known.type, known.label, turn, reason, status or known.status), entry.id)
-        rest = {ref: entry for ref, entry in self.live.items() if ref not in gone}
-        return evolve(self, live=rest, removed=removed).forget_oldest()
+            stone = Tombstone(ref, known.type, known.label, turn, reason, status or known.status)
+            removed[ref] = Removed(stone, entry.id)
+        return evolve(self, live=live, removed=removed).forget_oldest()
 
     def forget_oldest(self) -> Self:
         """Return records without the oldest tombstones, where there are more than are remembered, and without what led there."""
@@ -125,7 +131,10 @@ class Records:
     def _near(self, ref: str) -> tuple[str, ...]:
         if len(ref) > _NEAR_MISS_LENGTH:
             return ()
-        live = [*(alias for alias, current in self.aliases.items() if current in self.live), *self.live]
+        live = [
+            *(alias for alias, current in self.aliases.items() if current in self.live),
+            *self.live,
+        ]
         return tuple(get_close_matches(ref, live[-_NEAR_MISS_REFS:]))
 
 
@@ -136,23 +145,32 @@ class Report:
     turn: int = field(validator=whole_from(0))
     status: EntityStatus | None = None
     label: str = field(default="", validator=is_text)
-    data: Mapping[str, Any] | None = None
+    data: Data = None
 
     def first(self, ref: str, kind: str, name: str) -> EntitySnapshot:
         """Return an entity of which this is the first report; one of which no database has said anything is generated."""
-        status = self.status or EntityStatus.GENERATED
-        return EntitySnapshot(ref, kind, self.label if self.label.strip() else name, status, self.turn, self.turn, None, self.data)
+        status, label = self.status or EntityStatus.GENERATED, self._label_or(name)
+        return EntitySnapshot(ref, kind, label, status, self.turn, self.turn, data=self.data)
 
     def of(self, entry: Live) -> Live:
         """Return a known entity after this report: referenced, hence demoted no more, and never older for a late report."""
         known = entry.snapshot
-        label = self.label if self.label.strip() else known.label
-        data = known.data if self.data is None else self.data
-        last = max(known.turn_last_ref, self.turn)
-        return Live(evolve(known, label=label, status=self.status or known.status, turn_last_ref=last, data=data), entry.id)
+        changed = evolve(
+            known,
+            label=self._label_or(known.label),
+            status=self.status or known.status,
+            turn_last_ref=max(known.turn_last_ref, self.turn),
+            data=known.data if self.data is None else self.data,
+        )
+        return Live(changed, entry.id)
+
+    def _label_or(self, known: str) -> str:
+        return self.label if self.label.strip() else known
 
 
-def record_seen(records: Records, name: str, kind: str, id: EntityId, report: Report) -> tuple[Records, str]:
+def record_seen(
+    records: Records, name: str, kind: str, id: EntityId, report: Report
+) -> tuple[Records, str]:
     """Return records that know an entity of the database, and its ref: the one it has, or a new one after `name`."""
     known = records.find((check_type(kind), check_id(id)))
     if known is not None:
@@ -167,16 +185,22 @@ def record_generated(records: Records, name: str, kind: str, report: Report) -> 
     return records.put(Live(report.first(ref, kind, name))), ref
 
 
-def record_saved(records: Records, name: str, ref: str, id: EntityId, report: Report) -> tuple[Records, str]:
+def record_saved(
+    records: Records, name: str, ref: str, id: EntityId, report: Report
+) -> tuple[Records, str]:
     """Return records in which a generated entity has an id, and the ref that it goes by from now on."""
     old = records.entity(ref)
     if old.is_saved:
         if check_id(id) != old.id:
-            raise RefRefusedError(ref, "is saved already, under another id", "update, or generating another entity")
+            raise RefRefusedError(
+                ref, "is saved already, under another id", "Update it, or generate another entity"
+            )
         return records.put(report.of(old)), old.snapshot.ref
     reported = report.of(old).snapshot
     # The row may be known already: then the generated entity becomes that one, under its ref.
-    records, new = record_seen(records, name, reported.type, id, evolve(report, label=reported.label, data=reported.data))
+    records, new = record_seen(
+        records, name, reported.type, id, evolve(report, label=reported.label, data=reported.data)
+    )
     entry = records.live[new]
     merged = evolve(
         entry.snapshot,

@@ -17,8 +17,24 @@ from . import translation
 from .codec import decode, encode, restore
 from .names import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
 from .presentation import EntityMode, Tier, visible_entities
-from .records import REMEMBERED, Live, Records, Report, record_generated, record_saved, record_seen
-from .snapshot import CurationAction, CurationEntry, EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from .records import (
+    REMEMBERED,
+    Data,
+    Live,
+    Records,
+    Report,
+    record_generated,
+    record_saved,
+    record_seen,
+)
+from .snapshot import (
+    CurationAction,
+    CurationEntry,
+    EntityContext,
+    EntitySnapshot,
+    EntityStatus,
+    Tombstone,
+)
 from .translation import Fields, HiddenIds
 
 ACTIVE_TURNS = 2
@@ -27,7 +43,7 @@ ACTIVE_TURNS = 2
 
 @frozen(repr=False)
 class SessionIdRegistry:
-    """Know every entity of a session by its ref; immutable (docs/entities.md).
+    """Know every entity of a session by its ref; immutable (docs/nodes.md).
 
     Every method that reports or decides takes the number of its exchange, `turn`, and returns a new registry;
     those that may give out a ref return it as well. `ref_names` names types whose singular the rule
@@ -51,7 +67,15 @@ class SessionIdRegistry:
 
     # --- what Act reports ---------------------------------------------------
 
-    def read(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
+    def read(
+        self,
+        type: str,
+        id: EntityId,
+        label: str = "",
+        *,
+        turn: int,
+        data: Data = None,
+    ) -> tuple[Self, str]:
         """Report that an entity was read; return its ref, the one it had if it was known.
 
         A blank label keeps the known one, and is the type's name where there is none; data of None keep the known data.
@@ -61,25 +85,53 @@ class SessionIdRegistry:
         """
         return self._report_seen(type, id, Report(turn, EntityStatus.READ, label, data))
 
-    def create(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
+    def create(
+        self,
+        type: str,
+        id: EntityId,
+        label: str = "",
+        *,
+        turn: int,
+        data: Data = None,
+    ) -> tuple[Self, str]:
         """Report that an entity was created in the database; otherwise as `read`."""
         return self._report_seen(type, id, Report(turn, EntityStatus.CREATED, label, data))
 
-    def link(self, type: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
+    def link(
+        self,
+        type: str,
+        id: EntityId,
+        label: str = "",
+        *,
+        turn: int,
+        data: Data = None,
+    ) -> tuple[Self, str]:
         """Report that another entity points at this one; it is LINKED unless more is known; otherwise as `read`."""
         known = self._records.find((check_type(type), check_id(id)))
-        return self._report_seen(type, id, Report(turn, None if known else EntityStatus.LINKED, label, data))
+        return self._report_seen(
+            type, id, Report(turn, None if known else EntityStatus.LINKED, label, data)
+        )
 
-    def generate(self, type: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
+    def generate(
+        self, type: str, label: str = "", *, turn: int, data: Data = None
+    ) -> tuple[Self, str]:
         """Report that the model made an entity that is in no database; return its ref, ``gen_...``.
 
         Raise `InvalidDataError` as `read`.
         """
         name = ref_name(check_type(type), self.ref_names)
         records, ref = record_generated(self._records, name, type, Report(turn, None, label, data))
-        return evolve(self, _records=records), ref
+        return self._with(records), ref
 
-    def save(self, ref: str, id: EntityId, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> tuple[Self, str]:
+    def save(
+        self,
+        ref: str,
+        id: EntityId,
+        label: str = "",
+        *,
+        turn: int,
+        data: Data = None,
+    ) -> tuple[Self, str]:
         """Report that the database took a generated entity; return the ref by which it goes from now on.
 
         That is a new one, as for any created entity, or the one of the entity with this id. The
@@ -90,21 +142,23 @@ class SessionIdRegistry:
             RefRefusedError: it is saved already, under another id.
         """
         name = ref_name(self._records.entity(ref).snapshot.type, self.ref_names)
-        records, new = record_saved(self._records, name, ref, id, Report(turn, EntityStatus.CREATED, label, data))
-        return evolve(self, _records=records), new
+        records, new = record_saved(
+            self._records, name, ref, id, Report(turn, EntityStatus.CREATED, label, data)
+        )
+        return self._with(records), new
 
-    def update(self, ref: str, label: str = "", *, turn: int, data: Mapping[str, Any] | None = None) -> Self:
+    def update(self, ref: str, label: str = "", *, turn: int, data: Data = None) -> Self:
         """Report a new label or new data, which replace the known; what is generated stays so until it is saved.
 
         Raise `UnknownRefError` if there is no such ref.
         """
         entry = self._records.entity(ref)
         report = Report(turn, EntityStatus.UPDATED if entry.is_saved else None, label, data)
-        return evolve(self, _records=self._records.put(report.of(entry)))
+        return self._with(self._records.put(report.of(entry)))
 
     def touch(self, ref: str, *, turn: int) -> Self:
         """Report that an exchange referenced an entity, which is active again; raise `UnknownRefError` if there is none."""
-        return evolve(self, _records=self._records.put(Report(turn).of(self._records.entity(ref))))
+        return self._with(self._records.put(Report(turn).of(self._records.entity(ref))))
 
     def delete(self, ref: str, reason: str = "deleted", *, turn: int) -> Self:
         """Report that an entity left the database; a tombstone stays.
@@ -113,9 +167,12 @@ class SessionIdRegistry:
             UnknownRefError: no such ref.
             RefRefusedError: it was never saved.
         """
-        if not self._records.entity(ref).is_saved:
-            raise RefRefusedError(ref, "is generated and in no database", "saving or dropping it")
-        return evolve(self, _records=self._records.remove([self._records.resolve(ref)], turn, reason, EntityStatus.DELETED))
+        entry = self._records.entity(ref)
+        if not entry.is_saved:
+            raise RefRefusedError(ref, "is generated and in no database", "Save or drop it")
+        return self._with(
+            self._records.remove([entry.snapshot.ref], turn, reason, EntityStatus.DELETED)
+        )
 
     # --- what Understand decides --------------------------------------------
 
@@ -127,8 +184,9 @@ class SessionIdRegistry:
             InvalidDataError: a blank reason.
         """
         entry = self._records.entity(ref)
-        retained = evolve(entry, snapshot=evolve(entry.snapshot, retention_reason=check_not_blank(reason, "reason")))
-        return self._with_decision(self._records.put(retained), CurationEntry(turn, CurationAction.RETAIN, entry.snapshot.ref, reason))
+        known = evolve(entry.snapshot, retention_reason=check_not_blank(reason, "reason"))
+        records = self._records.put(evolve(entry, snapshot=known))
+        return self._decide(records, turn, CurationAction.RETAIN, known.ref, reason)
 
     def demote(self, ref: str, reason: str = "", *, turn: int) -> Self:
         """Take an entity out of mind, out of the active tier at once, until it is referenced again.
@@ -139,33 +197,46 @@ class SessionIdRegistry:
         """
         entry = self._records.entity(ref)
         if not entry.is_saved:
-            raise RefRefusedError(ref, "is generated and not saved, so it stays in sight", "saving or dropping it")
-        gone = evolve(entry, demoted=True, snapshot=evolve(entry.snapshot, retention_reason=None))
-        return self._with_decision(self._records.put(gone), CurationEntry(turn, CurationAction.DEMOTE, entry.snapshot.ref, reason))
+            raise RefRefusedError(
+                ref, "is generated and not saved, so it stays in sight", "Save or drop it"
+            )
+        known = evolve(entry.snapshot, retention_reason=None)
+        records = self._records.put(evolve(entry, demoted=True, snapshot=known))
+        return self._decide(records, turn, CurationAction.DEMOTE, known.ref, reason)
 
     def drop(self, ref: str, reason: str = "dropped", *, turn: int) -> Self:
         """Forget an entity, a generated one too; a tombstone stays. Raise `UnknownRefError` if there is none."""
         current = self._records.resolve(ref)
         records = self._records.remove([current], turn, reason)
-        return self._with_decision(records, CurationEntry(turn, CurationAction.DROP, current, reason))
+        return self._decide(records, turn, CurationAction.DROP, current, reason)
 
-    def clear_all(self, reason: str = "cleared", *, turn: int, include_generated: bool = False) -> Self:
+    def clear_all(
+        self, reason: str = "cleared", *, turn: int, include_generated: bool = False
+    ) -> Self:
         """Forget every entity, what is generated and not saved only if that is said; tombstones and counters stay."""
-        gone = [ref for ref, entry in self._records.live.items() if entry.is_saved or include_generated]
+        gone = [
+            ref for ref, entry in self._records.live.items() if entry.is_saved or include_generated
+        ]
         records = self._records.remove(gone, turn, reason)
-        return self._with_decision(records, CurationEntry(turn, CurationAction.CLEAR, None, reason))
+        return self._decide(records, turn, CurationAction.CLEAR, None, reason)
 
     # --- what is known ------------------------------------------------------
 
     def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
         """Return what exists at an exchange, in its tiers and without ids; see `get_entity_context`."""
-        oldest = check_count(current_turn, "current_turn") - check_count(active_turns, "active_turns")
+        oldest = check_count(current_turn, "current_turn") - check_count(
+            active_turns, "active_turns"
+        )
         tiers = [(_tier_of(entry, oldest), entry.snapshot) for entry in self._records.live.values()]
         active, generated, retained = (
             tuple(self._hidden_ids.snapshot(snapshot) for found, snapshot in tiers if found is tier)
             for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)
         )
-        tombstones = tuple(self._hidden_ids.tombstone(each) for each in self.tombstones if each.turn_removed >= oldest)
+        tombstones = tuple(
+            self._hidden_ids.tombstone(each)
+            for each in self.tombstones
+            if each.turn_removed >= oldest
+        )
         return EntityContext(active, generated, retained, tombstones, current_turn)
 
     def get(self, ref: str) -> EntitySnapshot:
@@ -198,8 +269,9 @@ class SessionIdRegistry:
         """
         ref = translation.ref_of(self._records, id, type)
         if ref is None:
-            kind = f"{id.__class__.__name__} id of {'any type' if type is None else f'type {type!r}'}"
-            raise UnknownNameError(kind, str(id), ("an id that was read, created, linked or saved before",))
+            of = "any type" if type is None else f"type {type!r}"
+            legal = ("an id that was read, created, linked or saved before",)
+            raise UnknownNameError(f"{id.__class__.__name__} id of {of}", str(id), legal)
         return ref
 
     def to_ids(self, payload: Any, fields: Fields = None) -> Any:
@@ -266,9 +338,15 @@ class SessionIdRegistry:
     def _report_seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:
         name = ref_name(check_type(kind), self.ref_names)
         records, ref = record_seen(self._records, name, kind, id, report)
-        return evolve(self, _records=records), ref
+        return self._with(records), ref
 
-    def _with_decision(self, records: Records, entry: CurationEntry) -> Self:
+    def _with(self, records: Records) -> Self:
+        return evolve(self, _records=records)
+
+    def _decide(
+        self, records: Records, turn: int, action: CurationAction, ref: str | None, reason: str
+    ) -> Self:
+        entry = CurationEntry(turn, action, ref, reason)
         return evolve(self, _records=records, _log=(*self.log, entry)[-REMEMBERED:])
 
     def __contains__(self, ref: object) -> bool:
@@ -291,7 +369,7 @@ def get_entity_context(
     *,
     active_turns: int = ACTIVE_TURNS,
 ) -> EntityContext:
-    """Return what exists at an exchange, in its tiers, from a registry or its stored dict (docs/entities.md).
+    """Return what exists at an exchange, in its tiers, from a registry or its stored dict (docs/nodes.md).
 
     Active are entities referenced in `current_turn` or in the `active_turns` before it, unless they were demoted;
     generated those that are not saved, whatever their age; retained the others that have a reason. With a `mode`, what
@@ -301,7 +379,11 @@ def get_entity_context(
         InvalidDataError: a dict that `to_dict` did not write, an exchange below 0.
         InvalidOptionError: no such mode.
     """
-    live = registry if isinstance(registry, SessionIdRegistry) else SessionIdRegistry.from_dict(registry)
+    live = (
+        registry
+        if isinstance(registry, SessionIdRegistry)
+        else SessionIdRegistry.from_dict(registry)
+    )
     context = live.context(current_turn, active_turns=active_turns)
     return context if mode is None else visible_entities(context, mode)
 

@@ -1,4 +1,4 @@
-"""The data of layer 1: what exists, its status, the tiers in which it is shown, and what was decided about it (docs/entities.md)."""
+"""The data of layer 1: what exists, its status, the tiers in which it is shown, and what was decided about it (docs/nodes.md)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -15,7 +15,7 @@ from .names import is_ref, is_type
 
 
 class EntityStatus(StrEnum):
-    """Say what happened to an entity last (docs/entities.md)."""
+    """Say what happened to an entity last (docs/nodes.md)."""
 
     READ = "read"
     CREATED = "created"
@@ -59,7 +59,11 @@ class EntitySnapshot:
 
     def __attrs_post_init__(self) -> None:
         if self.turn_last_ref < self.turn_created:
-            raise InvalidDataError("turn_last_ref", f"{self.turn_last_ref} is before turn {self.turn_created}", "turn_created or later")
+            raise InvalidDataError(
+                "turn_last_ref",
+                f"{self.turn_last_ref} is before turn {self.turn_created}",
+                "turn_created or later",
+            )
 
 
 @frozen
@@ -93,14 +97,15 @@ class UnknownRefError(CallerError, KeyError):
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
         if self.tombstone is not None:
-            return f"{where}ref {self.ref!r} was removed in turn {self.tombstone.turn_removed}; legal: a ref that still stands"
-        legal = f"did you mean {' or '.join(map(repr, self.near))}?" if self.near else "legal: a ref that the registry gave out"
-        return f"{where}ref {self.ref!r} is not in the registry; {legal}"
+            return f"{where}ref {self.ref!r} was removed in turn {self.tombstone.turn_removed}. Use a ref that is still there."
+        near = " or ".join(map(repr, self.near))
+        use = f"Did you mean {near}?" if near else "Use a ref that the registry gave out."
+        return f"{where}ref {self.ref!r} is not in the registry. {use}"
 
 
 @frozen
 class EntityContext:
-    """Hold what exists in its tiers (docs/entities.md), each in the order in which refs were given out.
+    """Hold what exists in its tiers (docs/nodes.md), each in the order in which refs were given out.
 
     The tiers share no ref. `tombstones` are those as recent as the active tier; ages are
     counted from `current_turn`.

@@ -33,17 +33,27 @@ def id_of(records: Records, ref: str, kind: str | None = None, path: str | None 
     """Return the id behind a ref, which must be of type `kind` if that is said."""
     entry = records.live[records.resolve(ref, path)]
     if kind is not None and entry.snapshot.type != kind:
-        raise RefRefusedError(ref, f"is of type {entry.snapshot.type}", f"a ref of type {kind}", path)
+        raise RefRefusedError(
+            ref, f"is of type {entry.snapshot.type}", f"Use a ref of type {kind}", path
+        )
     if entry.id is None:
-        raise RefRefusedError(ref, "is generated and has no id yet", "saving it first", path)
+        raise RefRefusedError(ref, "is generated and has no id yet", "Save it first", path)
     return entry.id
 
 
-def ref_of(records: Records, id: EntityId, kind: str | None = None, path: str | None = None) -> str | None:
+def ref_of(
+    records: Records, id: EntityId, kind: str | None = None, path: str | None = None
+) -> str | None:
     """Return the ref by which an id was last known, or None; of any type, unless `kind` says which."""
-    kinds = [kind] if kind is not None else sorted(each for each in records.kinds if (each, id) in records.index)
+    kinds = (
+        [kind]
+        if kind is not None
+        else sorted(each for each in records.kinds if (each, id) in records.index)
+    )
     if len(kinds) > 1:
-        raise InvalidDataError(path or "id", f"{id!r} belongs to several types", f"saying which of {', '.join(kinds)}")
+        raise InvalidDataError(
+            path or "id", f"{id!r} belongs to several types", f"a type: one of {', '.join(kinds)}"
+        )
     return records.index.get((kinds[0], id)) if kinds else None
 
 
@@ -51,11 +61,19 @@ def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
     """Return a copy of a payload with ids for refs."""
 
     def anywhere(value: Any, _: str | None, path: str) -> Any:
-        return id_of(records, value, None, path) if isinstance(value, str) and _claims_to_be_ref(records, value) else value
+        return (
+            id_of(records, value, None, path)
+            if isinstance(value, str) and _claims_to_be_ref(records, value)
+            else value
+        )
 
     def named(value: Any, kind: str | None, path: str) -> Any:
         # Anything else than text is refused as a ref that there is not.
-        return None if value is None else id_of(records, value if isinstance(value, str) else repr(value), kind, path)
+        return (
+            None
+            if value is None
+            else id_of(records, value if isinstance(value, str) else repr(value), kind, path)
+        )
 
     return _translate(payload, fields, anywhere if fields is None else named)
 
@@ -73,22 +91,31 @@ def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
 def _claims_to_be_ref(records: Records, text: str) -> bool:
     # What only looks like a ref of a known name is a model's slip: it must not reach the database as text.
     parts = parse_ref(text)
-    return parts is not None and (parts[0] in records.counters or parts[0].removeprefix(GENERATED) in records.counters)
+    return parts is not None and (
+        parts[0] in records.counters or parts[0].removeprefix(GENERATED) in records.counters
+    )
 
 
 def _translate(payload: Any, fields: Fields, swap: _Swap) -> Any:
     kinds = (
-        fields if fields is None or isinstance(fields, Mapping) else dict.fromkeys([fields] if isinstance(fields, str) else fields, _ANY)
+        fields
+        if fields is None or isinstance(fields, Mapping)
+        else dict.fromkeys([fields] if isinstance(fields, str) else fields, _ANY)
     )
 
     def walk(value: Any, path: str, depth: int, kind: str | None) -> Any:
         if not isinstance(value, Mapping | list | tuple):
             return value if kind is None else swap(value, kind or None, path)
         if not depth:
-            raise InvalidDataError("payload", f"nested deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels")
+            raise InvalidDataError(
+                "payload", f"nested deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels"
+            )
         if isinstance(value, Mapping):
             of = (lambda _: _ANY) if kinds is None else kinds.get
-            return {key: walk(item, under(path, str(key)), depth - 1, of(key)) for key, item in value.items()}
+            return {
+                key: walk(item, under(path, str(key)), depth - 1, of(key))
+                for key, item in value.items()
+            }
         return [walk(item, under(path, index), depth - 1, kind) for index, item in enumerate(value)]
 
     return walk(payload, "$", MAX_DEPTH, _ANY if kinds is None else None)
@@ -123,7 +150,12 @@ class HiddenIds:
             lengths.setdefault(text[:OPAQUE], set()).add(len(text))
         # Where two types share a name, the same one is taken every time.
         names = {ref_name(kind, ref_names): kind for kind in sorted(records.kinds)}
-        return cls(records, names, opaque, {start: sorted(each, reverse=True) for start, each in lengths.items()})
+        return cls(
+            records,
+            names,
+            opaque,
+            {start: sorted(each, reverse=True) for start, each in lengths.items()},
+        )
 
     def snapshot(self, shown: EntitySnapshot) -> EntitySnapshot:
         """Return a snapshot without ids."""
@@ -145,7 +177,10 @@ class HiddenIds:
         parts, done, at = [], 0, 0
         while at + OPAQUE <= len(text):
             lengths = self.lengths.get(text[at : at + OPAQUE], ())
-            found = next((start for length in lengths if (start := text[at : at + length]) in self.opaque), None)
+            found = next(
+                (start for length in lengths if (start := text[at : at + length]) in self.opaque),
+                None,
+            )
             if found is None:
                 at += 1
                 continue
@@ -184,7 +219,9 @@ class HiddenIds:
         # Types keep their numbers apart: an id is found only where it is known of which type it is.
         if key == "id":
             return self.records.index.get((kind, value))
-        name = next((key.removesuffix(ending) for ending in ("_id", "_ids") if key.endswith(ending)), "")
+        name = next(
+            (key.removesuffix(ending) for ending in ("_id", "_ids") if key.endswith(ending)), ""
+        )
         return self.records.index.get((self._kind_named(name), value))
 
     def _kind_named(self, name: str) -> str:

@@ -20,7 +20,14 @@ from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.laws.hosts import Host
 from polycontext.polynomial.machine import is_over_budget
 from polycontext.polynomial.session.plugins import Renderer
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError, Role, Turn, count_turn
+from polycontext.window import (
+    REQUEST_OVERHEAD,
+    ContextWindow,
+    InvalidMessagesError,
+    Role,
+    Turn,
+    count_turn,
+)
 from polycontext.window.items import attachment_of
 from polycontext.window.laws.formats import fault_of
 from polycontext.window.providers import Rendered, WireFormat
@@ -28,8 +35,8 @@ from polycontext.window.providers import Rendered, WireFormat
 from ..props.component_renderer import ComponentRenderer
 from ..waffles import waffle
 
-_OUTSIDE = 'docs/session.md, "Asking a model"'
-_PROPS = "docs/props.md"
+_OUTSIDE = 'docs/session.md, "Build a request"'
+_PROPS = "docs/server.md"
 _WAFFLE = 'docs/terminal.md, "What fills the window"'
 _CELLS = 200
 _ROOMY = 1_000_000
@@ -43,7 +50,9 @@ _OWN_WORDS = "assistant summary ready thinking pressured compressed earlier mess
 """What props say of themselves."""
 
 
-def _request(session: ContextSession, wire: WireFormat) -> Rendered | InvalidMessagesError | ContextOverflowError:
+def _request(
+    session: ContextSession, wire: WireFormat
+) -> Rendered | InvalidMessagesError | ContextOverflowError:
     try:
         return session.request(wire.provider)
     except (InvalidMessagesError, ContextOverflowError) as refusal:
@@ -70,7 +79,10 @@ def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
 def _tokens(window: ContextWindow, wire: WireFormat) -> int:
     """Return what a request takes, of the turns as they are or as they are written: whichever is more."""
     turns = window.all_turns()
-    return max(_count_turns(window, turns), _count_turns(window, wire.parse(wire.render(turns).inline()).turns))
+    return max(
+        _count_turns(window, turns),
+        _count_turns(window, wire.parse(wire.render(turns).inline()).turns),
+    )
 
 
 def _count_turns(window: ContextWindow, turns: Iterable[Turn]) -> int:
@@ -82,7 +94,8 @@ def what_leaves_is_within_budget(session: ContextSession, wire: WireFormat) -> N
     """Every request that is handed out, counted anew from its messages alone, takes at most what the window holds."""
     request = _request(session, wire)
     if isinstance(request, Rendered):
-        tokens, most = _count_turns(session.window, wire.parse(request.inline()).turns), session.window.max_tokens
+        tokens = _count_turns(session.window, wire.parse(request.inline()).turns)
+        most = session.window.max_tokens
         holds(tokens <= most, f"at most {most} tokens", tokens, request=request)
 
 
@@ -95,14 +108,19 @@ def what_leaves_says_what_the_view_says(session: ContextSession, wire: WireForma
     request = _request(session, wire)
     if isinstance(request, Rendered):
         again = wire.parse(request.inline()).turns
-        agree([call for turn in again for call in _calls(turn)], [call for turn in session.window.all_turns() for call in _calls(turn)])
-        said = "\n".join(turn.text for turn in sorted(again, key=lambda turn: turn.role is not Role.SYSTEM))
-        missing = [turn.text for turn in session.window.all_turns() if turn.text.rstrip() not in said]
-        agree(missing, [], request=request)
+        turns = session.window.all_turns()
+        agree([*_calls(again)], [*_calls(turns)])
+        said = "\n".join(
+            turn.text for turn in sorted(again, key=lambda turn: turn.role is not Role.SYSTEM)
+        )
+        agree([turn.text for turn in turns if turn.text.rstrip() not in said], [], request=request)
 
 
-def _calls(turn: Turn) -> list[tuple[str, str]]:
-    return [(call.id, call.name) for call in turn.tool_calls] + ([(turn.tool_call_id, "result")] if turn.tool_call_id else [])
+def _calls(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
+    for turn in turns:
+        yield from ((call.id, call.name) for call in turn.tool_calls)
+        if turn.tool_call_id:
+            yield turn.tool_call_id, "result"
 
 
 @law(_OUTSIDE)
@@ -127,9 +145,15 @@ def _spoil(value: Any) -> None:
 def nothing_private_reaches_props(session: ContextSession, renderer: Renderer) -> None:
     """No word of the props comes from a system turn, a call, a result, an attachment's content or a gist, unless user or assistant said it."""
     props = renderer.render_chat(session)
-    public = _words([*_public(session), _OWN_WORDS, *(turn.timestamp.isoformat() for turn in session.window.all_turns())])
+    public = _public_words(session, session.window.all_turns())
     leaked = _words(_strings(props)) & _words(_private(session)) - public
     holds(not leaked, "no private word", sorted(leaked), props=props)
+
+
+def _public_words(session: ContextSession, shown: Iterable[Turn]) -> set[str]:
+    """Return the words that props of `shown` turns may hold: what is public, what they say of themselves, and times."""
+    times = (turn.timestamp.isoformat() for turn in shown)
+    return _words([*_public(session), _OWN_WORDS, *times])
 
 
 def _words(texts: Iterable[str]) -> set[str]:
@@ -165,28 +189,36 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(inner)
 
 
-@law('docs/project.md, "When a host rewrites the list"')
-def provenance_survives_the_wire(session: ContextSession, choices: Sequence[int], wire: WireFormat) -> None:
+@law('docs/project.md, "Summaries in the input"')
+def provenance_survives_the_wire(
+    session: ContextSession, choices: Sequence[int], wire: WireFormat
+) -> None:
     """However a host rewrites a request, what tools and the model said in it is neither pinned nor shown more than before when it comes back."""
     request = _request(session, wire)
     if not isinstance(request, Rendered):
         return
     back = ContextSession(_ROOMY, counter=session.window.counter)
-    back.extend(Host(choices).rewrite(wire, wire.parse(request.inline()).turns), provider=wire.provider)
+    back.extend(
+        Host(choices).rewrite(wire, wire.parse(request.inline()).turns), provider=wire.provider
+    )
     turns = (*session.log(), *session.window.all_turns())
     by_user = [turn.text for turn in turns if turn.role in _BY_OTHERS and not turn.is_gist]
-    private = _words(text for turn in turns if turn.role is Role.TOOL for text in (turn.text, turn.name or ""))
-    public = _words([*_public(session), _OWN_WORDS, *by_user, *(turn.timestamp.isoformat() for turn in back.log())])
+    private = _words(
+        text for turn in turns if turn.role is Role.TOOL for text in (turn.text, turn.name or "")
+    )
+    public = _public_words(session, back.log()) | _words(by_user)
     leaked = _words(_strings(ComponentRenderer().render_chat(back))) & private - public
     holds(not leaked, "no word of a tool's", sorted(leaked), request=request)
     foreign = _words(turn.text for turn in turns if turn.role not in _BY_OTHERS or turn.is_gist)
-    pinned = _words(_pinned(back)) & foreign - _words([*by_user, *_pinned(session)])
+    pinned = _words(_pinned_texts(back)) & foreign - _words([*by_user, *_pinned_texts(session)])
     holds(not pinned, "no word that neither system nor user said", sorted(pinned), request=request)
 
 
-def _pinned(session: ContextSession) -> Iterator[str]:
+def _pinned_texts(session: ContextSession) -> Iterator[str]:
     window = session.window
-    return (turn.text for turn in window.all_turns() if window.class_of(turn) is ResourceClass.PRESERVED)
+    return (
+        turn.text for turn in window.all_turns() if window.class_of(turn) is ResourceClass.PRESERVED
+    )
 
 
 @law(_PROPS)
@@ -195,9 +227,16 @@ def props_say_what_was_said(session: ContextSession, renderer: Renderer) -> None
 
     An attachment is told by its name, a gist by the number of messages it stands for.
     """
-    shown = [(message["id"], message["content"]) for message in renderer.render_chat(session)["messages"]]
-    turns = [turn for turn in session.window.all_turns() if turn.role in _SHOWN and (turn.text or turn.is_gist)]
-    agree(shown, [(turn.resource_id, _expected_text(turn)) for turn in turns], window=session.window)
+    shown = [
+        (message["id"], message["content"]) for message in renderer.render_chat(session)["messages"]
+    ]
+    turns = [
+        turn
+        for turn in session.window.all_turns()
+        if turn.role in _SHOWN and (turn.text or turn.is_gist)
+    ]
+    expected = [(turn.resource_id, _expected_text(turn)) for turn in turns]
+    agree(shown, expected, window=session.window)
 
 
 def _expected_text(turn: Turn) -> str:
@@ -224,8 +263,10 @@ def a_waffle_is_what_the_guard_weighs(session: ContextSession) -> None:
     """The number that is shown is the sum of its parts, and the very one that the machine's guard compares with its mark; no part is counted twice."""
     found, window = waffle(session), session.output.window
     agree(found.used, sum(turn.tokens or 0 for turn in window.all_turns()), window=window)
-    agree((found.used, found.used / found.max_tokens), (window.total_tokens, session.pressure), window=window)
-    agree(found.is_pressured, session.policy.is_above(window) or is_over_budget(window), window=window)
+    agree(found.used, window.total_tokens, window=window)
+    agree(found.used / found.max_tokens, session.pressure, window=window)
+    pressured = session.policy.is_above(window) or is_over_budget(window)
+    agree(found.is_pressured, pressured, window=window)
     agree(sum(portion.turns for portion in found.portions), len(window))
     agree(found.total, max(found.max_tokens, found.used) + found.reserve + found.tools)
     agree(sum(found.cells(_CELLS)), _CELLS, found=found)
@@ -263,13 +304,21 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
 
 
 @law('docs/laws.md, "Bounded cost"')
-def reading_costs_in_proportion(reader: Callable[[str], object], hostile: Callable[[int], str], characters: int) -> None:
+def reading_costs_in_proportion(
+    reader: Callable[[str], object], hostile: Callable[[int], str], characters: int
+) -> None:
     """Reading four times as much costs at most eight times as much, and 1 MB at most 10 s of CPU time and 300 MB.
 
     The time allowed is ten times what is promised: the law must hold on a busy machine, `just attack` measures what is promised.
     """
     small, large = (cost_of(reader, hostile(size)) for size in (characters, 4 * characters))
     share = max(4 * characters / 1e6, 0.1)
-    holds(large.seconds <= 8 * max(small.seconds, _NOISE), "at most 8 times as long", f"{small.seconds:.3f} s, then {large.seconds:.3f} s")
+    holds(
+        large.seconds <= 8 * max(small.seconds, _NOISE),
+        "at most 8 times as long",
+        f"{small.seconds:.3f} s, then {large.seconds:.3f} s",
+    )
     holds(large.seconds <= 10 * share, f"at most {10 * share:.2f} s", f"{large.seconds:.3f} s")
-    holds(large.megabytes <= 300 * share, f"at most {300 * share:.0f} MB", f"{large.megabytes:.0f} MB")
+    holds(
+        large.megabytes <= 300 * share, f"at most {300 * share:.0f} MB", f"{large.megabytes:.0f} MB"
+    )

@@ -1,6 +1,6 @@
 """What an agent remembers beside the session: the exchange under way, and the exchanges that are closed.
 
-In `CurrentTurn`, `close_turn` and `turn_num` the word turn means an exchange (docs/memory.md).
+In `CurrentTurn`, `close_turn` and `turn_num` the word turn means an exchange (docs/nodes.md).
 """
 
 from .conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement

@@ -1,4 +1,4 @@
-"""What is remembered of the closed exchanges: ``ConversationContext``, its archive, its theme, and its strict JSON form (docs/memory.md)."""
+"""What is remembered of the closed exchanges: ``ConversationContext``, its archive, its theme, and its strict JSON form (docs/nodes.md)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from attrs.validators import optional
 
 from polycontext.linearity import InvalidDataError, UnknownNameError
 from polycontext.linearity.codec import json_object, strict_converter, structured
-from polycontext.linearity.json_data import freeze, thawed
+from polycontext.linearity.json_data import freeze, thaw
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.journal import ClearEvent, TurnEvent, standing
 from polycontext.pressure import ContextProjector
@@ -28,7 +28,7 @@ from .digest import Digest
 SCHEMA = 1
 
 
-class Stored:
+class Storable:
     """Give a record of the memory its written forms; laws: ``from_data(r.to_data()) == r``, ``from_json(r.to_json()) == r``."""
 
     __slots__ = ()
@@ -69,7 +69,9 @@ def _registry(value: object, _: object) -> SessionIdRegistry:
         return SessionIdRegistry.from_dict(value)
     except InvalidDataError as error:
         # The registry is the root of its own document, here it is a field.
-        raise InvalidDataError(error.path.removeprefix("$").removeprefix("."), error.what, error.legal) from None
+        raise InvalidDataError(
+            error.path.removeprefix("$").removeprefix("."), error.what, error.legal
+        ) from None
 
 
 _CONVERTER = strict_converter(complete=True)
@@ -96,7 +98,7 @@ class ArchivedContent:
     @property
     def size(self) -> int:
         """Return how many bytes the content takes as JSON."""
-        return len(orjson.dumps(self.content, default=thawed))
+        return len(orjson.dumps(self.content, default=thaw))
 
 
 @frozen
@@ -135,10 +137,7 @@ class ContentArchive(Mapping[str, Any]):
         return evolve(self, entries=reversed(newest[:fit]))
 
     def __getitem__(self, key: str) -> Any:
-        for entry in self.entries:
-            if entry.key == key:
-                return entry.content
-        raise KeyError(key)
+        return {entry.key: entry.content for entry in self.entries}[key]
 
     def __iter__(self) -> Iterator[str]:
         return (entry.key for entry in self.entries)
@@ -170,11 +169,21 @@ class Engagement:
     expressed: tuple[str, ...] = field(default=(), converter=texts, validator=are_texts)
     stated: str = field(default="", validator=is_text)
 
-    def after(self, summary: TurnExecutionSummary, stated: str = "", *, counter: TokenCounter | None = None) -> "Engagement":
+    def after(
+        self,
+        summary: TurnExecutionSummary,
+        stated: str = "",
+        *,
+        counter: TokenCounter | None = None,
+    ) -> "Engagement":
         """Return the engagement after a closed exchange; what is repeated moves to the end instead of standing twice."""
+        goal, expressed = (
+            condense(one_line(text), ITEM_TOKENS, counter=counter)
+            for text in (summary.think_goal, summary.user_expressed)
+        )
         return Engagement(
-            _append_unique(self.goals, condense(one_line(summary.think_goal), ITEM_TOKENS, counter=counter))[-MAX_GOALS:],
-            _append_unique(self.expressed, condense(one_line(summary.user_expressed), ITEM_TOKENS, counter=counter))[-MAX_EXPRESSED:],
+            _append_unique(self.goals, goal)[-MAX_GOALS:],
+            _append_unique(self.expressed, expressed)[-MAX_EXPRESSED:],
             condense(stated, STATED_TOKENS, counter=counter),
         )
 
@@ -190,7 +199,7 @@ def _append_unique(items: tuple[str, ...], item: str) -> tuple[str, ...]:
 
 
 @frozen
-class ConversationContext(Stored):
+class ConversationContext(Storable):
     """Hold what is remembered of the closed exchanges of one conversation; immutable.
 
     Its size does not grow with the conversation, but for entities that nobody dropped.
@@ -211,7 +220,9 @@ class ConversationContext(Stored):
     history: Digest = field(factory=Digest)
     engagement: Engagement = field(factory=Engagement)
     pending: PendingState | None = field(default=None, validator=optional(is_a(PendingState)))
-    id_registry: SessionIdRegistry = field(factory=SessionIdRegistry, validator=is_a(SessionIdRegistry))
+    id_registry: SessionIdRegistry = field(
+        factory=SessionIdRegistry, validator=is_a(SessionIdRegistry)
+    )
     turn_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), validator=is_a(tuple))
     reasoning: Digest = field(factory=lambda: Digest(bound=400))
     content_archive: ContentArchive = field(factory=ContentArchive)
@@ -219,7 +230,9 @@ class ConversationContext(Stored):
     closed_id: str = field(default="", validator=is_text)
 
     @classmethod
-    def from_session(cls, session: ContextSession, *, projector: ContextProjector | None = None) -> "ConversationContext":
+    def from_session(
+        cls, session: ContextSession, *, projector: ContextProjector | None = None
+    ) -> "ConversationContext":
         """Return what would be remembered of an existing session, had every answered exchange since the last clear been closed as it ended.
 
         What nodes decided and did is not in a session's journal: steps, goals, entities and results begin with the
@@ -230,10 +243,15 @@ class ConversationContext(Stored):
         """
         check_instance(session, ContextSession, "session")
         conversation = cls()
-        answered = [found for found in exchanges(_since_clear(session.history.events())) if found.answer]
+        answered = [
+            found for found in exchanges(_since_clear(session.history.events())) if found.answer
+        ]
         for found in answered:
-            conversation = conversation.after(found, counter=session.window.counter, projector=projector)
-        return evolve(conversation, turn_summaries=(TurnExecutionSummary(len(answered)),)) if answered else conversation
+            conversation = conversation.after(
+                found, counter=session.window.counter, projector=projector
+            )
+        summaries = [TurnExecutionSummary(len(answered))] if answered else []
+        return evolve(conversation, turn_summaries=tuple(summaries))
 
     def after(
         self,
@@ -312,7 +330,11 @@ class ConversationContext(Stored):
         [{'name': 'Miso soup'}]
         """
         if key not in self.content_archive:
-            raise UnknownNameError("archived content", str(key), near=tuple(get_close_matches(str(key), self.content_archive)))
+            raise UnknownNameError(
+                "archived content",
+                str(key),
+                near=tuple(get_close_matches(str(key), self.content_archive)),
+            )
         return self.id_registry.hide_ids(self.content_archive[key], type)
 
 

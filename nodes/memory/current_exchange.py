@@ -1,9 +1,9 @@
-"""The exchange under way: what the nodes decide and do, until it is closed and becomes what is remembered (docs/memory.md)."""
+"""The exchange under way: what the nodes decide and do, until it is closed and becomes what is remembered (docs/nodes.md)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field, fields, frozen
 from attrs.validators import optional
 
 from polycontext.linearity import CallerError
@@ -28,13 +28,20 @@ from ..reasoning import (
     decision_or_none,
     phase_or_none,
 )
-from .conversation import ConversationContext, Stored
+from .conversation import ConversationContext, Storable
 
-_DONE = {StepKind.READ: "read", StepKind.ANALYZE: "analyzed", StepKind.GENERATE: "generated", StepKind.WRITE: "wrote"}
+_DONE = {
+    StepKind.READ: "read",
+    StepKind.ANALYZE: "analyzed",
+    StepKind.GENERATE: "generated",
+    StepKind.WRITE: "wrote",
+}
 
 
-def generic_outcome(kind: StepKind, subdomain: str, result: Any = None, entities_involved: Sequence[str] = ()) -> str:
-    """Return the outcome of a step as a count (docs/memory.md); of its result's items, else of the refs it touched.
+def generic_outcome(
+    kind: StepKind, subdomain: str, result: Any = None, entities_involved: Sequence[str] = ()
+) -> str:
+    """Return the outcome of a step as a count (docs/nodes.md); of its result's items, else of the refs it touched.
 
     >>> generic_outcome(StepKind.READ, "recipes", [{"name": "soup"}] * 5)
     'read 5 recipes'
@@ -72,12 +79,15 @@ class StepResult(StepSummary):
     @property
     def summary(self) -> StepSummary:
         """Return the step without its result; where the model gave no outcome, a count stands for it."""
-        outcome = self.outcome or generic_outcome(self.type, self.subdomain, self.result, self.entities_involved)
-        return StepSummary(self.step_num, self.type, self.subdomain, self.description, outcome, self.entities_involved, self.note)
+        data: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(StepSummary)}
+        data["outcome"] = self.outcome or generic_outcome(
+            self.type, self.subdomain, self.result, self.entities_involved
+        )
+        return StepSummary(**data)
 
 
 @frozen
-class CurrentTurn(Stored):
+class CurrentTurn(Storable):
     """Hold what is known of the exchange under way; each method returns the exchange with one thing more.
 
     Raises:
@@ -104,11 +114,20 @@ class CurrentTurn(Stored):
         """Return the exchange with what a router decided, JSON data."""
         return evolve(self, routing=routing)
 
-    def curate(self, retained: Iterable[str] = (), demoted: Iterable[str] = (), reasons: Mapping[str, str] | None = None) -> "CurrentTurn":
+    def curate(
+        self,
+        retained: Iterable[str] = (),
+        demoted: Iterable[str] = (),
+        reasons: Mapping[str, str] | None = None,
+    ) -> "CurrentTurn":
         """Return the exchange with what Understand decided about entities; a later decision about a ref replaces the earlier."""
-        return evolve(self, curation=self.curation.then(CurationSummary(retained, demoted, reasons or {})))
+        return evolve(
+            self, curation=self.curation.then(CurationSummary(retained, demoted, reasons or {}))
+        )
 
-    def observe(self, *, phase: ConversationPhase | str | None = None, user_expressed: str | None = None) -> "CurrentTurn":
+    def observe(
+        self, *, phase: ConversationPhase | str | None = None, user_expressed: str | None = None
+    ) -> "CurrentTurn":
         """Return the exchange with how far the user has come, and what the user expressed; None leaves as it is."""
         return evolve(
             self,
@@ -135,12 +154,23 @@ class CurrentTurn(Stored):
 
         `outcome` is the model's own word on the result, `note` Act's word for the next step.
         """
-        made = StepResult(len(self.steps) + 1, type, subdomain, description, outcome, entities_involved, note, result)
+        made = StepResult(
+            len(self.steps) + 1,
+            type,
+            subdomain,
+            description,
+            outcome,
+            entities_involved,
+            note,
+            result,
+        )
         return evolve(self, steps=(*self.steps, made))
 
     def block(self, reason: str) -> "CurrentTurn":
         """Return the exchange that cannot be completed, and why, in at most 300 tokens: every node has to read it word for word."""
-        return evolve(self, blocked_reason=condense(check_text(reason, "blocked_reason"), REASON_TOKENS))
+        return evolve(
+            self, blocked_reason=condense(check_text(reason, "blocked_reason"), REASON_TOKENS)
+        )
 
     def expects(self, pending: PendingState | None) -> "CurrentTurn":
         """Return the exchange that ends on something that waits for the user's answer."""
@@ -148,7 +178,7 @@ class CurrentTurn(Stored):
 
     @property
     def prev_step_note(self) -> str | None:
-        """Return Act's note of the last step for the next one (docs/memory.md)."""
+        """Return Act's note of the last step for the next one (docs/nodes.md)."""
         return self.steps[-1].note if self.steps else None
 
     @property
@@ -178,11 +208,11 @@ class ClosedTurnError(CallerError, ValueError):
     last_closed: int
 
     def __str__(self) -> str:
-        return f"turn {self.turn_num} cannot be closed after turn {self.last_closed}; legal: a turn from {self.last_closed + 1}"
+        return f"turn {self.turn_num} cannot be closed after turn {self.last_closed}. Use a turn from {self.last_closed + 1}."
 
 
 def summarize(turn: CurrentTurn) -> TurnExecutionSummary:
-    """Build the summary of an exchange (docs/memory.md).
+    """Build the summary of an exchange (docs/nodes.md).
 
     A step's outcome is the model's own word, else a count.
 
@@ -215,24 +245,39 @@ def close_turn(
     summary = summarize(turn)
     counter = output.window.counter
     found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
-    remembered = conversation if found is None else conversation.after(found, routing=turn.routing, counter=counter, projector=projector)
-    remembered = _with_summary(remembered, summary, counter, projector)
-    remembered = evolve(remembered, engagement=conversation.engagement.after(summary, engagement, counter=counter), pending=turn.pending)
+    remembered = conversation
+    if found is not None:
+        remembered = conversation.after(
+            found, routing=turn.routing, counter=counter, projector=projector
+        )
+    remembered = evolve(
+        _with_summary(remembered, summary, counter, projector),
+        engagement=conversation.engagement.after(summary, engagement, counter=counter),
+        pending=turn.pending,
+    )
     for step in turn.steps:
         if step.result is not None:
-            remembered = remembered.archive(f"turn_{turn.turn_num}_step_{step.step_num}", step.result)
+            remembered = remembered.archive(
+                f"turn_{turn.turn_num}_step_{step.step_num}", step.result
+            )
     return remembered
 
 
 def _with_summary(
-    conversation: ConversationContext, summary: TurnExecutionSummary, counter: TokenCounter, projector: ContextProjector | None
+    conversation: ConversationContext,
+    summary: TurnExecutionSummary,
+    counter: TokenCounter,
+    projector: ContextProjector | None,
 ) -> ConversationContext:
     summaries = (*conversation.turn_summaries, summary)
-    decided = () if summary.entity_curation.is_empty else (TurnCuration(summary.turn_num, summary.entity_curation),)
+    curation = summary.entity_curation
+    decided = [] if curation.is_empty else [TurnCuration(summary.turn_num, curation)]
     return evolve(
         conversation,
         turn_summaries=summaries[-TURN_SUMMARIES:],
-        reasoning=conversation.reasoning.add_all(map(_summary_line, summaries[:-TURN_SUMMARIES]), counter=counter, projector=projector),
+        reasoning=conversation.reasoning.add_all(
+            map(_summary_line, summaries[:-TURN_SUMMARIES]), counter=counter, projector=projector
+        ),
         understand_decision_log=(*conversation.understand_decision_log, *decided)[-DECISIONS:],
     )
 

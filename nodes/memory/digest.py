@@ -41,7 +41,9 @@ class DigestEntry:
         if self.last < self.first:
             raise InvalidDataError("last", f"{self.last} is before {self.first}", "first or later")
         if not self.level and self.first != self.last:
-            raise InvalidDataError("level", f"0 for the entries {self.first} to {self.last}", "1 or more for a gist")
+            raise InvalidDataError(
+                "level", f"0 for the entries {self.first} to {self.last}", "1 or more for a gist"
+            )
 
     @property
     def turn(self) -> Turn:
@@ -51,14 +53,18 @@ class DigestEntry:
         of what they stand for are their sources, whose number therefore never grows.
         """
         role = Role.USER if self.level else Role.ASSISTANT
-        sources = (f"{self.first}",) if self.first == self.last else (f"{self.first}", f"{self.last}")
+        sources = (
+            (f"{self.first}",) if self.first == self.last else (f"{self.first}", f"{self.last}")
+        )
         level = max(self.level - 1, 0)
-        return Turn(role, self.text, resource_id=f"{self.first}-{self.last}", sources=sources, level=level)
+        return Turn(
+            role, self.text, resource_id=f"{self.first}-{self.last}", sources=sources, level=level
+        )
 
 
 @frozen
 class Digest:
-    r"""Keep what was added under `bound` tokens (docs/memory.md).
+    r"""Keep what was added under `bound` tokens (docs/nodes.md).
 
     Laws: the text never takes more than `bound` tokens; a gist stays byte-identical until
     it folds; entries stand in the order they came.
@@ -80,7 +86,9 @@ class Digest:
         expected = 1
         for index, entry in enumerate(self.entries):
             if entry.first != expected:
-                raise InvalidDataError(f"entries[{index}].first", f"{entry.first} does not follow", f"{expected}")
+                raise InvalidDataError(
+                    f"entries[{index}].first", f"{entry.first} does not follow", f"{expected}"
+                )
             expected = entry.last + 1
 
     @property
@@ -93,7 +101,13 @@ class Digest:
         """Return how many entries were ever added."""
         return self.entries[-1].last if self.entries else 0
 
-    def add(self, text: str, *, counter: TokenCounter | None = None, projector: ContextProjector | None = None) -> "Digest":
+    def add(
+        self,
+        text: str,
+        *,
+        counter: TokenCounter | None = None,
+        projector: ContextProjector | None = None,
+    ) -> "Digest":
         """Return the digest with `text` as its newest entry, compressed if that is over the bound.
 
         `counter` counts tokens, `projector` compresses; its summariser may be a model's.
@@ -113,9 +127,18 @@ class Digest:
             # A joined text may count more than its turns: both bounds hold, and a harsher target follows where one does not.
             window = (projector or _PROJECTOR).compress(window, target).window
         standing = {entry.turn.resource_id: entry for entry in entries}
-        return evolve(self, entries=[standing.get(turn.resource_id) or _gist(turn) for turn in window.all_turns()])
+        return evolve(
+            self,
+            entries=[standing.get(turn.resource_id) or _gist(turn) for turn in window.all_turns()],
+        )
 
-    def add_all(self, texts: Iterable[str], *, counter: TokenCounter | None = None, projector: ContextProjector | None = None) -> "Digest":
+    def add_all(
+        self,
+        texts: Iterable[str],
+        *,
+        counter: TokenCounter | None = None,
+        projector: ContextProjector | None = None,
+    ) -> "Digest":
         """Return the digest with `texts` as its newest entries, one after the other; see `add`."""
         digest = self
         for text in texts:

@@ -1,6 +1,6 @@
 """The prompt builder: templates, persona, constraints and the conversation's view, made one text.
 
-What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be seen (docs/props.md).
+What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be seen (docs/server.md).
 """
 
 import os
@@ -20,7 +20,14 @@ from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, Tur
 
 from ..condensation import write_within
 from ..prompt_text import one_line
-from .library import TemplateLibrary, describe_persona, given_library, merge, package_library, read_folder
+from .library import (
+    TemplateLibrary,
+    describe_persona,
+    library_of,
+    merge,
+    package_library,
+    read_folder,
+)
 from .template import Template
 from .transcript import transcript
 
@@ -40,7 +47,7 @@ def _paths(folders: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
 
 @frozen(eq=False)
 class PromptBuilder:
-    r"""Assemble complete prompts from context components (docs/prompts.md).
+    r"""Assemble complete prompts from context components (docs/nodes.md).
 
     Args:
         system_templates: templates by agent type.
@@ -76,15 +83,27 @@ class PromptBuilder:
 
     def __attrs_post_init__(self) -> None:
         # Frozen, and yet it shows all templates in the fields that took the caller's own.
-        given = given_library(self.system_templates, self.persona_templates, self.section_templates)
+        given = library_of(self.system_templates, self.persona_templates, self.section_templates)
         library = merge([given, *map(read_folder, self.folders), package_library()])
-        loaded = {"system_templates": library.system, "persona_templates": library.persona, "section_templates": library.sections}
+        loaded = {
+            "system_templates": library.system,
+            "persona_templates": library.persona,
+            "section_templates": library.sections,
+        }
         object.__setattr__(self, "_library", library)
         for name, templates in loaded.items():
-            object.__setattr__(self, name, MappingProxyType({key: template.text for key, template in templates.items()}))
+            object.__setattr__(
+                self,
+                name,
+                MappingProxyType({key: template.text for key, template in templates.items()}),
+            )
 
     def build_system_prompt(
-        self, agent_type: str, eigenvectors: Mapping[str, float] | None = None, constraints: Sequence[str] = (), **values: Value
+        self,
+        agent_type: str,
+        eigenvectors: Mapping[str, float] | None = None,
+        constraints: Sequence[str] = (),
+        **values: Value,
     ) -> str:
         """Build the system prompt of an agent; it is for the model alone.
 
@@ -97,7 +116,9 @@ class PromptBuilder:
             InvalidOptionError: a coordinate that is no number from 0 to 1.
             InvalidDataError: a value or a constraint that is no storable text.
         """
-        return self._system_prompt(self._template(agent_type), eigenvectors, constraints, _texts(values))
+        return self._system_prompt(
+            self._template(agent_type), eigenvectors, constraints, _texts(values)
+        )
 
     def build_prompt(
         self,
@@ -111,7 +132,7 @@ class PromptBuilder:
         system_only: bool = False,
         **values: Value,
     ) -> str:
-        """Build the one text that a model completes: system prompt, the conversation's view, and the task (docs/prompts.md).
+        """Build the one text that a model completes: system prompt, the conversation's view, and the task (docs/nodes.md).
 
         A template that names ``{task}`` has the task there, and not at the end once more.
         `system_only` leaves the conversation out, for use beside `ContextSession.messages`.
@@ -133,10 +154,20 @@ class PromptBuilder:
         # A prompt ends where the model goes on, which is behind results and not before them.
         if window.open_calls:
             calls = ", ".join(window.open_calls)
-            raise InvalidMessagesError("prompt", len(window) - 1, "unanswered-call", f"calls without results: {calls}", "add their results")
+            raise InvalidMessagesError(
+                "prompt",
+                len(window) - 1,
+                "unanswered-call",
+                f"calls without results: {calls}",
+                "their results, or close_open_calls",
+            )
 
         def write(turns: Iterable[Turn]) -> str:
-            return _join(system, self._section("conversation", {**texts, "conversation": transcript(turns)}), closing)
+            return _join(
+                system,
+                self._section("conversation", {**texts, "conversation": transcript(turns)}),
+                closing,
+            )
 
         def count(prompt: str) -> int:
             return count_turn(window.counter, Turn(Role.USER, prompt)) + REQUEST_OVERHEAD
@@ -151,14 +182,18 @@ class PromptBuilder:
         if check_text(agent_type, "agent_type") not in templates:
             names = sorted(templates)
             near = " or ".join(map(repr, get_close_matches(agent_type, names)))
-            meant = f"; did you mean {near}?" if near else ""
-            warning = f"no template for agent type {agent_type!r:.60}, 'default' stands in{meant}; legal: {', '.join(names)}"
+            meant = f" Did you mean {near}?" if near else ""
+            warning = f"no template for agent type {agent_type!r:.60}, 'default' is used.{meant} Use {', '.join(names)}."
             # The caller's line: behind this method and the one that builds a prompt.
             warnings.warn(warning, stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 
     def _system_prompt(
-        self, template: Template, eigenvectors: Mapping[str, float] | None, constraints: Sequence[str], texts: Mapping[str, str]
+        self,
+        template: Template,
+        eigenvectors: Mapping[str, float] | None,
+        constraints: Sequence[str],
+        texts: Mapping[str, str],
     ) -> str:
         listed = self._section("constraints", {**texts, "constraints": _list(constraints)})
         persona = describe_persona(eigenvectors or {}, self._library.persona)
@@ -173,14 +208,22 @@ def _texts(values: Mapping[str, Value]) -> dict[str, str]:
     """Return `values` as text; the persona is the builder's own to say."""
     if "persona" in values:
         raise InvalidDataError("persona", "is filled in by the builder", "a value of another name")
-    return {name: check_text(str(value) if isinstance(value, int | float) else value, name) for name, value in values.items()}
+    return {
+        name: check_text(str(value) if isinstance(value, int | float) else value, name)
+        for name, value in values.items()
+    }
 
 
 def _list(constraints: Sequence[str]) -> str:
     """Return a list of one line each, so that no constraint can pose as a heading or as another constraint."""
     if isinstance(constraints, str):
-        raise InvalidDataError("constraints", "one text, which is a sequence of letters", "a sequence of texts")
-    lines = [one_line(check_text(constraint, f"constraints[{index}]")) for index, constraint in enumerate(constraints)]
+        raise InvalidDataError(
+            "constraints", "one text, which is a sequence of letters", "a sequence of texts"
+        )
+    lines = [
+        one_line(check_text(constraint, f"constraints[{index}]"))
+        for index, constraint in enumerate(constraints)
+    ]
     return "\n".join(f"- {line}" for line in lines if line)
 
 

@@ -1,4 +1,4 @@
-"""Where templates come from, the folders of a user or else the package, and the persona that they put in words (docs/prompts.md).
+"""Where templates come from, the folders of a user or else the package, and the persona that they put in words (docs/nodes.md).
 
 A persona's sentences are data, in `templates/_persona.md`: a heading for each eigenvector, a line for each band. Those
 under ``default`` speak for eigenvectors that have none of their own.
@@ -80,13 +80,19 @@ def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
             band, colon, sentence = line.partition(":")
             if not name or not colon or band not in tuple(Band):
                 raise TemplateError(
-                    source, number, 1, f"line {line!r:.60}", f"'# eigenvector', below it {', '.join(f'{b}: ...' for b in Band)}"
+                    source,
+                    number,
+                    1,
+                    f"line {line!r:.60}",
+                    f"'# eigenvector', below it {', '.join(f'{b}: ...' for b in Band)}",
                 )
             text = sentence.strip()
             try:
                 template = Template(text, f"{source}:{number}")
             except TemplateError as error:
-                raise TemplateError(source, number, line.index(text) + error.column, error.problem, error.legal) from None
+                raise TemplateError(
+                    source, number, line.index(text) + error.column, error.problem, error.legal
+                ) from None
             yield f"{name}.{band}", template
 
 
@@ -113,7 +119,11 @@ def merge(libraries: Sequence[TemplateLibrary]) -> TemplateLibrary:
     """Return one library in which the first that has a template gives it."""
     merged = TemplateLibrary()
     for each in reversed(libraries):
-        merged = TemplateLibrary({**merged.system, **each.system}, {**merged.persona, **each.persona}, {**merged.sections, **each.sections})
+        merged = TemplateLibrary(
+            {**merged.system, **each.system},
+            {**merged.persona, **each.persona},
+            {**merged.sections, **each.sections},
+        )
     return merged
 
 
@@ -132,13 +142,19 @@ def read_folder(folder: Traversable) -> TemplateLibrary:
     if not folder.is_dir():
         raise TemplateError(str(folder), 0, 0, "is no folder", "a folder of *.md templates")
     texts = {
-        entry.name.removesuffix(_SUFFIX): _text(entry) for entry in folder.iterdir() if entry.name.endswith(_SUFFIX) and entry.is_file()
+        entry.name.removesuffix(_SUFFIX): _text(entry)
+        for entry in folder.iterdir()
+        if entry.name.endswith(_SUFFIX) and entry.is_file()
     }
     parts = {name.removeprefix("_"): text for name, text in texts.items() if name.startswith("_")}
     persona = parts.pop("persona", "")
     source = Path(str(folder))
     return TemplateLibrary(
-        {name: _system(text, str(source / f"{name}.md")) for name, text in texts.items() if not name.startswith("_")},
+        {
+            name: _system(text, str(source / f"{name}.md"))
+            for name, text in texts.items()
+            if not name.startswith("_")
+        },
         dict(read_persona(persona, str(source / "_persona.md"))),
         {name: _section(name, text, str(source / f"_{name}.md")) for name, text in parts.items()},
     )
@@ -149,27 +165,43 @@ def _text(entry: Traversable) -> str:
         # Some editors put a byte order mark in front, which is no part of the text.
         return entry.read_text(encoding="utf-8-sig").strip("\n")
     except UnicodeDecodeError as error:
-        raise TemplateError(str(entry), 0, 0, f"is no UTF-8 text ({error.reason} at byte {error.start})", "UTF-8") from None
+        raise TemplateError(
+            str(entry), 0, 0, f"is no UTF-8 text ({error.reason} at byte {error.start})", "UTF-8"
+        ) from None
 
 
-def given_library(system: Mapping[str, str], persona: Mapping[str, str], sections: Mapping[str, str]) -> TemplateLibrary:
+def library_of(
+    system: Mapping[str, str], persona: Mapping[str, str], sections: Mapping[str, str]
+) -> TemplateLibrary:
     """Return the templates that a caller gave as text; raise `TemplateError` where one is none."""
     return TemplateLibrary(
         {name: _system(text, f"system_templates[{name!r}]") for name, text in system.items()},
-        {name: _persona(name, text, f"persona_templates[{name!r}]") for name, text in persona.items()},
-        {name: _section(name, text, f"section_templates[{name!r}]") for name, text in sections.items()},
+        {
+            name: _persona(name, text, f"persona_templates[{name!r}]")
+            for name, text in persona.items()
+        },
+        {
+            name: _section(name, text, f"section_templates[{name!r}]")
+            for name, text in sections.items()
+        },
     )
 
 
 def _system(text: str, source: str) -> Template:
     if not text.strip():
-        raise TemplateError(source, 0, 0, "is empty", "a template that says something")
+        raise TemplateError(source, 0, 0, "is empty", "a template with text")
     return Template(text, source)
 
 
 def _persona(name: str, text: str, source: str) -> Template:
     if name.rpartition(".")[2] not in tuple(Band):
-        raise TemplateError(source, 0, 0, f"{name!r:.60} names no band", f"an eigenvector's name, then {', '.join(f'.{b}' for b in Band)}")
+        raise TemplateError(
+            source,
+            0,
+            0,
+            f"{name!r:.60} names no band",
+            f"an eigenvector's name, then {', '.join(f'.{b}' for b in Band)}",
+        )
     return Template(text, source)
 
 
@@ -179,5 +211,11 @@ def _section(name: str, text: str, source: str) -> Template:
         raise TemplateError(source, 0, 0, f"no section is called {name!r:.60}", ", ".join(SECTIONS))
     template = Template(text, source)
     if name not in template.names:
-        raise TemplateError(source, 0, 0, f"the section does not name {{{name}}}", f"a template with {{{name}}} in it")
+        raise TemplateError(
+            source,
+            0,
+            0,
+            f"the section does not name {{{name}}}",
+            f"a template with {{{name}}} in it",
+        )
     return template

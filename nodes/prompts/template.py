@@ -31,7 +31,7 @@ class TemplateError(CallerError, ValueError):
 
     def __str__(self) -> str:
         where = f"{self.source}:{self.line}:{self.column}" if self.line else self.source
-        return f"{where}: {self.problem}; legal: {self.legal}"
+        return f"{where}: {self.problem}. Use {self.legal}."
 
 
 @define(slots=False, eq=False)
@@ -43,7 +43,7 @@ class MissingValueError(CallerError, KeyError):
     known: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"template {self.template} names {{{self.key}}}, but no such value is given; legal: {self.key}=..., beside {', '.join(self.known)}"
+        return f"template {self.template} names {{{self.key}}}, but no such value is given. Pass {self.key}=..., beside {', '.join(self.known)}."
 
 
 @frozen
@@ -61,7 +61,7 @@ class Template:
     'Hello {more}, {welcome}.'
     >>> Template("Hello {name.__class__}", "hello.md")
     Traceback (most recent call last):
-    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is no name; legal: {name} for a value, {{ and }} for braces
+    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is no name. Use {name} for a value, {{ and }} for braces.
     """
 
     text: str
@@ -74,7 +74,9 @@ class Template:
     @property
     def names(self) -> frozenset[str]:
         """Return the names of the values that the template puts in."""
-        return frozenset(name for pieces in self._paragraphs for _, name in pieces if name is not None)
+        return frozenset(
+            name for pieces in self._paragraphs for _, name in pieces if name is not None
+        )
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the text with `values` in their places, each as it stands; further values are not used.
@@ -88,9 +90,16 @@ class Template:
             for _, name in pieces:
                 if name is not None and name not in values:
                     raise MissingValueError(name, self.source, tuple(values))
-        filled = ["".join(literal if name is None else literal + values[name] for literal, name in pieces) for pieces in self._paragraphs]
+        filled = [
+            "".join(literal if name is None else literal + values[name] for literal, name in pieces)
+            for pieces in self._paragraphs
+        ]
         # A single piece without text is a place alone: a literal has text, and a blank paragraph has no piece.
-        return _BLANK.join(text for text, pieces in zip(filled, self._paragraphs, strict=True) if text or len(pieces) != 1)
+        return _BLANK.join(
+            text
+            for text, pieces in zip(filled, self._paragraphs, strict=True)
+            if text or len(pieces) != 1
+        )
 
 
 def _paragraphs(text: str, source: str) -> Iterator[tuple[Piece, ...]]:
@@ -128,4 +137,6 @@ def _check_place(text: str, at: int, name: str, source: str) -> None:
 
 
 def _error(text: str, at: int, problem: str, source: str) -> TemplateError:
-    return TemplateError(source, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at), problem, _LEGAL)
+    return TemplateError(
+        source, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at), problem, _LEGAL
+    )

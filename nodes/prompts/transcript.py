@@ -38,8 +38,11 @@ def _blocks(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
     for turn in turns:
         if turn.tool_calls:
             # Where one turn makes several calls they are numbered, since ids are long and mean nothing.
-            numbers = [f" #{number}" for number in range(1, len(turn.tool_calls) + 1)] if len(turn.tool_calls) > 1 else [""]
-            labels = {call.id: _name(call.name) + number for call, number in zip(turn.tool_calls, numbers, strict=True)}
+            several = len(turn.tool_calls) > 1
+            labels = {
+                call.id: _name(call.name) + f" #{number}" * several
+                for number, call in enumerate(turn.tool_calls, 1)
+            }
         if turn.text or not turn.tool_calls:
             yield _head(turn, labels), turn.text
         for call in turn.tool_calls:

@@ -1,4 +1,12 @@
-from .component_renderer import SCHEMA, ActionProps, ChatProps, ComponentRenderer, MessageProps, Status, shipped
+from .component_renderer import (
+    SCHEMA,
+    ActionProps,
+    ChatProps,
+    ComponentRenderer,
+    MessageProps,
+    Status,
+    read_contract,
+)
 
 __all__ = [
     "SCHEMA",
@@ -7,5 +15,5 @@ __all__ = [
     "ComponentRenderer",
     "MessageProps",
     "Status",
-    "shipped",
+    "read_contract",
 ]

@@ -1,6 +1,6 @@
 """The props of a chat component: what a browser may see, and nothing else.
 
-The frontend never sees a prompt (docs/props.md). Props are built from a closed list of
+The frontend never sees a prompt (docs/server.md). Props are built from a closed list of
 what may be shown, so that whatever is added to a turn later stays private by default.
 """
 
@@ -11,7 +11,13 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import VALID_DIRECTIONS, ContextOutput, ContextSession, ContextState, InputKind
+from polycontext.polynomial import (
+    VALID_DIRECTIONS,
+    ContextOutput,
+    ContextSession,
+    ContextState,
+    InputKind,
+)
 from polycontext.polynomial.inputs import shown_text
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of
@@ -23,8 +29,14 @@ class MessageProps(TypedDict):
     """One message to show."""
 
     id: Annotated[str, "the turn's id; a summary has one of its own"]
-    role: Annotated[Literal["user", "assistant", "summary"], "who said it; a summary stands for earlier messages"]
-    content: Annotated[str, "what was said; of an attachment its name, as [@name]; of a summary, how many messages it stands for"]
+    role: Annotated[
+        Literal["user", "assistant", "summary"],
+        "who said it; a summary stands for earlier messages",
+    ]
+    content: Annotated[
+        str,
+        "what was said; of an attachment its name, as [@name]; of a summary, how many messages it stands for",
+    ]
     timestamp: Annotated[str, "when, as ISO 8601 with an offset"]
     isPreserved: Annotated[bool, "whether it stays word for word"]
 
@@ -41,7 +53,9 @@ class ChatProps(TypedDict):
     """The props of a chat component."""
 
     messages: Annotated[list[MessageProps], "what user and assistant said, oldest first"]
-    pressure: Annotated[float, "tokens used / max tokens; above 1 where a turn took the window over its budget"]
+    pressure: Annotated[
+        float, "tokens used / max tokens; above 1 where a turn took the window over its budget"
+    ]
     status: Annotated[Status, "what the conversation is at"]
     answering: Annotated[bool, "whether an answer is being written now"]
     canSend: Annotated[bool, "the machine's word: false while pressured, and while calls are open"]
@@ -50,7 +64,7 @@ class ChatProps(TypedDict):
 
 @frozen
 class ComponentRenderer:
-    """Render a session as the props of a React component (docs/props.md).
+    """Render a session as the props of a React component (docs/server.md).
 
     Shown are what user and assistant said, for an attachment its name, and for a gist how many messages
     it stands for. Never shown: system turns, tool calls and their results, what attachments hold,
@@ -65,14 +79,23 @@ class ComponentRenderer:
 
     shown: ClassVar[frozenset[Role]] = frozenset({Role.USER, Role.ASSISTANT})
 
-    def render_chat(self, session: ContextSession, *, answering: bool | None = None) -> dict[str, Any]:
+    def render_chat(
+        self, session: ContextSession, *, answering: bool | None = None
+    ) -> dict[str, Any]:
         """Return the props of `session`, JSON-ready; see `render_output`."""
         output = session.output
         legal = session.conversation.machine.table.legal(output.state)
-        return dict(self.render_output(output, auto=session.policy.auto, answering=answering, legal=legal))
+        return dict(
+            self.render_output(output, auto=session.policy.auto, answering=answering, legal=legal)
+        )
 
     def render_output(
-        self, output: ContextOutput, *, auto: bool = True, answering: bool | None = None, legal: Collection[str] | None = None
+        self,
+        output: ContextOutput,
+        *,
+        auto: bool = True,
+        answering: bool | None = None,
+        legal: Collection[str] | None = None,
     ) -> ChatProps:
         """Return the props of a machine's output.
 
@@ -80,12 +103,20 @@ class ComponentRenderer:
         it, one is as long as it is open, and expected as long as the last word is not the assistant's. `legal` are the events that a
         machine of your own allows in this state.
         """
-        answering = output.answering is not None or _awaits_assistant(output.window) if answering is None else answering
+        answering = (
+            output.answering is not None or _awaits_assistant(output.window)
+            if answering is None
+            else answering
+        )
         # Asked of the table, so that a button cannot offer what the machine would refuse.
         legal = VALID_DIRECTIONS.get(output.state, ()) if legal is None else legal
         waits = bool(output.window.open_calls)
         can_send = InputKind.USER_TURN in legal and not waits
-        turns = (turn for turn in output.window.all_turns() if turn.role in self.shown and (turn.text or turn.is_gist))
+        turns = (
+            turn
+            for turn in output.window.all_turns()
+            if turn.role in self.shown and (turn.text or turn.is_gist)
+        )
         return {
             "messages": [self._message(output.window, turn) for turn in turns],
             "pressure": output.pressure,
@@ -99,7 +130,9 @@ class ComponentRenderer:
             },
         }
 
-    def render_history(self, session: ContextSession, before: str | None = None, limit: int = 100) -> tuple[list[MessageProps], str | None]:
+    def render_history(
+        self, session: ContextSession, before: str | None = None, limit: int = 100
+    ) -> tuple[list[MessageProps], str | None]:
         """Return `limit` messages of the log, oldest first: the newest, or those before the one of the id `before`; and before which one the next page is.
 
         Raises:
@@ -119,7 +152,11 @@ class ComponentRenderer:
         return {
             "id": turn.resource_id,
             # A gist stands in a role of the provider's, and nobody said it.
-            "role": "summary" if turn.is_gist else "user" if turn.role is Role.USER else "assistant",
+            "role": "summary"
+            if turn.is_gist
+            else "user"
+            if turn.role is Role.USER
+            else "assistant",
             "content": shown_text(turn),
             "timestamp": turn.timestamp.isoformat(),
             "isPreserved": window.class_of(turn) is ResourceClass.PRESERVED,
@@ -132,21 +169,21 @@ def _status(output: ContextOutput, *, answering: bool) -> Status:
             return "pressured"
         case ContextState.COMPRESSED:
             return "compressed"
-        case ContextState.EMPTY:
-            return "ready"
-        case _:
-            return "thinking" if answering else "ready"
+        case state:
+            return "thinking" if answering and state is not ContextState.EMPTY else "ready"
 
 
 def _awaits_assistant(window: ContextWindow) -> bool:
-    last = next((turn for turn in reversed(window.all_turns()) if turn.role is not Role.SYSTEM and not attachment_of(turn)), None)
-    return last is not None and (last.role is not Role.ASSISTANT or bool(window.open_calls))
+    for turn in reversed(window.all_turns()):
+        if turn.role is not Role.SYSTEM and not attachment_of(turn):
+            return turn.role is not Role.ASSISTANT or bool(window.open_calls)
+    return False
 
 
 DECLARATION, SCHEMA = "props.d.ts", "props.schema.json"
 """The contract of the props as files of this package: in TypeScript, and as a JSON Schema."""
 
 
-def shipped(name: str) -> str:
+def read_contract(name: str) -> str:
     """Return the text of a contract file as it was installed: `DECLARATION` or `SCHEMA`."""
     return files("polycontext.nodes.props").joinpath(name).read_text(encoding="utf-8")

@@ -53,12 +53,8 @@ def _applied(inner: Sequence[Operation], windows: Sequence[ContextWindow]) -> li
     return results
 
 
-def _frozen(makers: Mapping[str, Callable[..., Operation]]) -> Mapping[str, Callable[..., Operation]]:
-    return MappingProxyType(dict(makers))
-
-
-def _frozen_arities(arities: Mapping[str, int]) -> Mapping[str, int]:
-    return MappingProxyType(dict(arities))
+def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(values))
 
 
 @frozen
@@ -66,7 +62,7 @@ class Operad:
     """Name the operations there are and their arities; some need parameters before they are operations."""
 
     makers: Mapping[str, Callable[..., Operation]] = field(hash=False, converter=_frozen)
-    arities: Mapping[str, int] = field(hash=False, converter=_frozen_arities)
+    arities: Mapping[str, int] = field(hash=False, converter=_frozen)
 
     def operation(self, name: str, *parameters: Any) -> Operation:
         """Return the operation `name` with its parameters.
@@ -97,7 +93,10 @@ def merge_windows(first: ContextWindow, second: ContextWindow) -> ContextWindow:
         return second
     for turn in second.all_turns():
         resource_id = "" if turn.resource_id in first.linearity else turn.resource_id
-        first = first.append(evolve(turn, resource_id=resource_id, tokens=turn.tokens if same else None), second.class_of(turn))
+        first = first.append(
+            evolve(turn, resource_id=resource_id, tokens=turn.tokens if same else None),
+            second.class_of(turn),
+        )
     return first
 
 
@@ -111,12 +110,16 @@ def _append(turn: Turn) -> Operation:
 
 def _compress(target: float = 0.7, projector: ContextProjector | None = None) -> Operation:
     chosen = projector or ContextProjector()
-    return Operation("compress", _ARITIES["compress"], lambda window: chosen.compress(window, target).window)
+    return Operation(
+        "compress", _ARITIES["compress"], lambda window: chosen.compress(window, target).window
+    )
 
 
 def _merge() -> Operation:
     return Operation("merge", _ARITIES["merge"], merge_windows)
 
 
-CONTEXT_OPERAD = Operad({"empty": _empty, "append": _append, "compress": _compress, "merge": _merge}, _ARITIES)
+CONTEXT_OPERAD = Operad(
+    {"empty": _empty, "append": _append, "compress": _compress, "merge": _merge}, _ARITIES
+)
 """Operations empty/0, append/1, compress/1, merge/2."""

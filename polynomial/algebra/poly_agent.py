@@ -47,10 +47,10 @@ class Those(AbstractSet[Any]):
         return self.holds(value)
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError("these values cannot be listed; legal: asking whether one is in here")
+        raise TypeError("these values cannot be listed. Ask whether one is in here.")
 
     def __len__(self) -> int:
-        raise TypeError("these values cannot be counted; legal: asking whether one is in here")
+        raise TypeError("these values cannot be counted. Ask whether one is in here.")
 
 
 @frozen
@@ -88,7 +88,9 @@ class PolyAgent(Generic[S, A, B]):
         legal = self.directions(position)
         # Directions that can only be tried are tried by the transition, which says best what it refuses.
         if not isinstance(legal, Those) and self.direction(input) not in legal:
-            raise IllegalDirectionError(position, self.direction(input), tuple(sorted(legal, key=repr)))
+            raise IllegalDirectionError(
+                position, self.direction(input), tuple(sorted(legal, key=repr))
+            )
         return self.transition(position, input)
 
     def run(self, position: S, inputs: Iterable[A]) -> tuple[S, list[B]]:
@@ -114,10 +116,14 @@ class Right(Generic[A]):
     value: A
 
 
-def parallel(first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]) -> PolyAgent[tuple[S, S2], tuple[A, A2], tuple[B, B2]]:
+def parallel(
+    first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]
+) -> PolyAgent[tuple[S, S2], tuple[A, A2], tuple[B, B2]]:
     """Return ⊗: both agents move at once; directions are pairs."""
 
-    def transition(position: tuple[S, S2], input: tuple[A, A2]) -> tuple[tuple[S, S2], tuple[B, B2]]:
+    def transition(
+        position: tuple[S, S2], input: tuple[A, A2]
+    ) -> tuple[tuple[S, S2], tuple[B, B2]]:
         s, b = first.invoke(position[0], input[0])
         s2, b2 = second.invoke(position[1], input[1])
         return (s, s2), (b, b2)
@@ -126,7 +132,9 @@ def parallel(first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]) -> PolyAg
         _pairs(first.positions, second.positions),
         lambda position: _pairs(first.directions(position[0]), second.directions(position[1])),
         transition,
-        _itself if _are_plain(first, second) else lambda input: (first.direction(input[0]), second.direction(input[1])),
+        _itself
+        if _are_plain(first, second)
+        else lambda input: (first.direction(input[0]), second.direction(input[1])),
     )
 
 
@@ -152,10 +160,18 @@ def _pairs(first: AbstractSet[Any], second: AbstractSet[Any]) -> AbstractSet[Any
 def _sum(first: AbstractSet[Any], second: AbstractSet[Any]) -> AbstractSet[Any]:
     if isinstance(first, frozenset) and isinstance(second, frozenset):
         return frozenset([*map(Left, first), *map(Right, second)])
-    return Those(lambda each: each.value in first if isinstance(each, Left) else isinstance(each, Right) and each.value in second)
+    return Those(
+        lambda each: (
+            each.value in first
+            if isinstance(each, Left)
+            else isinstance(each, Right) and each.value in second
+        )
+    )
 
 
-def _tagged(first: PolyAgent[Any, Any, Any], second: PolyAgent[Any, Any, Any]) -> Callable[[Left[Any] | Right[Any]], Any]:
+def _tagged(
+    first: PolyAgent[Any, Any, Any], second: PolyAgent[Any, Any, Any]
+) -> Callable[[Left[Any] | Right[Any]], Any]:
     if _are_plain(first, second):
         return _itself
 
@@ -180,17 +196,23 @@ def coproduct(
 
     def transition(position: Any, input: Any) -> tuple[Left[S] | Right[S2], Left[B] | Right[B2]]:
         if type(position) is not type(input):
-            raise IllegalDirectionError(position, input, (f"inputs tagged {type(position).__name__}",))
+            raise IllegalDirectionError(
+                position, input, (f"inputs tagged {type(position).__name__}",)
+            )
         if isinstance(position, Left):
             s, b = first.invoke(position.value, input.value)
             return Left(s), Left(b)
         s2, b2 = second.invoke(position.value, input.value)
         return Right(s2), Right(b2)
 
-    return PolyAgent(_sum(first.positions, second.positions), directions, transition, _tagged(first, second))
+    return PolyAgent(
+        _sum(first.positions, second.positions), directions, transition, _tagged(first, second)
+    )
 
 
-def product(first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]) -> PolyAgent[tuple[S, S2], Left[A] | Right[A2], Left[B] | Right[B2]]:
+def product(
+    first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]
+) -> PolyAgent[tuple[S, S2], Left[A] | Right[A2], Left[B] | Right[B2]]:
     """Return ×: both are there, and each input moves one of them."""
 
     def directions(position: tuple[S, S2]) -> AbstractSet[Any]:
@@ -203,10 +225,14 @@ def product(first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]) -> PolyAge
         s2, b2 = second.invoke(position[1], input.value)
         return (position[0], s2), Right(b2)
 
-    return PolyAgent(_pairs(first.positions, second.positions), directions, transition, _tagged(first, second))
+    return PolyAgent(
+        _pairs(first.positions, second.positions), directions, transition, _tagged(first, second)
+    )
 
 
-def sequential(first: PolyAgent[S, A, B], second: PolyAgent[S2, B, C]) -> PolyAgent[tuple[S, S2], A, C]:
+def sequential(
+    first: PolyAgent[S, A, B], second: PolyAgent[S2, B, C]
+) -> PolyAgent[tuple[S, S2], A, C]:
     """Return the agent that feeds every output of the first to the second.
 
     Its directions are exactly what its transition accepts: inputs of the first whose output the second accepts. They
@@ -285,19 +311,25 @@ class Position:
         return cls(ContextState.EMPTY, ContextWindow(max_tokens))
 
 
-def context_polynomial(policy: ContextPolicy | None = None) -> PolyAgent[Position, ContextInput, ContextOutput]:
+def context_polynomial(
+    policy: ContextPolicy | None = None,
+) -> PolyAgent[Position, ContextInput, ContextOutput]:
     """Return the context polynomial under `policy`: positions carry their window, directions are input kinds.
 
     A bare `ContextState` counts as a position, too: its directions can be asked for, but only a `Position` can move.
     """
 
-    def transition(position: Position, context_input: ContextInput) -> tuple[Position, ContextOutput]:
+    def transition(
+        position: Position, context_input: ContextInput
+    ) -> tuple[Position, ContextOutput]:
         state, output = context_transition(position.state, context_input, position.window, policy)
         return Position(state, output.window), output
 
     return PolyAgent(
         positions=Those(lambda position: isinstance(position, Position | ContextState)),
-        directions=lambda position: VALID_DIRECTIONS[position.state if isinstance(position, Position) else position],
+        directions=lambda position: VALID_DIRECTIONS[
+            position.state if isinstance(position, Position) else position
+        ],
         transition=transition,
         direction=_kind,
     )

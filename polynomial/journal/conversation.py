@@ -4,7 +4,7 @@
 the machine's table has a transition for it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from attrs import evolve as evolved
@@ -69,7 +69,10 @@ class Conversation:
             past = past.after(self.window, event.edit)
         elif type(event) is ClearEvent:
             past = Past()
-        return type(self)(window, event.state, log, self.revision + 1, self.companions, past, self.joints, self.documents, self.machine)
+        revision = self.revision + 1
+        return evolved(
+            self, window=window, state=event.state, log=log, revision=revision, past=past
+        )
 
     def takes(self, kind: Kind) -> bool:
         """Return whether an event is legal here."""
@@ -77,19 +80,30 @@ class Conversation:
 
     def with_room(self, max_tokens: int) -> Self:
         """Return the same conversation, whose window has room for `max_tokens`; O(1)."""
-        return self if self.window.max_tokens == max_tokens else evolved(self, window=self.window.with_room(max_tokens))
+        if self.window.max_tokens == max_tokens:
+            return self
+        return evolved(self, window=self.window.with_room(max_tokens))
 
     def patched(self, event: PatchEvent) -> "Conversation":
         """Return the conversation one of whose documents was changed; raise `InvalidDataError` for what is no patch of it."""
-        document = journal.patched(self.documents.get(event.name, journal.json_patch.ABSENT), event.patch)
-        return evolved(self, revision=self.revision + 1, documents={**self.documents, event.name: document})
+        before = self.documents.get(event.name, journal.json_patch.ABSENT)
+        documents = {**self.documents, event.name: journal.patched(before, event.patch)}
+        return evolved(self, revision=self.revision + 1, documents=documents)
 
-    def rewound(self, target: "Conversation", state: State, window: ContextWindow | None = None) -> "Conversation":
+    def rewound(
+        self, target: "Conversation", state: State, window: ContextWindow | None = None
+    ) -> "Conversation":
         """Return the conversation that stands where `target`, an earlier one, stood, in a new epoch; no id of a turn is given again."""
         window = target.window.standing_again(self.window) if window is None else window
-        joint = len(target.log), target.revision, self.revision + 1
-        revision, companions = self.revision + 1, self.companions
-        return evolved(target, window=window, state=state, revision=revision, companions=companions, joints=(*target.joints, joint))
+        revision = self.revision + 1
+        return evolved(
+            target,
+            window=window,
+            state=state,
+            revision=revision,
+            companions=self.companions,
+            joints=(*target.joints, (len(target.log), target.revision, revision)),
+        )
 
     def erased(self, event: EraseEvent) -> "Conversation":
         """Return the conversation in which the words of turns are gone, in a new epoch where the view showed any of them.
@@ -97,7 +111,14 @@ class Conversation:
         Of what has expired gists alone tell: those that stand are read from now on, in the place of the turns.
         """
         window, past, gone = self.window, self.past, event.resource_ids
-        first = next((place for place, turn in enumerate(window.all_turns()) if any(each in source_ids(turn) for each in gone)), None)
+        first = next(
+            (
+                place
+                for place, turn in enumerate(window.all_turns())
+                if any(each in source_ids(turn) for each in gone)
+            ),
+            None,
+        )
         if first is not None:
             # What is bound to words that are gone would be refused.
             unbound = apply_edit(window, Edit(unbound_from=first), compressed=False)
@@ -105,7 +126,9 @@ class Conversation:
             window = unbound.in_epoch(epoch)
         if event.why == "expired":
             past = Past.told(turn for turn in window.all_turns() if is_summary(turn))
-        return evolved(self, window=window, state=event.state, revision=self.revision + 1, past=past)
+        return evolved(
+            self, window=window, state=event.state, revision=self.revision + 1, past=past
+        )
 
     def has_passed(self, revision: int) -> bool:
         """Tell whether the conversation stood at `revision` on its way, and has not gone back to before that since."""
@@ -113,21 +136,26 @@ class Conversation:
 
     def reading(self, summariser: RememberingSummariser, job: GistJob) -> Any:
         """Return what `summariser` may say for `job` (a gist that this conversation is to have), from all that yielded before."""
-        return self.past.candidates(summariser, job.sources, self.log, self.window.counter, self.window.max_tokens)
+        return self.past.candidates(
+            summariser, job.sources, self.log, self.window.counter, self.window.max_tokens
+        )
 
     def read(self, policy: ContextPolicy, max_tokens: int = 0) -> None:
         """Read all that has yielded, where our own summariser writes: the next compression reads what stands in the view.
 
         It is read for the budget of the window, or for `max_tokens` if that is more. O(turns that were not read yet).
         """
-        if self.past.batches.length:
-            own = default_summariser()
-            summariser = own if policy.background else policy.projector.summariser
-            if isinstance(summariser, RememberingSummariser) and type(summariser) is type(own):
-                self.past.candidates(summariser, (), self.log, self.window.counter, max(max_tokens, self.window.max_tokens))
+        own, room = default_summariser(), max(max_tokens, self.window.max_tokens)
+        summariser = own if policy.background else policy.projector.summariser
+        if not self.past.batches.length or type(summariser) is not type(own):
+            return
+        if isinstance(summariser, RememberingSummariser):
+            self.past.candidates(summariser, (), self.log, self.window.counter, room)
 
 
-def evolve(conversation: Conversation, event: Event, target: Conversation | None = None) -> Conversation:
+def evolve(
+    conversation: Conversation, event: Event, target: Conversation | None = None
+) -> Conversation:
     """Return the conversation after `event`, as recorded.
 
     What gists stand for may be told by ranges of places, as it is written down. `target` is the conversation to which a `RewindEvent` goes back.
@@ -142,18 +170,21 @@ def evolve(conversation: Conversation, event: Event, target: Conversation | None
         if type(event) is CompressEvent and event.names_ranges:
             event = journal.source_ranges.compression_with_sources(event, conversation.window)
         if isinstance(event, RewindEvent):
-            return conversation.rewound(_checked_target(conversation, event, target), event.state)
+            return conversation.rewound(_check_target(conversation, event, target), event.state)
         if isinstance(event, PatchEvent):
-            return conversation.patched(_checked_patch(conversation, event))
+            _check_state(conversation, "a patch", [conversation.state], event.state)
+            return conversation.patched(event)
         if isinstance(event, EraseEvent):
             _check_erased(conversation, event)
             return conversation.erased(event)
-        _check_state(conversation, input_of(event).kind, event.state)
+        _check_input(conversation, input_of(event).kind, event.state)
         return conversation.after(event, _window_after(conversation, event))
     except InvalidDataError as unfit:
         raise InvalidDataError(place + unfit.path, unfit.what, unfit.legal) from None
     except (PolycontextError, IndexError) as error:
-        raise InvalidDataError(place, f"{type(error).__name__}: {error}", "an event that may follow the ones before") from None
+        raise InvalidDataError(
+            place, f"{type(error).__name__}: {error}", "an event that may follow the ones before"
+        ) from None
 
 
 def replay(events: Iterable[Event], conversation: Conversation) -> Conversation:
@@ -164,7 +195,9 @@ def replay(events: Iterable[Event], conversation: Conversation) -> Conversation:
     return after
 
 
-def replayed(events: Iterable[Event], conversation: Conversation) -> Iterator[tuple[Conversation, Event, Conversation]]:
+def replayed(
+    events: Iterable[Event], conversation: Conversation
+) -> Iterator[tuple[Conversation, Event, Conversation]]:
     """Return each of `events` between the conversations before and after it.
 
     Raises:
@@ -177,7 +210,8 @@ def replayed(events: Iterable[Event], conversation: Conversation) -> Iterator[tu
         before = conversation
         if before.revision in targets:
             passed[before.revision] = before
-        conversation = evolve(before, event, passed.get(event.to) if isinstance(event, RewindEvent) else None)
+        target = passed.get(event.to) if isinstance(event, RewindEvent) else None
+        conversation = evolve(before, event, target)
         yield before, event, conversation
 
 
@@ -202,34 +236,42 @@ def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
     return found
 
 
-def _checked_target(conversation: Conversation, event: RewindEvent, target: Conversation | None) -> Conversation:
+def _check_target(
+    conversation: Conversation, event: RewindEvent, target: Conversation | None
+) -> Conversation:
     if target is None or event.to > conversation.revision:
-        raise InvalidDataError(".to", f"it goes back to revision {event.to}", "one that the events before have passed")
-    _check_state(conversation, InputKind.REWIND, event.state)
+        what = f"it goes back to revision {event.to}"
+        raise InvalidDataError(".to", what, "one that the events before have passed")
+    _check_input(conversation, InputKind.REWIND, event.state)
     return target
 
 
-def _checked_patch(conversation: Conversation, event: PatchEvent) -> PatchEvent:
-    if event.state != conversation.state:
-        raise InvalidDataError(".state", f"a patch in {conversation.state} leads to {event.state}", str(conversation.state))
-    return event
-
-
 def _check_erased(conversation: Conversation, event: EraseEvent) -> None:
-    _check_state(conversation, InputKind.FORGET, event.state)
+    _check_input(conversation, InputKind.FORGET, event.state)
     for place, resource_id in enumerate(event.resource_ids):
         turn = _logged_as(conversation.log, resource_id)
         if turn is not None and not is_erased(turn):
-            raise InvalidDataError(f".resource_ids[{place}]", f"turn {resource_id!r} has words still", "ids of turns whose words are gone")
+            raise InvalidDataError(
+                f".resource_ids[{place}]",
+                f"turn {resource_id!r} has words still",
+                "ids of turns whose words are gone",
+            )
 
 
-def _check_state(conversation: Conversation, kind: Kind, state: State) -> None:
+def _check_input(conversation: Conversation, kind: Kind, state: State) -> None:
     """Refuse a recorded state that is no target of its row; the guards are asked once, at the end."""
     table = conversation.machine.table
     table.legal(state)
-    targets = dict.fromkeys(row.target for row in table.rows(conversation.state, kind))
+    rows = table.rows(conversation.state, kind)
+    _check_state(conversation, kind, dict.fromkeys(row.target for row in rows), state)
+
+
+def _check_state(
+    conversation: Conversation, what: str, targets: Collection[State], state: State
+) -> None:
     if state not in targets:
-        raise InvalidDataError(".state", f"{kind} in {conversation.state} leads to {state}", ", ".join(targets))
+        problem = f"{what} in {conversation.state} leads to {state}"
+        raise InvalidDataError(".state", problem, ", ".join(targets))
 
 
 def _window_after(conversation: Conversation, event: InputEvent) -> ContextWindow:
@@ -238,19 +280,22 @@ def _window_after(conversation: Conversation, event: InputEvent) -> ContextWindo
         case TurnEvent():
             after = window.append(event.turn, event.resource_class, pinned=event.pinned)
             if after.extract() != event.turn:
-                raise InvalidDataError(".turn", "a turn without its id or token count", "the turn as it was accepted")
+                raise InvalidDataError(
+                    ".turn", "a turn without its id or token count", "the turn as it was accepted"
+                )
             return after
         case CompressEvent():
             _check_gists(window, event.edit)
-            _check_dropped(window, event.edit)
-            _check_bared(window, event.edit)
+            _check_ids(window, event.edit)
             check_floors(window, event.edit)
             return apply_edit(window, event.edit, compressed=True)
         case RecallEvent():
             _check_recalled(conversation, event.edit)
             return apply_edit(window, event.edit, compressed=False)
         case PromoteEvent():
-            return window.promote(event.resource_id, event.resource_class, rationale=event.rationale, when=event.at)
+            return window.promote(
+                event.resource_id, event.resource_class, rationale=event.rationale, when=event.at
+            )
         case ClearEvent():
             window = window.cleared()
         case ResizeEvent():
@@ -263,38 +308,51 @@ def _window_after(conversation: Conversation, event: InputEvent) -> ContextWindo
 def _check_gists(window: ContextWindow, edit: Edit) -> None:
     """Refuse gists under an id that was given before, or that stand for anything but what the edit takes out."""
     gone, given = _replaced(window, edit), set[str]()
-    behind = Traces.of(window.linearity, [[turn.resource_id for turn in gone], *(turn.sources for turn in gone)])
+    behind = Traces.of(
+        window.linearity, [[turn.resource_id for turn in gone], *(turn.sources for turn in gone)]
+    )
     for gist in (turn for splice in edit.splices for turn in splice.turns):
         if gist.resource_id in window.linearity or gist.resource_id in given:
-            raise InvalidDataError(".edit", f"gist id {gist.resource_id!r} is taken", "an id that was never given")
+            raise InvalidDataError(
+                ".edit", f"gist id {gist.resource_id!r} is taken", "an id that was never given"
+            )
         if not gist.sources or not behind.covers(gist.sources):
             raise InvalidDataError(
-                ".edit", f"gist {gist.resource_id!r} stands for what the edit does not take out", "ids of the turns it replaces"
+                ".edit",
+                f"gist {gist.resource_id!r} stands for what the edit does not take out",
+                "ids of the turns it replaces",
             )
         given.add(gist.resource_id)
 
 
-def _check_dropped(window: ContextWindow, edit: Edit) -> None:
-    """Refuse to call dropped what no splice takes out of the view."""
-    replaced = {turn.resource_id for turn in _replaced(window, edit)}
-    for resource_id in edit.dropped:
-        if resource_id not in replaced:
-            raise InvalidDataError(".edit", f"turn {resource_id!r} is called dropped and stands", "ids of turns that the edit takes out")
-
-
-def _check_bared(window: ContextWindow, edit: Edit) -> None:
-    """Refuse to take parts of turns that do not stand afterwards, or from a place where no turn is; and to say again what was not taken out."""
+def _check_ids(window: ContextWindow, edit: Edit) -> None:
+    """Refuse to call dropped or to say again what was not taken out, and to take parts of turns that do not stand afterwards, or from no place."""
     gone = {turn.resource_id for turn in _replaced(window, edit)}
     left = {turn.resource_id for turn in window.all_turns()} - gone
+    for resource_id in edit.dropped:
+        if resource_id not in gone:
+            what = f"turn {resource_id!r} is called dropped and stands"
+            raise InvalidDataError(".edit", what, "ids of turns that the edit takes out")
     for resource_id in edit.bared:
         if resource_id not in left:
-            raise InvalidDataError(".edit.bared", f"turn {resource_id!r} does not stand", "ids of turns that stand before and after")
-    if not set(edit.again) <= gone or len(set(edit.again)) < len(edit.again) or (edit.again and not 0 <= edit.again_at <= len(window)):
+            what, legal = "does not stand", "ids of turns that stand before and after"
+            raise InvalidDataError(".edit.bared", f"turn {resource_id!r} {what}", legal)
+    if (
+        not set(edit.again) <= gone
+        or len(set(edit.again)) < len(edit.again)
+        or (edit.again and not 0 <= edit.again_at <= len(window))
+    ):
         raise InvalidDataError(
-            ".edit.again", f"{edit.again} at {edit.again_at}", "ids of turns that the edit takes out, and a place in the view"
+            ".edit.again",
+            f"{edit.again} at {edit.again_at}",
+            "ids of turns that the edit takes out, and a place in the view",
         )
     if edit.unbound_from is not None and not 0 <= edit.unbound_from < len(window):
-        raise InvalidDataError(".edit.unbound_from", f"{edit.unbound_from} is no place in the view", f"0..{len(window) - 1}")
+        raise InvalidDataError(
+            ".edit.unbound_from",
+            f"{edit.unbound_from} is no place in the view",
+            f"0..{len(window) - 1}",
+        )
 
 
 def _check_recalled(conversation: Conversation, edit: Edit) -> None:
@@ -306,14 +364,26 @@ def _check_recalled(conversation: Conversation, edit: Edit) -> None:
     for turn in replaced:
         if turn.resource_id not in back and not all(map(back.__contains__, source_ids(turn))):
             raise InvalidDataError(
-                ".edit", f"turn {turn.resource_id!r} is taken out and does not come back", "turns that are recalled, or their gist"
+                ".edit",
+                f"turn {turn.resource_id!r} is taken out and does not come back",
+                "turns that are recalled, or their gist",
             )
-    standing = {turn.resource_id for turn in conversation.window.all_turns()}.difference(turn.resource_id for turn in replaced)
+    standing = {turn.resource_id for turn in conversation.window.all_turns()}.difference(
+        turn.resource_id for turn in replaced
+    )
     for turn in recalled:
         if _logged_as(conversation.log, turn.resource_id) != turn:
-            raise InvalidDataError(".edit", f"turn {turn.resource_id!r} is not in the log as it is here", "turns of the log, word for word")
+            raise InvalidDataError(
+                ".edit",
+                f"turn {turn.resource_id!r} is not in the log as it is here",
+                "turns of the log, word for word",
+            )
         if turn.resource_id in standing:
-            raise InvalidDataError(".edit", f"turn {turn.resource_id!r} stands in the view already", "turns that do not stand")
+            raise InvalidDataError(
+                ".edit",
+                f"turn {turn.resource_id!r} stands in the view already",
+                "turns that are not in the view",
+            )
         standing.add(turn.resource_id)
 
 

@@ -1,4 +1,4 @@
-"""Erase the words of turns from a journal: the one thing that alters what was written (docs/erasing.md).
+"""Erase the words of turns from a journal: the one thing that alters what was written (docs/history.md).
 
 What is left of a turn is its place: role, id, time, class, and the calls that must not be parted from their results. Gists
 that stand for it are written anew from the turns that are left where they stand in the view, and are blank everywhere else. So replaying
@@ -56,30 +56,46 @@ def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
         sources=turn.sources,
         level=turn.level,
     )
-    return _counted(left, counter)
+    return _with_count(left, counter)
 
 
 def forgetting(
-    events: Iterable[Event], resource_ids: Collection[str], empty: Conversation, policy: ContextPolicy, at: datetime
+    events: Iterable[Event],
+    resource_ids: Collection[str],
+    empty: Conversation,
+    policy: ContextPolicy,
+    at: datetime,
 ) -> Rewritten | None:
     """Return what becomes of a journal whose turns of these ids are forgotten, None where nothing of them is left already.
 
     `events` is the whole journal, `empty` the conversation that it begins with.
     """
     journal = _Journal(list(with_sources(events)), "forgotten", empty.window.counter)
-    came = (event.turn for event in journal.events if isinstance(event, TurnEvent) and event.turn.resource_id in resource_ids)
+    came = (
+        event.turn
+        for event in journal.events
+        if isinstance(event, TurnEvent) and event.turn.resource_id in resource_ids
+    )
     if all(turn.metadata.get(ERASED) == "forgotten" for turn in came):
         return None
-    journal.erase(resource_ids, lambda gist: not _apart(gist.sources, resource_ids))
+    journal.erase(resource_ids, lambda gist: not _is_apart(gist.sources, resource_ids))
     journal.unbind(resource_ids)
     stands = replay(journal.now(), empty)
     journal.write_anew(stands, resource_ids)
-    event = _settled(EraseEvent(stands.state, tuple(resource_ids), "forgotten", at), replay(journal.now(), empty), policy)
+    event = _with_state(
+        EraseEvent(stands.state, tuple(resource_ids), "forgotten", at),
+        replay(journal.now(), empty),
+        policy,
+    )
     return Rewritten(len(journal.events), journal.changed, (event,))
 
 
 def expiring(
-    events: Iterable[Event], resource_ids: Collection[str], conversation: Conversation, policy: ContextPolicy, at: datetime
+    events: Iterable[Event],
+    resource_ids: Collection[str],
+    conversation: Conversation,
+    policy: ContextPolicy,
+    at: datetime,
 ) -> Rewritten:
     """Return what becomes of the journal of `conversation` whose turns of these ids, none of which stands in the view, have expired.
 
@@ -87,12 +103,15 @@ def expiring(
     """
     standing = {turn.resource_id for turn in conversation.window.all_turns()}
     journal = _Journal(list(with_sources(events)), "expired", conversation.window.counter)
-    journal.erase(resource_ids, lambda gist: gist.resource_id not in standing and not _apart(gist.sources, resource_ids))
-    event = _settled(EraseEvent(conversation.state, (), "expired", at), conversation, policy)
+    journal.erase(
+        resource_ids,
+        lambda gist: gist.resource_id not in standing and not _is_apart(gist.sources, resource_ids),
+    )
+    event = _with_state(EraseEvent(conversation.state, (), "expired", at), conversation, policy)
     return Rewritten(len(journal.events), journal.changed, (event,))
 
 
-def _settled(event: EraseEvent, stands: Conversation, policy: ContextPolicy) -> EraseEvent:
+def _with_state(event: EraseEvent, stands: Conversation, policy: ContextPolicy) -> EraseEvent:
     """Return `event` with the state that the guards say once the words are gone from `stands`."""
     step = Step(ContextInput.forget(stands.erased(event).window), stands.window, policy, event.at)
     return evolve(event, state=run(stands.machine.table, stands.state, step))
@@ -115,7 +134,11 @@ class _Journal:
 
         def left(turn: Turn) -> Turn:
             gone = turn.resource_id in resource_ids or (turn.is_gist and quotes(turn))
-            return erased(turn, self.why, self.counter) if gone and turn.metadata.get(ERASED) != self.why else turn
+            return (
+                erased(turn, self.why, self.counter)
+                if gone and turn.metadata.get(ERASED) != self.why
+                else turn
+            )
 
         self._change(left, resource_ids)
 
@@ -123,14 +146,31 @@ class _Journal:
         """Leave nothing that is bound to these turns: whatever is thought behind words that are gone is valid nowhere, and may quote them."""
         came = [event.turn for event in self.events if isinstance(event, TurnEvent)]
         first = next(place for place, turn in enumerate(came) if turn.resource_id in resource_ids)
-        behind = {turn.resource_id for turn in came[first:] if any(part.is_bound for part in turn.parts)}
-        self._change(lambda turn: unbound(turn, self.counter) if turn.resource_id in behind else turn, ())
+        behind = {
+            turn.resource_id for turn in came[first:] if any(part.is_bound for part in turn.parts)
+        }
+        self._change(
+            lambda turn: unbound(turn, self.counter) if turn.resource_id in behind else turn, ()
+        )
 
     def write_anew(self, stands: Conversation, resource_ids: Collection[str]) -> None:
         """Give the gists that stand in the view, and are blank by now, the words of the turns that are left."""
-        blank = {turn.resource_id for turn in stands.window.all_turns() if turn.is_gist and is_erased(turn)}
-        before = (turn for event in self.events for turn in _turns_of(event) if turn.resource_id in blank and is_summary(turn))
-        anew = {gist.resource_id: _written_anew(gist, stands, self.counter) for gist in before if not is_erased(gist)}
+        blank = {
+            turn.resource_id
+            for turn in stands.window.all_turns()
+            if turn.is_gist and is_erased(turn)
+        }
+        before = (
+            turn
+            for event in self.events
+            for turn in _turns_of(event)
+            if turn.resource_id in blank and is_summary(turn)
+        )
+        anew = {
+            gist.resource_id: _rewrite_gist(gist, stands, self.counter)
+            for gist in before
+            if not is_erased(gist)
+        }
         self._change(lambda turn: anew.get(turn.resource_id, turn), resource_ids)
 
     def _change(self, left: Callable[[Turn], Turn], resource_ids: Collection[str]) -> None:
@@ -149,9 +189,14 @@ def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collec
         case CompressEvent() | RecallEvent():
             if all(left(turn) is turn for turn in _turns_of(event)):
                 return event
-            splices = tuple(evolve(splice, turns=tuple(map(left, splice.turns))) for splice in event.edit.splices)
+            splices = tuple(
+                evolve(splice, turns=tuple(map(left, splice.turns)))
+                for splice in event.edit.splices
+            )
             # A provider takes what was bound to the turns behind its own summary, and behind no other.
-            kept = native_providers(part for splice in splices for turn in splice.turns for part in turn.parts)
+            kept = native_providers(
+                part for splice in splices for turn in splice.turns for part in turn.parts
+            )
             keeps_bound = tuple(each for each in event.edit.keeps_bound if each in kept)
             return evolve(event, edit=evolve(event.edit, splices=splices, keeps_bound=keeps_bound))
         case PromoteEvent() if event.resource_id in resource_ids and event.rationale:
@@ -162,27 +207,40 @@ def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collec
 
 def _turns_of(event: Event) -> Iterable[Turn]:
     """Return the turns that an edit puts into the view."""
-    return (turn for splice in event.edit.splices for turn in splice.turns) if isinstance(event, CompressEvent | RecallEvent) else ()
+    return (
+        (turn for splice in event.edit.splices for turn in splice.turns)
+        if isinstance(event, CompressEvent | RecallEvent)
+        else ()
+    )
 
 
-def _written_anew(gist: Turn, stands: Conversation, counter: TokenCounter) -> Turn:
+def _rewrite_gist(gist: Turn, stands: Conversation, counter: TokenCounter) -> Turn:
     """Return `gist`, in as much room as it had, from what is left of the turns that it stands for."""
     log = stands.log
     known = (log[log.place(each)] for each in gist.sources if log.knows(each))
     turns = [bare(turn, counter) for turn in known if not is_erased(turn)]
     # What a provider wrote itself holds the words still: it falls, and the twin stands.
-    room = (gist.tokens or 0) - count_turn(counter, evolve(gist, content=summary_text(""), parts=()))
+    room = (gist.tokens or 0) - count_turn(
+        counter, evolve(gist, content=summary_text(""), parts=())
+    )
     for spare in _SPARE:
-        body = default_summariser().summarise(turns, room - spare, counter=counter) if turns and room > spare else ""
-        made = _counted(evolve(gist, content=summary_text(body.strip() or NO_TEXT), parts=(), tokens=None), counter)
+        body = (
+            default_summariser().summarise(turns, room - spare, counter=counter)
+            if turns and room > spare
+            else ""
+        )
+        made = _with_count(
+            evolve(gist, content=summary_text(body.strip() or NO_TEXT), parts=(), tokens=None),
+            counter,
+        )
         if (made.tokens or 0) <= (gist.tokens or 0):
             return made
     return erased(gist, "forgotten", counter)
 
 
-def _apart(sources: Sequence[str], resource_ids: Collection[str]) -> bool:
+def _is_apart(sources: Sequence[str], resource_ids: Collection[str]) -> bool:
     return not any(each in sources for each in resource_ids)
 
 
-def _counted(turn: Turn, counter: TokenCounter) -> Turn:
+def _with_count(turn: Turn, counter: TokenCounter) -> Turn:
     return turn.with_tokens(count_turn(counter, turn))

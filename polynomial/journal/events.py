@@ -137,7 +137,9 @@ class EraseEvent:
     at: datetime
 
 
-InputEvent = TurnEvent | CompressEvent | RecallEvent | PromoteEvent | ClearEvent | ResizeEvent | MoveEvent
+InputEvent = (
+    TurnEvent | CompressEvent | RecallEvent | PromoteEvent | ClearEvent | ResizeEvent | MoveEvent
+)
 """An accepted input of the machine."""
 Event = InputEvent | RewindEvent | EraseEvent | PatchEvent
 """What stands in a journal; `state` is the state after it."""
@@ -161,7 +163,9 @@ def event_of(step: Step, state: State, at: datetime) -> InputEvent:
             event = MoveEvent(state, kind, payload.text, at)
         case _ if kind is InputKind.COMPRESS:
             assert step.compression is not None
-            event = CompressEvent(state, _told_by(step.compression.edit, step.window.linearity), at)
+            event = CompressEvent(
+                state, _list_foreign_sources(step.compression.edit, step.window.linearity), at
+            )
         case _ if kind is InputKind.CLEAR:
             event = ClearEvent(state, at)
         case _:
@@ -169,22 +173,30 @@ def event_of(step: Step, state: State, at: datetime) -> InputEvent:
     return event
 
 
-def _told_by(edit: Edit, ledger: LinearityMap) -> Edit:
+def _list_foreign_sources(edit: Edit, ledger: LinearityMap) -> Edit:
     """Return `edit` with the ids of gists listed whose places are those of another conversation; a projector may bring such."""
-    strange = [s for s in edit.splices if not all(_is_told_by(turn, ledger) for turn in s.turns)]
+    strange = [
+        s for s in edit.splices if not all(_has_sources_of(turn, ledger) for turn in s.turns)
+    ]
     if not strange:
         return edit
-    listed = {s: evolve(s, turns=tuple(evolve(turn, sources=tuple(turn.sources)) for turn in s.turns)) for s in strange}
+    listed = {
+        s: evolve(s, turns=tuple(evolve(turn, sources=tuple(turn.sources)) for turn in s.turns))
+        for s in strange
+    }
     return evolve(edit, splices=tuple(listed.get(splice, splice) for splice in edit.splices))
 
 
-def _is_told_by(turn: Turn, ledger: LinearityMap) -> bool:
+def _has_sources_of(turn: Turn, ledger: LinearityMap) -> bool:
     return not isinstance(turn.sources, Sources) or ledger.ids.starts_with(turn.sources.ids)
 
 
 def goes_behind(events: Iterable[Event], revision: int) -> bool:
     """Return whether one of `events`, which follow `revision`, goes back to before it, or has erased what was said before it."""
-    return any(isinstance(event, EraseEvent) or (isinstance(event, RewindEvent) and event.to < revision) for event in events)
+    return any(
+        isinstance(event, EraseEvent) or (isinstance(event, RewindEvent) and event.to < revision)
+        for event in events
+    )
 
 
 def input_of(event: InputEvent) -> ContextInput:
@@ -197,7 +209,9 @@ def input_of(event: InputEvent) -> ContextInput:
         case RecallEvent():
             given = ContextInput.recall(event.edit)
         case PromoteEvent():
-            given = ContextInput.promote(event.resource_id, event.resource_class, event.rationale, event.at)
+            given = ContextInput.promote(
+                event.resource_id, event.resource_class, event.rationale, event.at
+            )
         case ClearEvent():
             given = ContextInput.clear()
         case ResizeEvent():

@@ -36,30 +36,46 @@ def patched(document: Any, patch: str) -> Any:
         raise InvalidDataError(".patch", f"not JSON ({error})", _LEGAL) from None
     if not isinstance(operations, list):
         raise InvalidDataError(".patch", f"{type(operations).__name__} is no list", _LEGAL)
-    after = reduce(lambda done, numbered: _done(done, *numbered), enumerate(operations), document)
+    after = reduce(lambda done, numbered: _apply(done, *numbered), enumerate(operations), document)
     if after is ABSENT:
-        raise InvalidDataError(".patch", "nothing is left of the document", "a patch behind which there is one")
+        raise InvalidDataError(
+            ".patch", "nothing is left of the document", "a patch behind which there is one"
+        )
     return after
 
 
-def _done(document: Any, number: int, operation: Any) -> Any:
+def _apply(document: Any, number: int, operation: Any) -> Any:
     at = f".patch[{number}]"
-    if not isinstance(operation, dict) or not isinstance(operation.get("path"), str) or not isinstance(operation.get("op"), str):
+    if (
+        not isinstance(operation, dict)
+        or not isinstance(operation.get("path"), str)
+        or not isinstance(operation.get("op"), str)
+    ):
         raise InvalidDataError(at, f"{operation!r:.60} is no operation", _LEGAL)
     name, path = operation["op"], operation["path"]
     act = _ACTS.get(name)
     if act is None or (name != "remove" and "value" not in operation):
         raise InvalidDataError(
-            at, f"operation {name!r:.20} is unknown, or has no value", f"{', '.join(_ACTS)}; with a value, but for remove"
+            at,
+            f"operation {name!r:.20} is unknown, or has no value",
+            f"{', '.join(_ACTS)}; with a value, but for remove",
         )
     if path and not path.startswith("/"):
-        raise InvalidDataError(at, f"path {path!r:.60} begins nowhere", "an empty path, or one that begins with a slash")
+        raise InvalidDataError(
+            at,
+            f"path {path!r:.60} begins nowhere",
+            "an empty path, or one that begins with a slash",
+        )
     steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
     try:
-        return _at(document, steps, lambda found: act(found, operation.get("value")), adds=name == "add")
+        return _at(
+            document, steps, lambda found: act(found, operation.get("value")), adds=name == "add"
+        )
     except (KeyError, IndexError, ValueError, TypeError):
         raise InvalidDataError(
-            at, f"{name} at {path!r:.60} does not fit what stands there", "a patch that was made of this document"
+            at,
+            f"{name} at {path!r:.60} does not fit what stands there",
+            "a patch that was made of this document",
         ) from None
 
 
@@ -94,25 +110,32 @@ def _place(step: str, length: int, *, adds: bool) -> int:
     return place
 
 
-def _added(_: Any, value: Any) -> Any:
+def _add(_: Any, value: Any) -> Any:
     return value
 
 
-def _replaced(found: Any, value: Any) -> Any:
+def _replace(found: Any, value: Any) -> Any:
     if found is ABSENT:
         raise KeyError
     return value
 
 
-def _removed(found: Any, _: Any) -> Any:
-    return _replaced(found, ABSENT)
+def _remove(found: Any, _: Any) -> Any:
+    return _replace(found, ABSENT)
 
 
-def _tested(found: Any, value: Any) -> Any:
+def _test(found: Any, value: Any) -> Any:
     # As JSON: to Python 1 is True.
-    if found is ABSENT or orjson.dumps(found, option=orjson.OPT_SORT_KEYS) != orjson.dumps(value, option=orjson.OPT_SORT_KEYS):
+    if found is ABSENT or orjson.dumps(found, option=orjson.OPT_SORT_KEYS) != orjson.dumps(
+        value, option=orjson.OPT_SORT_KEYS
+    ):
         raise ValueError
     return found
 
 
-_ACTS: Mapping[str, Callable[[Any, Any], Any]] = {"add": _added, "remove": _removed, "replace": _replaced, "test": _tested}
+_ACTS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "test": _test,
+}

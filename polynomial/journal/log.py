@@ -88,7 +88,11 @@ class Log(Sequence[Turn]):
         if runs and number - place == runs[-1][1]:
             return runs
         # Runs are copied when one is added: where they do not last, the table is cheaper.
-        return (*runs, (number, number - place)) if len(runs) < _FEW_RUNS + place // _TURNS_A_RUN else None
+        return (
+            (*runs, (number, number - place))
+            if len(runs) < _FEW_RUNS + place // _TURNS_A_RUN
+            else None
+        )
 
     def knows(self, resource_id: str) -> bool:
         """Tell whether a turn of that id was accepted; a gist made here was not."""
@@ -103,7 +107,10 @@ class Log(Sequence[Turn]):
         place = self._find(resource_id)
         if place is None:
             newest = islice(reversed(self), _NEAR_IDS)
-            raise UnknownResourceError(resource_id, tuple(get_close_matches(str(resource_id), [turn.resource_id for turn in newest])))
+            raise UnknownResourceError(
+                resource_id,
+                tuple(get_close_matches(str(resource_id), [turn.resource_id for turn in newest])),
+            )
         return place
 
     def atom(self, resource_id: str) -> tuple[Turn, ...]:
@@ -138,7 +145,9 @@ class Log(Sequence[Turn]):
         if place < len(self) and self[place].resource_id == resource_id:
             return place
         # The hint is another version's: that happens where two versions of one log took the same id in.
-        return next((index for index, turn in enumerate(self) if turn.resource_id == resource_id), None)
+        return next(
+            (index for index, turn in enumerate(self) if turn.resource_id == resource_id), None
+        )
 
     @overload
     def __getitem__(self, index: int) -> Turn: ...
@@ -161,11 +170,17 @@ class Log(Sequence[Turn]):
         return chain(self._first or (), chain.from_iterable(self._chunks), self._tail)
 
     def __len__(self) -> int:
-        return (len(self._first) if self._first is not None else 0) + len(self._chunks) * _CHUNK + len(self._tail)
+        return (
+            (len(self._first) if self._first is not None else 0)
+            + len(self._chunks) * _CHUNK
+            + len(self._tail)
+        )
 
     def __eq__(self, other: object) -> bool:
         return (
-            len(self) == len(other) and all(map(lambda a, b: a is b or a == b, self, other)) if isinstance(other, Log) else NotImplemented
+            len(self) == len(other) and all(map(lambda a, b: a is b or a == b, self, other))
+            if isinstance(other, Log)
+            else NotImplemented
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -210,7 +225,9 @@ class StoredTurns(Sequence[Turn]):
 
     __slots__ = ("_length", "_parts", "_read", "_starts", "_turns")
 
-    def __init__(self, parts: Sequence[Part], length: int, read: Callable[[int, int], tuple[Turn, ...]]) -> None:
+    def __init__(
+        self, parts: Sequence[Part], length: int, read: Callable[[int, int], tuple[Turn, ...]]
+    ) -> None:
         self._parts = parts
         self._starts = [start for start, _, _ in parts]
         self._length, self._read = length, read
@@ -224,7 +241,9 @@ class StoredTurns(Sequence[Turn]):
             found = self._read(first, last)
             if len(found) != stop - start:
                 raise InvalidDataError(
-                    "log", f"{len(found)} turns came with events {first}..{last}", f"{stop - start}, as the snapshot says"
+                    "log",
+                    f"{len(found)} turns came with events {first}..{last}",
+                    f"{stop - start}, as the snapshot says",
                 )
             # Whoever was first is kept: a turn is one object, however many threads have read it.
             found = self._turns.setdefault(number, found)

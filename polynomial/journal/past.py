@@ -40,7 +40,11 @@ class _Memory:
 
     def find(self, summariser: object, most: int, batch: int) -> "Candidates | None":
         """Return what is behind a batch, about `most` tokens of it; where another budget was read for, that: no turn is read twice."""
-        found = {known: candidates for (reader, known, key), candidates in self.entries if (reader, key) == (summariser, batch)}
+        found = {
+            known: candidates
+            for (reader, known, key), candidates in self.entries
+            if (reader, key) == (summariser, batch)
+        }
         return found.get(most if most in found else max(found, default=0))
 
     def keep(self, key: tuple[object, int, int], candidates: "Candidates") -> None:
@@ -68,7 +72,11 @@ class Past:
     def after(self, window: ContextWindow, edit: Edit) -> "Past":
         """Return the past after a compression of `window` by `edit`."""
         ids = yielding(window, edit)
-        return Past(self.batches.appended((hash((self._key, ids)), ids)), self.tellers, self._memory) if ids else self
+        return (
+            Past(self.batches.appended((hash((self._key, ids)), ids)), self.tellers, self._memory)
+            if ids
+            else self
+        )
 
     @classmethod
     def of(cls, batches: Iterable[tuple[str, ...]], tellers: Iterable[Turn] = ()) -> "Past":
@@ -94,7 +102,9 @@ class Past:
                 return summariser, most, newest[key], candidates
         return None
 
-    def remember(self, summariser: object, most: int, batches: int, candidates: "Candidates") -> None:
+    def remember(
+        self, summariser: object, most: int, batches: int, candidates: "Candidates"
+    ) -> None:
         """Know, as if it had been read, what `remembered` returned of this past."""
         self._memory.keep((summariser, most, self.batches[batches - 1][0]), candidates)
 
@@ -103,7 +113,12 @@ class Past:
         return self.batches[self.batches.length - 1][0] if self.batches.length else 0
 
     def candidates(
-        self, summariser: RememberingSummariser, sources: Sequence[Turn], log: Log, counter: TokenCounter, max_tokens: int
+        self,
+        summariser: RememberingSummariser,
+        sources: Sequence[Turn],
+        log: Log,
+        counter: TokenCounter,
+        max_tokens: int,
     ) -> "Candidates":
         """Return what a gist of `sources`, which follow this past, is chosen from; without any, what is known of this past itself.
 
@@ -114,14 +129,21 @@ class Past:
         unread: list[Batch] = []
         known = None
         coming = [(hash((self._key, ids)), ids)] if sources else []
-        for batch in chain(coming, map(self.batches.__getitem__, range(self.batches.length - 1, -1, -1))):
+        for batch in chain(
+            coming, map(self.batches.__getitem__, range(self.batches.length - 1, -1, -1))
+        ):
             known = self._memory.find(summariser, most, batch[0])
             if known is not None:
                 break
             unread.append(batch)
         for key, batch_ids in reversed(unread):
-            found = (self.tellers.get(each) or (log[log.place(each)] if log.knows(each) else None) for each in batch_ids)
-            turns = [bare(turn, counter) for turn in found if turn is not None and not is_erased(turn)]
+            found = (
+                self.tellers.get(each) or (log[log.place(each)] if log.knows(each) else None)
+                for each in batch_ids
+            )
+            turns = [
+                bare(turn, counter) for turn in found if turn is not None and not is_erased(turn)
+            ]
             known = summariser.read(turns, known, counter=counter, most=most)
             self._memory.keep((summariser, most, key), known)
         assert known is not None

@@ -7,7 +7,7 @@ events that it came in with: its words stand there.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, assert_never
+from typing import Any, NamedTuple, TypeVar, assert_never
 
 import orjson
 
@@ -33,8 +33,14 @@ from .events import (
 )
 from .source_ranges import read_sources, written_sources
 
-CONVERTER = strict_converter(sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"})
-CONVERTER.register_structure_hook_func(lambda kind: kind == Sequence[str], lambda value, _: read_sources(value))
+T = TypeVar("T")
+
+CONVERTER = strict_converter(
+    sparse=(ToolCall, Part, Turn, Splice, Edit, Reach, Signals), unions={Event: "event"}
+)
+CONVERTER.register_structure_hook_func(
+    lambda kind: kind == Sequence[str], lambda value, _: read_sources(value)
+)
 CONVERTER.register_unstructure_hook_func(lambda kind: kind == Sequence[str], written_sources)
 CONVERTER.register_structure_hook_func(lambda kind: kind == State, lambda value, _: _state(value))
 
@@ -72,30 +78,48 @@ Turns = Callable[[Sequence[int]], Mapping[int, Turn]]
 
 def row_of(event: Event, numbers: Numbers) -> Row:
     """Return `event` as a row."""
+    if isinstance(event, TurnEvent):
+        turn = event.turn
+        known = (turn.resource_id, int(event.resource_class), int(event.pinned), turn.tokens)
+        at = microseconds(turn.timestamp)
+        return Row(turn.role.value, str(event.state), at, *known, turn.content, _rest(turn))
+    place = (str(event.state), microseconds(event.at))
     match event:
-        case TurnEvent(state, turn, resource_class, pinned):
-            at = microseconds(turn.timestamp)
-            known = (turn.resource_id, int(resource_class), int(pinned), turn.tokens)
-            row = Row(turn.role.value, str(state), at, *known, turn.content, _rest(turn))
-        case CompressEvent(state, edit, at):
-            row = Row("compress", str(state), microseconds(at), more=_json(CONVERTER.unstructure(edit)))
-        case RecallEvent(state, edit, at):
-            row = Row("recall", str(state), microseconds(at), more=_json(_recalled(edit, numbers)))
-        case PromoteEvent(state, resource_id, resource_class, rationale, at):
-            row = Row(
-                "promote", str(state), microseconds(at), resource_id, int(resource_class), more=_json(rationale) if rationale else None
-            )
-        case ClearEvent(state, at):
-            row = Row("clear", str(state), microseconds(at))
-        case RewindEvent(state, number, at) | ResizeEvent(state, number, at):
-            row = Row("rewind" if isinstance(event, RewindEvent) else "resize", str(state), microseconds(at), more=_json(number))
-        case PatchEvent(state, name, text, at) | MoveEvent(state, name, text, at):
-            row = Row("patch" if isinstance(event, PatchEvent) else "move", str(state), microseconds(at), name, more=text)
-        case EraseEvent(state, resource_ids, why, at):
-            row = Row("erase", str(state), microseconds(at), more=_json([why, *resource_ids]))
+        case CompressEvent():
+            row = Row("compress", *place, more=_json(CONVERTER.unstructure(event.edit)))
+        case RecallEvent():
+            row = Row("recall", *place, more=_json(_recall_data(event.edit, numbers)))
+        case PromoteEvent(_, resource_id, resource_class, rationale):
+            more = _json(rationale) if rationale else None
+            row = Row("promote", *place, resource_id, int(resource_class), more=more)
+        case ClearEvent():
+            row = Row("clear", *place)
+        case RewindEvent(_, number) | ResizeEvent(_, number):
+            kind = "rewind" if isinstance(event, RewindEvent) else "resize"
+            row = Row(kind, *place, more=_json(number))
+        case PatchEvent():
+            row = Row("patch", *place, event.name, more=event.patch)
+        case MoveEvent():
+            row = Row("move", *place, event.name, more=event.arguments)
+        case EraseEvent():
+            row = Row("erase", *place, more=_json([event.why, *event.resource_ids]))
         case _:
             assert_never(event)
     return row
+
+
+def rows_of(events: Iterable[Event], first: int, stored: Numbers) -> list[tuple[int, Row]]:
+    """Return new events as rows, each with its number, the first one `first`; `stored` finds turns that came in before them."""
+    numbered = list(enumerate(events, first))
+    fresh = {
+        event.turn.resource_id: number for number, event in numbered if isinstance(event, TurnEvent)
+    }
+
+    def numbers(resource_ids: Sequence[str]) -> Mapping[str, int]:
+        missing = [each for each in resource_ids if each not in fresh]
+        return {**stored(missing), **fresh} if missing else fresh
+
+    return [(number, row_of(event, numbers)) for number, event in numbered]
 
 
 def event_of_row(row: Row, turns: Turns) -> Event:
@@ -108,24 +132,27 @@ def event_of_row(row: Row, turns: Turns) -> Event:
     if row.kind in _ROLES:
         return TurnEvent(state, turn_of_row(row), _class(row.resource_class), bool(row.pinned))
     at = moment(row.at)
+    event: Event
     match row.kind:
         case "compress":
-            event: Event = CompressEvent(state, structured(CONVERTER, _loaded(row.more), Edit, path="more", legal=_LEGAL), at)
+            event = CompressEvent(state, _more(row, Edit), at)
         case "recall":
-            event = RecallEvent(state, _with_turns(_loaded(row.more), turns), at)
+            event = RecallEvent(state, _with_turns(_load_json(row.more), turns), at)
         case "promote":
-            rationale = structured(CONVERTER, _loaded(row.more), str, path="more") if row.more is not None else ""
-            event = PromoteEvent(state, _text(row.resource_id), _class(row.resource_class), rationale, at)
+            rationale = "" if row.more is None else _more(row, str)
+            resource_class = _class(row.resource_class)
+            event = PromoteEvent(state, _text(row.resource_id), resource_class, rationale, at)
         case "clear":
             event = ClearEvent(state, at)
         case "rewind" | "resize":
             kind = RewindEvent if row.kind == "rewind" else ResizeEvent
-            event = kind(state, structured(CONVERTER, _loaded(row.more), int, path="more", legal=_LEGAL), at)
-        case "patch" | "move":
-            made = PatchEvent if row.kind == "patch" else MoveEvent
-            event = made(state, _text(row.resource_id), _patch(row.more), at)
+            event = kind(state, _more(row, int), at)
+        case "patch":
+            event = PatchEvent(state, _text(row.resource_id), _document(row), at)
+        case "move":
+            event = MoveEvent(state, _text(row.resource_id), _document(row), at)
         case "erase":
-            why, *resource_ids = structured(CONVERTER, _loaded(row.more), list[str], path="more", legal=_LEGAL) or ("",)
+            why, *resource_ids = _more(row, list[str]) or ("",)
             event = EraseEvent(state, tuple(resource_ids), _why(why), at)
         case _:
             legal = f"{', '.join(_ROLES)}, compress, recall, promote, clear, rewind, erase, patch, resize, move"
@@ -137,14 +164,20 @@ def turn_of_row(row: Row) -> Turn:
     """Return the turn of a row that holds one; raise `InvalidDataError` where it is none."""
     at = moment(row.at)
     if row.more is not None:
-        data = {"role": row.kind, "content": row.content, "resource_id": row.resource_id, "tokens": row.tokens}
-        rest = _loaded(row.more)
-        return structured(
-            CONVERTER, {**rest, **data, "timestamp": at.isoformat()} if isinstance(rest, dict) else rest, Turn, path="more", legal=_LEGAL
-        )
+        data = _load_json(row.more)
+        if isinstance(data, dict):
+            said = (row.kind, row.content, row.resource_id, at.isoformat(), row.tokens)
+            data |= dict(zip(_COLUMNS, said, strict=True))
+        return _structure(data, Turn)
     try:
         # A turn checks itself: the words and the id, the count.
-        return Turn(_ROLES[row.kind], row.content, resource_id=row.resource_id or "", timestamp=at, tokens=row.tokens)
+        return Turn(
+            _ROLES[row.kind],
+            row.content,
+            resource_id=row.resource_id or "",
+            timestamp=at,
+            tokens=row.tokens,
+        )
     except (PolycontextError, KeyError) as error:
         raise InvalidDataError("content", f"{type(error).__name__}: {error}", _LEGAL) from None
 
@@ -159,18 +192,30 @@ def moment(at: int) -> datetime:
     try:
         return UNIX_EPOCH + timedelta(microseconds=at)
     except (TypeError, OverflowError):
-        raise InvalidDataError("at", f"{at!r:.60} is no moment", "whole microseconds since 1970, in the years 1 to 9999") from None
+        raise InvalidDataError(
+            "at",
+            f"{at!r:.60} is no moment",
+            "whole microseconds since 1970, in the years 1 to 9999",
+        ) from None
 
 
 def _rest(turn: Turn) -> str | None:
     """Return as JSON what a turn has beyond its columns; None for most."""
-    if not (turn.tool_calls or turn.tool_call_id or turn.name or turn.metadata or turn.sources or turn.level or turn.parts):
+    if not (
+        turn.tool_calls
+        or turn.tool_call_id
+        or turn.name
+        or turn.metadata
+        or turn.sources
+        or turn.level
+        or turn.parts
+    ):
         return None
     data = CONVERTER.unstructure(turn)
     return _json({name: value for name, value in data.items() if name not in _COLUMNS})
 
 
-def _recalled(edit: Edit, numbers: Numbers) -> dict[str, Any]:
+def _recall_data(edit: Edit, numbers: Numbers) -> dict[str, Any]:
     """Return the edit of a recall, its turns told by the numbers of their events where these are known."""
     data: dict[str, Any] = CONVERTER.unstructure(edit)
     known = numbers([turn.resource_id for splice in edit.splices for turn in splice.turns])
@@ -183,19 +228,23 @@ def _with_turns(data: Any, turns: Turns) -> Edit:
     """Return the edit of a recall with the turns that it tells by numbers."""
     splices = data.get("splices") if isinstance(data, dict) else None
     entries: list[list[Any]] = (
-        [splice.get("turns", []) for splice in splices if isinstance(splice, dict)] if isinstance(splices, list) else []
+        [splice.get("turns", []) for splice in splices if isinstance(splice, dict)]
+        if isinstance(splices, list)
+        else []
     )
     told = turns([number for listed in entries for number in listed if type(number) is int])
     for listed in entries:
-        listed[:] = [_written(told, entry) for entry in listed]
-    return structured(CONVERTER, data, Edit, path="more", legal=_LEGAL)
+        listed[:] = [_turn_data(told, entry) for entry in listed]
+    return _structure(data, Edit)
 
 
-def _written(told: Mapping[int, Turn], entry: Any) -> Any:
+def _turn_data(told: Mapping[int, Turn], entry: Any) -> Any:
     if type(entry) is not int:
         return entry
     if entry not in told:
-        raise InvalidDataError("more", f"event {entry} brought no turn in", "numbers of events that did")
+        raise InvalidDataError(
+            "more", f"event {entry} brought no turn in", "numbers of events that did"
+        )
     return CONVERTER.unstructure(told[entry])
 
 
@@ -223,25 +272,28 @@ def _state(value: object) -> State:
     return state_of(value)
 
 
-def _patch(value: object) -> str:
-    _loaded(value)
-    return str(value)
+def _document(row: Row) -> str:
+    _load_json(row.more)
+    return str(row.more)
 
 
 def _json(data: Any) -> str:
     return orjson.dumps(data).decode()
 
 
-def _loaded(text: object) -> Any:
+def _load_json(text: object) -> Any:
     try:
         return orjson.loads(text)  # type: ignore[arg-type]  # whatever it is, it is refused here
     except orjson.JSONDecodeError as error:
         raise InvalidDataError("more", f"not JSON ({error})", _LEGAL) from None
 
 
-def ids_of(events: Iterable[Event], first: int) -> dict[str, int]:
-    """Return the numbers of the events that turns come in with, by the turns' ids; the first event is number `first`."""
-    return {event.turn.resource_id: number for number, event in enumerate(events, first) if isinstance(event, TurnEvent)}
+def _more(row: Row, kind: type[T]) -> T:
+    return _structure(_load_json(row.more), kind)
+
+
+def _structure(data: Any, kind: type[T]) -> T:
+    return structured(CONVERTER, data, kind, path="more", legal=_LEGAL)
 
 
 def event_to_json(event: Event) -> str:
@@ -257,5 +309,10 @@ def event_from_json(text: str | bytes) -> Event:
     Raises:
         InvalidDataError: it is no event; names the place of the first fault.
     """
-    event: Event = structured(CONVERTER, json_object(text, legal="what event_to_json returned"), Event, legal=_LEGAL)  # type: ignore[arg-type]  # a union
+    event: Event = structured(
+        CONVERTER,
+        json_object(text, legal="what event_to_json returned"),
+        Event,  # type: ignore[arg-type]  # a union
+        legal=_LEGAL,
+    )
     return event

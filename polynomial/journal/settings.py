@@ -47,7 +47,14 @@ class Settings:
     background: bool = False
 
     @classmethod
-    def of(cls, window: ContextWindow, policy: ContextPolicy, *, taken: int, provider: Provider = Provider.OPENAI) -> Self:
+    def of(
+        cls,
+        window: ContextWindow,
+        policy: ContextPolicy,
+        *,
+        taken: int,
+        provider: Provider = Provider.OPENAI,
+    ) -> Self:
         """Return the settings of a session, as data."""
         return cls(
             window.max_tokens + taken,
@@ -55,7 +62,7 @@ class Settings:
             policy.auto,
             policy.cooldown,
             window.preserved_share,
-            _named(window.counter),
+            _counter_name(window.counter),
             policy.projector.reach,
             policy.signals,
             str(provider),
@@ -77,13 +84,19 @@ class Settings:
     def loaded_counter(self) -> TokenCounter:
         """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own, or that of an unknown model."""
         if self.counter == CUSTOM:
-            raise InvalidDataError("settings.counter", "a counter of the caller's own", "pass counter= again")
+            raise InvalidDataError(
+                "settings.counter", "a counter of the caller's own", "the same counter= again"
+            )
         if self.counter in SHA256:
             return TiktokenCounter(self.counter)
         try:
             return find_model(UNLISTED.get(self.counter, self.counter)).counter()
         except UnknownNameError as error:
-            raise InvalidDataError("settings.counter", str(error), "register_model its profile before, or pass counter= again") from None
+            raise InvalidDataError(
+                "settings.counter",
+                str(error),
+                "register_model first, or counter= again",
+            ) from None
 
     @contextmanager
     def checked(self) -> Generator[None]:
@@ -93,7 +106,9 @@ class Settings:
         except InvalidDataError:
             raise
         except PolycontextError as error:
-            raise InvalidDataError("settings", f"{type(error).__name__}: {error}", "what makes a session") from None
+            raise InvalidDataError(
+                "settings", f"{type(error).__name__}: {error}", "the settings of a session"
+            ) from None
 
 
 def read_document(data: dict[str, Any]) -> tuple[Settings, list[Event], dict[str, str]]:
@@ -106,9 +121,16 @@ def read_document(data: dict[str, Any]) -> tuple[Settings, list[Event], dict[str
         if data.get("schema") == schema:
             data = upgrade(data)
     if data.get("schema") != SCHEMA:
-        raise InvalidDataError("$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}")
+        raise InvalidDataError(
+            "$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}"
+        )
     # The marks were saved once: a session that is opened again takes today's, or what it is given.
-    saved = structured(CONVERTER, {name: value for name, value in data.items() if name != "threshold"}, _Document, legal="a saved session")
+    saved = structured(
+        CONVERTER,
+        {name: value for name, value in data.items() if name != "threshold"},
+        _Document,
+        legal="a saved session",
+    )
     settings = {each.name: getattr(saved, each.name) for each in fields(Settings)}
     return Settings(**settings), list(with_sources(saved.events)), saved.companions
 
@@ -120,7 +142,7 @@ class _Document(Settings):
     companions: dict[str, str] = field(factory=dict)
 
 
-def _named(counter: TokenCounter) -> str:
+def _counter_name(counter: TokenCounter) -> str:
     """Return the name by which a counter is found again: of an encoding, of a model."""
     if type(counter) is TiktokenCounter:
         return counter.encoding
@@ -132,7 +154,7 @@ def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
     if data.get("engine") not in ("machine", "table"):
         raise InvalidDataError("$.engine", f"engine {data.get('engine')!r}", "machine, table")
     events = data.get("events")
-    moved = _promoted_before_clearing(events) if isinstance(events, list) else events
+    moved = _move_promotions(events) if isinstance(events, list) else events
     kept = {name: value for name, value in data.items() if name != "engine"}
     return {**kept, "schema": 2, "events": moved}
 
@@ -146,19 +168,31 @@ def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
     """Return a session of schema 3 as one of schema 4: what shared out the room among gists is no option any more."""
     reach = data.get("reach")
     if isinstance(reach, dict):
-        data = {**data, "reach": {name: value for name, value in reach.items() if name not in ("gist_share", "fan_in")}}
+        data = {
+            **data,
+            "reach": {
+                name: value for name, value in reach.items() if name not in ("gist_share", "fan_in")
+            },
+        }
     return {**data, "schema": 4}
 
 
-def _promoted_before_clearing(events: list[Any]) -> list[Any]:
+def _move_promotions(events: list[Any]) -> list[Any]:
     """Move a promotion that came in EMPTY before the clear that led there: to the ledger it is all the same."""
     moved: list[Any] = []
     for event in events:
-        kind, state = (event.get("event"), event.get("state")) if isinstance(event, dict) else (None, None)
+        kind, state = (
+            (event.get("event"), event.get("state")) if isinstance(event, dict) else (None, None)
+        )
         place = len(moved)
         if kind == "PromoteEvent" and state == ContextState.EMPTY:
-            place = next((i for i in range(len(moved) - 1, 0, -1) if moved[i].get("event") == "ClearEvent"), len(moved))
-        moved.insert(place, event if place == len(moved) else {**event, "state": moved[place - 1]["state"]})
+            place = next(
+                (i for i in range(len(moved) - 1, 0, -1) if moved[i].get("event") == "ClearEvent"),
+                len(moved),
+            )
+        moved.insert(
+            place, event if place == len(moved) else {**event, "state": moved[place - 1]["state"]}
+        )
     return moved
 
 
@@ -186,7 +220,11 @@ def upgraded(value: Any) -> Any:
 def _turn(turn: Data) -> Data:
     metadata, parts = turn.get("metadata"), turn.get("parts")
     kept = dict(turn)
-    ordered = _ordered(parts, turn["content"]) if isinstance(parts, list) and _are_objects(parts) else []
+    ordered = (
+        _order_parts(parts, turn["content"])
+        if isinstance(parts, list) and _are_objects(parts)
+        else []
+    )
     if isinstance(metadata, dict) and metadata.keys() & set(_MOVED):
         kept["metadata"] = {name: inner for name, inner in metadata.items() if name not in _MOVED}
         ordered = [*_message(turn, metadata), *ordered, *_custom_calls(turn, metadata)]
@@ -198,13 +236,24 @@ def _are_objects(parts: list[Any]) -> bool:
     return all(isinstance(part, dict) for part in parts)
 
 
-def _ordered(parts: list[Data], content: object) -> list[Data]:
-    blocks = [{name: inner for name, inner in part.items() if name != "before_text"} for part in parts]
-    before = [block for block, part in zip(blocks, parts, strict=True) if part.get("before_text", True)]
-    behind = [block for block, part in zip(blocks, parts, strict=True) if not part.get("before_text", True)]
+def _order_parts(parts: list[Data], content: object) -> list[Data]:
+    blocks = [
+        {name: inner for name, inner in part.items() if name != "before_text"} for part in parts
+    ]
+    before = [
+        block for block, part in zip(blocks, parts, strict=True) if part.get("before_text", True)
+    ]
+    behind = [
+        block
+        for block, part in zip(blocks, parts, strict=True)
+        if not part.get("before_text", True)
+    ]
     if not behind or not isinstance(content, str):
         return before + behind
-    words = [_part("words", {}, provider=name) | {"stop": len(content)} for name in {part.get("provider"): None for part in behind}]
+    words = [
+        _part("words", {}, provider=name) | {"stop": len(content)}
+        for name in {part.get("provider"): None for part in behind}
+    ]
     return before + words + behind
 
 
@@ -228,4 +277,8 @@ def _custom_calls(turn: Data, metadata: Data) -> list[Data]:
 
 
 def _part(kind: str, data: Data, *, provider: object = "openai") -> Data:
-    return {"provider": provider, "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")), "kind": kind}
+    return {
+        "provider": provider,
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")),
+        "kind": kind,
+    }

@@ -17,7 +17,13 @@ from zlib import compress, decompress
 import orjson
 from attrs import asdict, evolve
 
-from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass, Tag
+from polycontext.linearity import (
+    InvalidDataError,
+    LinearityMap,
+    PolycontextError,
+    ResourceClass,
+    Tag,
+)
 from polycontext.linearity.codec import structured
 from polycontext.linearity.tag import number_of
 from polycontext.pressure import ExtractiveSummariser
@@ -72,11 +78,15 @@ def restored(opened: Opened, empty: Conversation) -> Conversation | None:
     Law: what replaying its events gives.
     """
     try:
-        return _restored(opened, empty)
+        return _restore(opened, empty)
     except StoreError:
         raise
     except (PolycontextError, KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
-        _LOG.warning("a snapshot cannot be read, all events are replayed instead: %s: %s", type(error).__name__, error)
+        _LOG.warning(
+            "a snapshot cannot be read, all events are replayed instead: %s: %s",
+            type(error).__name__,
+            error,
+        )
         return None
 
 
@@ -88,7 +98,7 @@ def _piece(last: Conversation, now: Conversation) -> dict[str, Any]:
     ids, tags, whens = ledger.columns_since(len(known))
     turns = [now.log[place] for place in range(len(last.log), len(now.log))]
     kinds: dict[tuple[Any, ...], int] = {}
-    numbers = [kinds.setdefault(_said(tag), len(kinds)) for tag in tags]
+    numbers = [kinds.setdefault(_tag_key(tag), len(kinds)) for tag in tags]
     older, newer = last.past.batches, now.past.batches
     goes_on = newer.starts_with(older)
     return {
@@ -106,18 +116,18 @@ def _piece(last: Conversation, now: Conversation) -> dict[str, Any]:
             for place, turn in enumerate(turns, len(last.log))
             if (item := attachment_of(turn)) and _is_first(now.log, item.id, turn)
         },
-        "past": [_told(ids, ledger) for _, ids in newer.since(older.length if goes_on else 0)],
+        "past": [_ranges_of(ids, ledger) for _, ids in newer.since(older.length if goes_on else 0)],
         "goes_on": goes_on,
     }
 
 
-def _said(tag: Tag) -> tuple[Any, ...]:
+def _tag_key(tag: Tag) -> tuple[Any, ...]:
     return int(tag.resource_class), tag.provenance, tag.rationale, tag.pinned
 
 
 def _changed(ledger: LinearityMap, known: LinearityMap) -> list[list[Any]]:
     found = ((place, ledger.tag_of(ledger.ids[place])) for place in ledger.changed_since(known))
-    return [[place, *_said(tag), microseconds(tag.when)] for place, tag in found]
+    return [[place, *_tag_key(tag), microseconds(tag.when)] for place, tag in found]
 
 
 def _is_first(log: Log, item_id: str, turn: Turn) -> bool:
@@ -162,18 +172,23 @@ def _ids_of_runs(runs: Iterable[Any]) -> Iterator[str]:
             yield from map(f"{letter}{{}}".format, range(first, first + count))
 
 
-def _told(ids: Sequence[str], ledger: LinearityMap) -> list[Any]:
+def _ranges_of(ids: Sequence[str], ledger: LinearityMap) -> list[Any]:
     """Return ids as ranges of their places in the ledger, and those that it does not know as they are."""
     told: list[Any] = []
     for resource_id in ids:
         place = ledger.place(resource_id)
         if place is None:
             told.append(resource_id)
-        elif told and isinstance(told[-1], list) and told[-1][1] == place:
-            told[-1][1] = place + 1
         else:
-            told.append([place, place + 1])
+            _add_place(told, place)
     return told
+
+
+def _add_place(ranges: list[Any], place: int) -> None:
+    if ranges and isinstance(ranges[-1], list) and ranges[-1][1] == place:
+        ranges[-1][1] = place + 1
+    else:
+        ranges.append([place, place + 1])
 
 
 def _head(now: Conversation) -> dict[str, Any]:
@@ -186,11 +201,9 @@ def _head(now: Conversation) -> dict[str, Any]:
             continue
         place = now.log.place(turn.resource_id) if now.log.knows(turn.resource_id) else None
         if place is None or (now.log[place] is not turn and now.log[place] != turn):
-            view.append(_own(turn))
-        elif view and isinstance(view[-1], list) and view[-1][1] == place:
-            view[-1][1] = place + 1
+            view.append(_turn_data(turn))
         else:
-            view.append([place, place + 1])
+            _add_place(view, place)
     facts = window.facts
     return {
         "schema": SCHEMA,
@@ -222,7 +235,7 @@ def _read(past: Past) -> dict[str, Any] | None:
     return {"by": asdict(summariser), "most": most, "batches": batches, "units": kept}
 
 
-def _own(turn: Turn) -> dict[str, Any]:
+def _turn_data(turn: Turn) -> dict[str, Any]:
     """Return a turn that is not in the log as it stands here: a gist, or what is left of one that was cut."""
     data: dict[str, Any] = {"turn": CONVERTER.unstructure(turn)}
     if isinstance(turn.sources, Sources):
@@ -234,30 +247,36 @@ def _own(turn: Turn) -> dict[str, Any]:
 # --- reading -----------------------------------------------------------------------
 
 
-def _restored(opened: Opened, empty: Conversation) -> Conversation:
+def _restore(opened: Opened, empty: Conversation) -> Conversation:
     head, pieces = orjson.loads(opened.head), list(_pieces(opened))
     if any(each["schema"] not in _READABLE for each in [head, *pieces]):
-        raise InvalidDataError("schema", "a snapshot of another version", " or ".join(map(str, _READABLE)))
+        raise InvalidDataError(
+            "schema", "a snapshot of another version", " or ".join(map(str, _READABLE))
+        )
     ids = [resource_id for piece in pieces for resource_id in _ids_of_runs(piece["ids"])]
     ledger = _ledger(ids, pieces, head)
     empty.machine.table.legal(state_of(head["state"]))
     log = _log(ids, pieces, opened.turns)
     turns = list(_view(head["view"], log, ledger))
-    serial, has_task, fixed_tokens, constraint_tokens, since = head["facts"]
-    facts = WindowFacts(serial, has_task, fixed_tokens, constraint_tokens, since, structured(CONVERTER, head["epoch"], Epoch))
-    past = _past(pieces, ids, [structured(CONVERTER, turn, Turn) for turn in head.get("tellers", ())])
+    epoch = structured(CONVERTER, head["epoch"], Epoch)
+    facts = WindowFacts._make([*head["facts"], epoch])
+    past = _past(
+        pieces, ids, [structured(CONVERTER, turn, Turn) for turn in head.get("tellers", ())]
+    )
     # What an older version has read is read anew.
     if head["read"] is not None and "units" in head["read"]:
         _remember(past, head["read"])
     return evolve(
         empty,
-        window=empty.window.restored(turns, ledger, facts).with_room(head.get("room", empty.window.max_tokens)),
+        window=empty.window.restored(turns, ledger, facts).with_room(
+            head.get("room", empty.window.max_tokens)
+        ),
         state=state_of(head["state"]),
         log=log,
         revision=pieces[-1]["revision"],
         past=past,
         documents=head.get("documents", {}),
-        joints=tuple((length, to, number) for piece in pieces for length, to, number in piece.get("joints", ())),
+        joints=tuple(tuple(joint) for piece in pieces for joint in piece.get("joints", ())),
     )
 
 
@@ -268,21 +287,26 @@ def _pieces(opened: Opened) -> Iterator[dict[str, Any]]:
         yield from read if isinstance(read, list) else [{**read, "revision": revision}]
 
 
-def _ledger(ids: Sequence[str], pieces: Sequence[Mapping[str, Any]], head: Mapping[str, Any]) -> LinearityMap:
+def _ledger(
+    ids: Sequence[str], pieces: Sequence[Mapping[str, Any]], head: Mapping[str, Any]
+) -> LinearityMap:
     known: dict[tuple[Any, ...], Tag] = {}
-    tags = [tag for piece in pieces for tag in _tags(piece, known)]
     whens = [moment(at) for piece in pieces for at in accumulate(piece["whens"])]
+    tags: list[Tag] = []
+    for piece in pieces:
+        kinds = [_tag(said, known) for said in piece["kinds"]]
+        for kind, count in piece["kind"]:
+            tags += repeat(kinds[kind], count)
     for piece in pieces:
         for place, *said, at in piece["changed"]:
             tags[place], whens[place] = _tag(said, known), moment(at)
     if not len(ids) == len(tags) == len(whens):
-        raise InvalidDataError("ids", f"{len(ids)} ids, {len(tags)} tags and {len(whens)} times", "as many of each")
-    return LinearityMap.of_columns(ids, tags, whens, promotions=head["promotions"], drops=head["drops"])
-
-
-def _tags(piece: Mapping[str, Any], known: dict[tuple[Any, ...], Tag]) -> Iterator[Tag]:
-    kinds = [_tag(said, known) for said in piece["kinds"]]
-    return chain.from_iterable(repeat(kinds[kind], count) for kind, count in piece["kind"])
+        raise InvalidDataError(
+            "ids", f"{len(ids)} ids, {len(tags)} tags and {len(whens)} times", "as many of each"
+        )
+    return LinearityMap.of_columns(
+        ids, tags, whens, promotions=head["promotions"], drops=head["drops"]
+    )
 
 
 def _tag(said: Sequence[Any], known: dict[tuple[Any, ...], Tag]) -> Tag:
@@ -290,11 +314,17 @@ def _tag(said: Sequence[Any], known: dict[tuple[Any, ...], Tag]) -> Tag:
     key = tuple(said)
     if key not in known:
         resource_class, provenance, rationale, pinned = key
-        known[key] = Tag(ResourceClass(resource_class), provenance=provenance, rationale=rationale, pinned=pinned)
+        known[key] = Tag(
+            ResourceClass(resource_class), provenance=provenance, rationale=rationale, pinned=pinned
+        )
     return known[key]
 
 
-def _log(ids: Sequence[str], pieces: Sequence[Mapping[str, Any]], turns: Callable[[int, int], tuple[Turn, ...]]) -> Log:
+def _log(
+    ids: Sequence[str],
+    pieces: Sequence[Mapping[str, Any]],
+    turns: Callable[[int, int], tuple[Turn, ...]],
+) -> Log:
     others, items, parts = set[int](), dict[str, int](), list[Part]()
     place = length = event = 0
     for piece in pieces:
@@ -324,7 +354,10 @@ def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]
         turn = structured(CONVERTER, entry["turn"], Turn)
         if "masks" in entry:
             masks = decompress(b64decode(entry["masks"]))
-            marks = tuple(int.from_bytes(masks[start : start + _MASK_BYTES], "little") for start in range(0, len(masks), _MASK_BYTES))
+            marks = tuple(
+                int.from_bytes(masks[start : start + _MASK_BYTES], "little")
+                for start in range(0, len(masks), _MASK_BYTES)
+            )
             named = tuple((start, stop) for start, stop in entry["turn"]["sources"])
             turn = evolve(turn, sources=Sources(ledger.ids, marks, tuple(entry["others"]), named))
         yield turn
@@ -341,5 +374,6 @@ def _past(pieces: Iterable[Mapping[str, Any]], ids: Sequence[str], tellers: Sequ
         if not piece["goes_on"]:
             batches.clear()
         for told in piece["past"]:
-            batches += [tuple(chain.from_iterable([each] if isinstance(each, str) else ids[each[0] : each[1]] for each in told))]
+            named = ([each] if isinstance(each, str) else ids[slice(*each)] for each in told)
+            batches.append(tuple(chain.from_iterable(named)))
     return Past.of(batches, tellers)

@@ -58,7 +58,9 @@ def with_sources(events: Iterable[Event]) -> Iterator[Event]:
                 places = evolve(known, sources={**known.sources})
             yield places.read(event)
         except InvalidDataError as error:
-            raise InvalidDataError(f"$.events[{number}]{error.path}", error.what, error.legal) from None
+            raise InvalidDataError(
+                f"$.events[{number}]{error.path}", error.what, error.legal
+            ) from None
 
 
 def compression_with_sources(event: CompressEvent, window: ContextWindow) -> CompressEvent:
@@ -67,7 +69,10 @@ def compression_with_sources(event: CompressEvent, window: ContextWindow) -> Com
     Raises:
         InvalidDataError: a gist names a range of places that were not given yet.
     """
-    return _Places(window.linearity, {turn.resource_id: turn.sources for turn in window.all_turns() if turn.sources}).compressed(event)
+    return _Places(
+        window.linearity,
+        {turn.resource_id: turn.sources for turn in window.all_turns() if turn.sources},
+    ).compressed(event)
 
 
 @define
@@ -90,7 +95,10 @@ class _Places:
         splices = event.edit.splices
         if event.names_ranges:
             # What they stand for was there before this event: no gist of it can name another.
-            splices = tuple(evolve(splice, turns=tuple(map(self._with_sources, splice.turns))) for splice in splices)
+            splices = tuple(
+                evolve(splice, turns=tuple(map(self._with_sources, splice.turns)))
+                for splice in splices
+            )
             event = evolve(event, edit=evolve(event.edit, splices=splices))
         for splice in splices:
             for turn in splice.turns:
@@ -105,11 +113,18 @@ class _Places:
         for start, stop in ranges:
             if not done <= start < stop <= len(ids):
                 raise InvalidDataError(
-                    ".edit", f"range [{start}, {stop}] of gist {turn.resource_id!r}", f"{_LEGAL}, within {done}:{len(ids)}"
+                    ".edit",
+                    f"range [{start}, {stop}] of gist {turn.resource_id!r}",
+                    f"{_LEGAL}, within {done}:{len(ids)}",
                 )
             done = stop
         named = chain.from_iterable(ids.between(start, stop) for start, stop in ranges)
-        return evolve(turn, sources=Sources.joined(self.ledger, ((each, self.sources.get(each, ())) for each in named)))
+        return evolve(
+            turn,
+            sources=Sources.joined(
+                self.ledger, ((each, self.sources.get(each, ())) for each in named)
+            ),
+        )
 
     def _given(self, turn: Turn) -> None:
         # What has no id or another's is refused where it is replayed.

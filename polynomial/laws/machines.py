@@ -36,7 +36,12 @@ class TableMachine:
 
     __slots__ = ("_state", "_window", "policy")
 
-    def __init__(self, window: ContextWindow, policy: ContextPolicy | None = None, state: State = ContextState.EMPTY) -> None:
+    def __init__(
+        self,
+        window: ContextWindow,
+        policy: ContextPolicy | None = None,
+        state: State = ContextState.EMPTY,
+    ) -> None:
         self._window = window
         self._state = state
         self.policy = policy or default_policy()
@@ -57,7 +62,9 @@ class TableMachine:
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
         """Take one input; return what goes out, or raise and change nothing."""
-        self._state, output = context_transition(self._state, context_input, self._window, self.policy)
+        self._state, output = context_transition(
+            self._state, context_input, self._window, self.policy
+        )
         self._window = output.window
         return output
 
@@ -65,60 +72,87 @@ class TableMachine:
 Machine = TableMachine | ContextMachine
 MachineClass = Callable[[ContextWindow, ContextPolicy], Machine]
 Inputs = Sequence[ContextInput]
+Stand = tuple[State, ContextWindow]
 
 
 def new_window_like(window: ContextWindow) -> ContextWindow:
     """Return a new window of the same budget and counter."""
-    return ContextWindow(window.max_tokens, counter=window.counter, preserved_share=window.preserved_share)
+    return ContextWindow(
+        window.max_tokens, counter=window.counter, preserved_share=window.preserved_share
+    )
 
 
-def _taken(advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput) -> object:
+def _advance(
+    machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
+) -> Iterator[tuple[ContextInput, Stand, ContextOutput | None, Stand]]:
+    """Yield each input with where a new engine stood before it, what went out, None where it was refused, and where the engine stands."""
+    one = machine(new_window_like(window), policy)
+    for context_input in inputs:
+        before, output = (one.context_state, one.window), None
+        with suppress(PolycontextError):
+            output = one.advance(context_input)
+        yield context_input, before, output, (one.context_state, one.window)
+
+
+def _outcome(
+    advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput
+) -> object:
     """Return what went out, without the objects that no two engines share; or the error and its words."""
     try:
         output = advance(context_input)
     except PolycontextError as error:
         return type(error), str(error)
     did = output.compression
-    return output.state, output.window, did and (did.edit, did.kept, did.gisted, did.dropped, did.tokens_after, did.reached)
+    return (
+        output.state,
+        output.window,
+        did and (did.edit, did.kept, did.gisted, did.dropped, did.tokens_after, did.reached),
+    )
 
 
 @law(_MACHINE)
-def engines_agree(machine: MachineClass, other_machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs) -> None:
+def engines_agree(
+    machine: MachineClass,
+    other_machine: MachineClass,
+    window: ContextWindow,
+    policy: ContextPolicy,
+    inputs: Inputs,
+) -> None:
     """Two engines that take the same inputs, legal or not, put out the same, refuse the same with the same words, and stand alike."""
     one, other = (engine(new_window_like(window), policy) for engine in (machine, other_machine))
     for context_input in inputs:
         agree(
-            *((_taken(each.advance, context_input), each.context_state, each.window) for each in (one, other)), context_input=context_input
+            *(
+                (_outcome(each.advance, context_input), each.context_state, each.window)
+                for each in (one, other)
+            ),
+            context_input=context_input,
         )
 
 
 @law(_MACHINE)
-def a_refused_input_changes_nothing(machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs) -> None:
+def a_refused_input_changes_nothing(
+    machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
+) -> None:
     """An input that is illegal, out of order or too large raises, and leaves state and window as they were."""
-    one = machine(new_window_like(window), policy)
-    for context_input in inputs:
-        before = one.context_state, one.window
-        try:
-            one.advance(context_input)
-        except PolycontextError:
-            agree((one.context_state, one.window), before, context_input=context_input)
+    for context_input, before, output, after in _advance(machine, window, policy, inputs):
+        if output is None:
+            agree(after, before, context_input=context_input)
 
 
 @law(_MACHINE)
-def the_state_is_what_the_guards_say(machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs) -> None:
+def the_state_is_what_the_guards_say(
+    machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
+) -> None:
     """A turn leads to PRESSURED above the high mark or over budget, else to COMPRESSED while cooling down, else to ACCUMULATING.
 
     Always: compress leads to COMPRESSED, clear to EMPTY. Whatever else changes the view or its budget leads to EMPTY where nothing
     stands, to PRESSURED above the high mark, to COMPRESSED while cooling down, else to ACCUMULATING.
     """
-    one = machine(new_window_like(window), policy)
-    for context_input in inputs:
-        try:
-            output = one.advance(context_input)
-        except PolycontextError:
-            continue
-        expected = _expected(context_input.kind, output.window, policy)
-        agree((output.state, one.context_state), (expected, expected), context_input=context_input)
+    for context_input, _, output, (state, _) in _advance(machine, window, policy, inputs):
+        if output is not None:
+            expected = _expected(context_input.kind, output.window, policy)
+            agree((output.state, state), (expected, expected), context_input=context_input)
 
 
 def _expected(kind: Kind, window: ContextWindow, policy: ContextPolicy) -> ContextState:
@@ -138,20 +172,21 @@ def _expected(kind: Kind, window: ContextWindow, policy: ContextPolicy) -> Conte
 
 @law(_MACHINE)
 def no_compression_goes_below_a_floor(
-    machine: MachineClass, projector: ContextProjector, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
+    machine: MachineClass,
+    projector: ContextProjector,
+    window: ContextWindow,
+    policy: ContextPolicy,
+    inputs: Inputs,
 ) -> None:
     """Whoever plans and fulfils: after a compression every atom is held at least at the floor of its class, or it was refused and nothing changed."""
-    one = machine(new_window_like(window), evolve(policy, projector=projector))
-    for context_input in inputs:
-        before = one.context_state, one.window
-        try:
-            one.advance(context_input)
-        except PolycontextError:
-            agree((one.context_state, one.window), before, context_input=context_input)
-            continue
-        if context_input.kind is InputKind.COMPRESS:
-            sunk = _below_floors(before[1], one.window)
-            holds(not sunk, "no atom below its floor", sunk, before=before[1], after=one.window, context_input=context_input)
+    steps = _advance(machine, window, evolve(policy, projector=projector), inputs)
+    for context_input, before, output, after in steps:
+        told = {"before": before[1], "after": after[1], "context_input": context_input}
+        if output is None:
+            agree(after, before, context_input=context_input)
+        elif context_input.kind is InputKind.COMPRESS:
+            sunk = _below_floors(before[1], after[1])
+            holds(not sunk, "no atom below its floor", sunk, **told)
 
 
 def _below_floors(before: ContextWindow, after: ContextWindow) -> list[str]:
@@ -162,27 +197,38 @@ def _below_floors(before: ContextWindow, after: ContextWindow) -> list[str]:
     for atom in before.atoms():
         highest = max(map(before.class_of, atom.turns))
         whole = all(says_all_of(standing.get(turn.resource_id), turn) for turn in atom.turns)
-        traced = any(turn.resource_id in standing or not told.isdisjoint(turn.sources or (turn.resource_id,)) for turn in atom.turns)
-        if not (whole or (traced and highest is ResourceClass.REQUIRED) or highest is ResourceClass.DROPPABLE):
+        traced = any(
+            turn.resource_id in standing or not told.isdisjoint(turn.sources or (turn.resource_id,))
+            for turn in atom.turns
+        )
+        if not (
+            whole
+            or (traced and highest is ResourceClass.REQUIRED)
+            or highest is ResourceClass.DROPPABLE
+        ):
             sunk.append(atom.id)
     return sunk
 
 
 @law(_MACHINE)
 def the_polynomial_moves_as_the_table(
-    polynomial: PolyAgent[Position, ContextInput, ContextOutput], window: ContextWindow, inputs: Inputs
+    polynomial: PolyAgent[Position, ContextInput, ContextOutput],
+    window: ContextWindow,
+    inputs: Inputs,
 ) -> None:
     """The polynomial moves as the table does; what is no direction of its position is what the table refuses as illegal."""
     one = TableMachine(new_window_like(window))
     for context_input in inputs:
         here = Position(one.context_state, one.window)
-        moved = _taken(partial(_output_of, polynomial, here), context_input)
-        expected = _taken(one.advance, context_input)
+        moved = _outcome(partial(_output_of, polynomial, here), context_input)
+        expected = _outcome(one.advance, context_input)
         agree(_without_words(moved), _without_words(expected), context_input=context_input)
 
 
 def _output_of(
-    polynomial: PolyAgent[Position, ContextInput, ContextOutput], position: Position, context_input: ContextInput
+    polynomial: PolyAgent[Position, ContextInput, ContextOutput],
+    position: Position,
+    context_input: ContextInput,
 ) -> ContextOutput:
     return polynomial.invoke(position, context_input)[1]
 
@@ -197,33 +243,43 @@ def _without_words(taken: Any) -> object:
 def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
     """Replaying a session's journal, strictly, in a new window of the same size gives its state, window, log and revision."""
     events, conversation = session.history.events(), session.conversation
-    agree(replay(events, Conversation(new_window_like(session.window), companions=conversation.companions)), conversation, events=events)
+    empty = Conversation(new_window_like(session.window), companions=conversation.companions)
+    agree(replay(events, empty), conversation, events=events)
 
 
 @law(_SESSION)
-def the_live_machine_stands_where_the_session_stands(session: ContextSession, inputs: Inputs) -> None:
+def the_live_machine_stands_where_the_session_stands(
+    session: ContextSession, inputs: Inputs
+) -> None:
     """The live machine has followed: state and window are the session's after every turn, accepted or refused."""
-    for context_input in inputs:
-        agree((session.machine.context_state, session.machine.window), (session.state, session.window))
-        if isinstance(context_input.payload, Turn):
+    for context_input in [None, *inputs]:
+        if context_input is not None and isinstance(context_input.payload, Turn):
             with suppress(PolycontextError):
                 session.add(context_input.payload, context_input.resource_class)
-    agree((session.machine.context_state, session.machine.window), (session.state, session.window))
+        live = session.machine
+        agree((live.context_state, live.window), (session.state, session.window))
 
 
 @law(_SESSION)
 def json_keeps_the_session(session: ContextSession) -> None:
     """A session written as JSON and read again is the same: state, window, log, journal and settings; its counter and its marks are handed in again."""
+    saved, policy = "".join(session.history.export()), session.policy
     again = type(session).history.load(
-        "".join(session.history.export()), counter=session.window.counter, threshold=session.policy.threshold
+        saved, counter=session.window.counter, threshold=policy.threshold
     )
     agree(_facts(again), _facts(session))
-    agree("".join(again.history.export()), "".join(session.history.export()))
+    agree("".join(again.history.export()), saved)
 
 
 def _facts(session: ContextSession) -> tuple[object, ...]:
     policy = session.policy
-    settings = policy.auto, policy.cooldown, policy.signals, policy.threshold, policy.projector.reach
+    settings = (
+        policy.auto,
+        policy.cooldown,
+        policy.signals,
+        policy.threshold,
+        policy.projector.reach,
+    )
     return session.conversation, session.history.events(), settings
 
 
@@ -237,15 +293,13 @@ def what_is_bound_stands_behind_what_it_was_made_on(
     machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
 ) -> None:
     """Whatever happens, a bound part that stands has before it the very turns that it had when it came, parts and all."""
-    one = machine(new_window_like(window), policy)
     made_on: dict[str, tuple[Turn, ...]] = {}
-    for context_input in inputs:
-        with suppress(PolycontextError):
-            one.advance(context_input)
-        turns = one.window.all_turns()
+    for context_input, _, _, (_, after) in _advance(machine, window, policy, inputs):
+        turns = after.all_turns()
         for index, turn in enumerate(turns):
             if any(part.is_bound for part in turn.parts):
-                agree(turns[:index], made_on.setdefault(turn.resource_id, turns[:index]), turn=turn, context_input=context_input)
+                before = made_on.setdefault(turn.resource_id, turns[:index])
+                agree(turns[:index], before, turn=turn, context_input=context_input)
 
 
 @law(_EPOCHS)
@@ -258,14 +312,16 @@ def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) 
     for context_input in [None, *inputs]:
         if context_input is not None:
             with suppress(PolycontextError):
-                _obey(session, context_input)
+                _apply(session, context_input)
+        number = session.window.epoch.number
         for provider in Provider:
             blocks = _requested(session, provider)
             epoch, before = sent.get(provider, (0, []))
-            if epoch == session.window.epoch.number:
-                holds(_begins(blocks, before), "the last request as its prefix", blocks, before=before, provider=provider)
+            told = {"before": before, "provider": provider}
+            if epoch == number:
+                holds(_begins(blocks, before), "the last request as its prefix", blocks, **told)
             if blocks:
-                sent[provider] = session.window.epoch.number, blocks
+                sent[provider] = number, blocks
 
 
 def _requested(session: ContextSession, provider: Provider) -> list[Any]:
@@ -275,7 +331,7 @@ def _requested(session: ContextSession, provider: Provider) -> list[Any]:
     return []
 
 
-def _obey(session: ContextSession, context_input: ContextInput) -> None:
+def _apply(session: ContextSession, context_input: ContextInput) -> None:
     """Ask of a session what an input says."""
     payload = context_input.payload
     match context_input.kind:
@@ -308,7 +364,11 @@ def _blocks(rendered: Rendered) -> Iterator[Any]:
 
 
 def _unmarked(block: Any) -> Any:
-    return {name: value for name, value in block.items() if name != "cache_control"} if isinstance(block, dict) else block
+    return (
+        {name: value for name, value in block.items() if name != "cache_control"}
+        if isinstance(block, dict)
+        else block
+    )
 
 
 def _begins(blocks: Sequence[Any], before: Sequence[Any]) -> bool:
@@ -319,4 +379,8 @@ def _begins(blocks: Sequence[Any], before: Sequence[Any]) -> bool:
         return False
     (role, block), (then, last) = blocks[len(before) - 1], before[-1]
     texts = block.get("text"), last.get("text")
-    return role == then == "assistant" and all(isinstance(text, str) for text in texts) and texts[0].rstrip() == texts[1].rstrip()
+    return (
+        role == then == "assistant"
+        and all(isinstance(text, str) for text in texts)
+        and texts[0].rstrip() == texts[1].rstrip()
+    )

@@ -1,11 +1,14 @@
 from .context_machine import ContextMachine
-from .diagram import dot, mermaid
+from .diagram import LEGEND, arrows, dot, initial_state, mermaid
 from .step import ContextPolicy, is_over_budget
 
 __all__ = [
+    "LEGEND",
     "ContextMachine",
     "ContextPolicy",
+    "arrows",
     "dot",
+    "initial_state",
     "is_over_budget",
     "mermaid",
 ]

@@ -28,7 +28,7 @@ from ..inputs import ContextInput, ContextOutput, Kind, kind_of
 from ..state import ContextState
 from ..state import State as StateValue
 from .step import ContextPolicy, Step, default_policy
-from .table import OwnStates, Table, run
+from .table import TAKES, OwnStates, Table, run
 
 # The library logs every step at debug level, some eleven lines a turn.
 logging.getLogger("statemachine").setLevel(logging.INFO)
@@ -46,21 +46,23 @@ def _turn(pressured: State, accumulating: State, *sources: State) -> TransitionL
     """Declare what a turn does: too much of it presses; a compressed context cools down first."""
     moves = TransitionList()
     for source in sources:
-        moves |= source.to(pressured, validators="in_order", cond="is_pressured", on="put_window")
+        moves |= source.to(pressured, cond="is_pressured", **TAKES)
         if source.value is ContextState.COMPRESSED:
-            moves |= source.to(source, validators="in_order", cond="is_cooling", on="put_window")
-        moves |= source.to(accumulating, validators="in_order", on="put_window")
+            moves |= source.to(source, cond="is_cooling", **TAKES)
+        moves |= source.to(accumulating, **TAKES)
     return moves
 
 
-def _settling(empty: State, pressured: State, compressed: State, accumulating: State, *sources: State) -> TransitionList:
+def _settle(
+    empty: State, pressured: State, compressed: State, accumulating: State, *sources: State
+) -> TransitionList:
     """Declare what changes the view or its budget otherwise: the state is what the guards say of it."""
     moves = TransitionList()
     for source in sources:
-        moves |= source.to(empty, validators="in_order", cond="is_empty", on="put_window")
-        moves |= source.to(pressured, validators="in_order", cond="is_pressured", on="put_window")
-        moves |= source.to(compressed, validators="in_order", cond="is_cooling", on="put_window")
-        moves |= source.to(accumulating, validators="in_order", on="put_window")
+        moves |= source.to(empty, cond="is_empty", **TAKES)
+        moves |= source.to(pressured, cond="is_pressured", **TAKES)
+        moves |= source.to(compressed, cond="is_cooling", **TAKES)
+        moves |= source.to(accumulating, **TAKES)
     return moves
 
 
@@ -101,13 +103,21 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
     system = _turn(pressured, accumulating, empty, accumulating, compressed)
     assistant_turn = _turn(pressured, accumulating, accumulating, compressed)
     tool_turn = _turn(pressured, accumulating, accumulating, compressed)
-    compress = compressed.from_(accumulating, pressured, compressed, validators="in_order", on="put_window")
-    clear = empty.from_(accumulating, pressured, compressed, validators="in_order", on="put_window")
-    recall = _settling(empty, pressured, compressed, accumulating, accumulating, compressed)
-    promote = _settling(empty, pressured, compressed, accumulating, accumulating, pressured, compressed)
-    resize = _settling(empty, pressured, compressed, accumulating, empty, accumulating, pressured, compressed)
-    rewind = _settling(empty, pressured, compressed, accumulating, empty, accumulating, pressured, compressed)
-    forget = _settling(empty, pressured, compressed, accumulating, empty, accumulating, pressured, compressed)
+    compress = compressed.from_(accumulating, pressured, compressed, **TAKES)
+    clear = empty.from_(accumulating, pressured, compressed, **TAKES)
+    recall = _settle(empty, pressured, compressed, accumulating, accumulating, compressed)
+    promote = _settle(
+        empty, pressured, compressed, accumulating, accumulating, pressured, compressed
+    )
+    resize = _settle(
+        empty, pressured, compressed, accumulating, empty, accumulating, pressured, compressed
+    )
+    rewind = _settle(
+        empty, pressured, compressed, accumulating, empty, accumulating, pressured, compressed
+    )
+    forget = _settle(
+        empty, pressured, compressed, accumulating, empty, accumulating, pressured, compressed
+    )
 
     def __init__(
         self,
@@ -120,7 +130,11 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
     ) -> None:
         self.policy = policy or default_policy()
         type(self).forget_new()
-        super().__init__(model or ContextModel(window), start_value=None if model else state, **options)  # type: ignore[arg-type]
+        super().__init__(
+            model or ContextModel(window),  # type: ignore[arg-type]
+            start_value=None if model else state,
+            **options,
+        )
 
     # --- what the declaration names -------------------------------------------
 
@@ -167,11 +181,11 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
         """Take one input through the machine; return what goes out, or raise and change nothing."""
-        written = getattr(self.model, "written", None)
-        if written is not None:
-            output: ContextOutput = written(context_input, (), {})
+        write = getattr(self.model, "write_event", None)
+        if write is not None:
+            output: ContextOutput = write(context_input, (), {})
             return output
-        step = self._decided(context_input)
+        step = self._decide(context_input)
         self.send(context_input.kind, step=step)
         return step.output(self.context_state)
 
@@ -181,7 +195,7 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         if state is not self.model.state:
             self.current_state_value = state
 
-    def _decided(self, context_input: ContextInput) -> Step:
+    def _decide(self, context_input: ContextInput) -> Step:
         step = Step(context_input, self.window, self.policy)
         run(self.table, self.context_state, step)
         return step
@@ -191,12 +205,17 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         if not isinstance(trigger_data.kwargs.get("step"), Step) and self.context_state is not None:
             name, args, kwargs = str(trigger_data.event), trigger_data.args, trigger_data.kwargs
             if delay := getattr(trigger_data.event, "delay", 0):
-                raise InvalidOptionError("delay", delay, "None: send the event when it is to happen")
-            written = getattr(self.model, "written", None)
-            if written is not None:  # a session decides and stores it, and plays it then
-                trigger_data.future = written(name, args, kwargs)
+                raise InvalidOptionError(
+                    "delay", delay, "None: send the event when it is to happen"
+                )
+            write = getattr(self.model, "write_event", None)
+            if write is not None:  # a session decides and stores it, and plays it then
+                trigger_data.future = write(name, args, kwargs)
                 return
-            trigger_data.args, trigger_data.kwargs = (), {"step": self._decided(ContextInput.named(name, *args, **kwargs)), **kwargs}
+            trigger_data.args, trigger_data.kwargs = (
+                (),
+                {"step": self._decide(ContextInput.named(name, *args, **kwargs)), **kwargs},
+            )
         super()._put_nonblocking(trigger_data, internal=internal)
 
     def _processing_loop(self, caller_future: Any | None = None) -> Any:
@@ -206,9 +225,9 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         with self._all_or_nothing():
             processing = super()._processing_loop(caller_future)
         # Listeners that are coroutine functions make the library hand out something to await.
-        return self._awaited(processing) if isawaitable(processing) else None
+        return self._await(processing) if isawaitable(processing) else None
 
-    async def _awaited(self, processing: Awaitable[Any]) -> None:
+    async def _await(self, processing: Awaitable[Any]) -> None:
         with self._all_or_nothing():
             await processing
 
@@ -224,8 +243,13 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
             if state is not None:
                 self.restore(state, window)
             # A listener may have a machine of its own, whose words are its own.
-            if isinstance(failure, TransitionNotAllowed) and getattr(failure.event, "_sm", None) is self:
-                raise illegal(refused, kind_of(str(failure.event)), self.table.legal(refused)) from None
+            if (
+                isinstance(failure, TransitionNotAllowed)
+                and getattr(failure.event, "_sm", None) is self
+            ):
+                raise illegal(
+                    refused, kind_of(str(failure.event)), self.table.legal(refused)
+                ) from None
             raise
 
 
@@ -236,7 +260,10 @@ VALID_DIRECTIONS: dict[StateValue, frozenset[Kind]] = ContextMachine.table.direc
 
 
 def context_transition(
-    state: StateValue, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy | None = None
+    state: StateValue,
+    context_input: ContextInput,
+    window: ContextWindow,
+    policy: ContextPolicy | None = None,
 ) -> tuple[StateValue, ContextOutput]:
     """Return the next state and the output for an input that meets `window` in `state`; pure.
 

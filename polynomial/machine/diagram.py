@@ -36,9 +36,9 @@ class Arrow:
     labels: tuple[str, ...]
 
 
-def initial_state() -> State:
+def initial_state(table: Table) -> State:
     """Return where the machine starts."""
-    (state,) = (state for state in ContextMachine.states if state.initial)
+    (state,) = (state for state in table.machine.states if state.initial)
     return state_of(state.value)
 
 
@@ -56,7 +56,9 @@ def arrows(table: Table = ContextMachine.table) -> tuple[Arrow, ...]:
     pairs = sorted(joined, key=lambda pair: (order.index(pair[0]), order.index(pair[1])))
     # What has no guard stands last: joined in a line, it would seem to share the guard behind it.
     labels = {pair: sorted(joined[pair].items(), key=lambda item: not item[0]) for pair in pairs}
-    return tuple(Arrow(*pair, tuple(_label(kinds, guard) for guard, kinds in labels[pair])) for pair in pairs)
+    return tuple(
+        Arrow(*pair, tuple(_label(kinds, guard) for guard, kinds in labels[pair])) for pair in pairs
+    )
 
 
 def mermaid(table: Table = ContextMachine.table) -> str:
@@ -65,8 +67,11 @@ def mermaid(table: Table = ContextMachine.table) -> str:
     >>> mermaid().splitlines()[2]
     '    [*] --> EMPTY'
     """
-    lines = ["stateDiagram-v2", f"    %% {LEGEND}", f"    [*] --> {initial_state()}"]
-    lines += [f"    {arrow.source} --> {arrow.target} : {', '.join(arrow.labels)}" for arrow in arrows(table)]
+    lines = ["stateDiagram-v2", f"    %% {LEGEND}", f"    [*] --> {initial_state(table)}"]
+    lines += [
+        f"    {arrow.source} --> {arrow.target} : {', '.join(arrow.labels)}"
+        for arrow in arrows(table)
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -82,9 +87,12 @@ def dot(table: Table = ContextMachine.table) -> str:
         '    node [shape=box, style=rounded, fontname="sans-serif"];',
         '    edge [fontname="sans-serif", fontsize=11];',
         "    start [shape=point, width=0.15];",
-        f"    start -> {initial_state()};",
+        f"    start -> {initial_state(table)};",
     ]
-    lines += [f'    {arrow.source} -> {arrow.target} [label="{LINE_BREAK.join(arrow.labels)}"];' for arrow in arrows(table)]
+    lines += [
+        f'    {arrow.source} -> {arrow.target} [label="{LINE_BREAK.join(arrow.labels)}"];'
+        for arrow in arrows(table)
+    ]
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -104,7 +112,10 @@ def _guards(rows: Sequence[Row]) -> list[str]:
 
 def _label(kinds: Iterable[Kind], guard: str) -> str:
     seen = dict.fromkeys(kinds)
-    named = [*(kind for kind in InputKind if kind in seen), *(kind for kind in seen if not isinstance(kind, InputKind))]
+    named = [
+        *(kind for kind in InputKind if kind in seen),
+        *(kind for kind in seen if not isinstance(kind, InputKind)),
+    ]
     if set(TURN_KINDS) <= set(named):
         words = [ANY_TURN, *(kind for kind in named if kind not in TURN_KINDS)]
     else:

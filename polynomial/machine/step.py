@@ -33,7 +33,15 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
 from polycontext.window.atoms import spliced
 
 from ..errors import ContextOverflowError
-from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, ContextOutput, InputKind, Promotion, Standing
+from ..inputs import (
+    KIND_OF_ROLE,
+    Arguments,
+    ContextInput,
+    ContextOutput,
+    InputKind,
+    Promotion,
+    Standing,
+)
 from ..state import ContextState, State
 
 if TYPE_CHECKING:
@@ -67,7 +75,10 @@ class ContextPolicy:
 
     def is_above(self, window: ContextWindow) -> bool:
         """Tell whether the pressure of `window` is above its high mark; what costs more to know is asked only where it would matter."""
-        pressure, marks = pressure_of(window), (self.threshold.high(self.signals), self.threshold.high(_looping(self.signals)))
+        pressure, marks = (
+            pressure_of(window),
+            (self.threshold.high(self.signals), self.threshold.high(_looping(self.signals))),
+        )
         if pressure <= min(marks):
             return False
         return pressure > self.high(window) and pressure > self.mark(window)
@@ -76,7 +87,11 @@ class ContextPolicy:
         """Return the pressure above which `window` counts as pressured: its high mark, of the free room where room is made by itself."""
         high = self.high(window)
         # Of the whole room, hardly anything that can yield would do so at every turn.
-        return mark_above(self.projector.floor(window) / window.max_tokens, high) if self.auto else high
+        return (
+            mark_above(self.projector.floor(window) / window.max_tokens, high)
+            if self.auto
+            else high
+        )
 
     def begins(self, window: ContextWindow, share: float) -> bool:
         """Tell whether a summary is to be begun in the background: `share` of the way from where compressing aims to where `window` is pressured."""
@@ -117,12 +132,20 @@ class Step:
 
     @classmethod
     def recorded(
-        cls, context_input: ContextInput, window: ContextWindow, policy: ContextPolicy, after: ContextWindow, state: State
+        cls,
+        context_input: ContextInput,
+        window: ContextWindow,
+        policy: ContextPolicy,
+        after: ContextWindow,
+        state: State,
     ) -> "Step":
         """Return a step whose answers are those that led to `state` with the window `after`, as a journal has them."""
         step = cls(context_input, window, policy)
         step._after, step._checked = after, True
-        step._pressured, step._cooling = state is ContextState.PRESSURED, state is ContextState.COMPRESSED
+        step._pressured, step._cooling = (
+            state is ContextState.PRESSURED,
+            state is ContextState.COMPRESSED,
+        )
         return step
 
     @property
@@ -139,7 +162,7 @@ class Step:
     def after(self) -> ContextWindow:
         """Return the window that the input leads to; raise what makes that impossible, such as `OrderError`."""
         if self._after is None:
-            self._after = self._made()
+            self._after = self._make()
         return self._after
 
     def check(self) -> None:
@@ -161,7 +184,10 @@ class Step:
             if self.is_pressured():
                 most = tokens_at(self.policy.mark(self.after), self.window.max_tokens)
                 raise ContextOverflowError(
-                    self.after.total_tokens, most, "the view with what is recalled", advice="Recall fewer turns, or compress first."
+                    self.after.total_tokens,
+                    most,
+                    "the view with what is recalled",
+                    advice="Recall fewer turns, or compress first.",
                 )
         elif kind in _TURNS and (kind in _ASKED or _last_is_preserved(self.after)):
             check_fits(self.after, self.policy.projector)
@@ -193,16 +219,20 @@ class Step:
         """Return what goes out once the machine is in `state`."""
         return ContextOutput(self.after, state, self.compression)
 
-    def _made(self) -> ContextWindow:
+    def _make(self) -> ContextWindow:
         window, payload = self.window, self.input.payload
         match payload:
             case Turn() | str():
                 given = self.input.resource_class
-                window = window.append(self.input.turn, given, pinned=given is ResourceClass.PRESERVED)
+                window = window.append(
+                    self.input.turn, given, pinned=given is ResourceClass.PRESERVED
+                )
             case Edit():
                 window = apply_edit(window, payload, compressed=False)
             case Promotion(resource_id, resource_class, rationale, at):
-                window = window.promote(resource_id, ResourceClass(resource_class), rationale=rationale, when=at)
+                window = window.promote(
+                    resource_id, ResourceClass(resource_class), rationale=rationale, when=at
+                )
             case Standing():
                 window = payload.window
             case Arguments():
@@ -226,7 +256,9 @@ class Step:
         after, compression = self.after, self.compression
         assert compression is not None
         check_floors(self.window, compression.edit)
-        if after.all_turns() != tuple(spliced(self.window.all_turns(), splices_of(self.window, compression.edit))):
+        if after.all_turns() != tuple(
+            spliced(self.window.all_turns(), splices_of(self.window, compression.edit))
+        ):
             # The journal repeats the edit: a window that it does not make would be lost by a restart.
             raise InvalidOptionError("compression", compression, "a window that its own edit makes")
 
@@ -248,13 +280,13 @@ def is_over_budget(window: ContextWindow) -> bool:
     return window.total_tokens + window.introduced_tokens + REQUEST_OVERHEAD > window.max_tokens
 
 
-def check_fits(window: ContextWindow, projector: ContextProjector, what: str = "the turn") -> None:
+def check_fits(window: ContextWindow, projector: ContextProjector) -> None:
     """Raise `ContextOverflowError` if `window` could not fit even after compressing everything that may yield."""
     if not is_over_budget(window):
         return
     besides = besides_floor(window, projector)
     if projector.floor(window) > window.max_tokens - besides:
-        raise overflow(window, projector, what, besides, window.max_tokens)
+        raise overflow(window, projector, "the turn", besides, window.max_tokens)
 
 
 def besides_floor(window: ContextWindow, projector: ContextProjector) -> int:
@@ -262,7 +294,9 @@ def besides_floor(window: ContextWindow, projector: ContextProjector) -> int:
     return REQUEST_OVERHEAD + projector.plan_within(window, 0).introduced_tokens
 
 
-def overflow(window: ContextWindow, projector: ContextProjector, what: str, besides: int, max_tokens: int) -> ContextOverflowError:
+def overflow(
+    window: ContextWindow, projector: ContextProjector, what: str, besides: int, max_tokens: int
+) -> ContextOverflowError:
     """Return the error that names a number of tokens which suffices, `besides` the window, and what takes the room."""
     needed = projector.floor(window) + besides
     for _ in range(_TRIES):
@@ -272,4 +306,6 @@ def overflow(window: ContextWindow, projector: ContextProjector, what: str, besi
             break
         needed = larger
     rows = projector.plan_within(window, 0).explain().rows
-    return ContextOverflowError(needed, max_tokens, what, {row.what: row.after for row in rows if row.after})
+    return ContextOverflowError(
+        needed, max_tokens, what, {row.what: row.after for row in rows if row.after}
+    )

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _RULES = "a machine whose states are texts, neither nested, parallel nor final, and whose transitions have one event and one target each"
 
+TAKES: Mapping[str, Any] = {"validators": "in_order", "on": "put_window"}
+"""What each transition of an event of ours calls: it is checked, and puts the window that the step leads to."""
+
 
 @frozen
 class Check:
@@ -65,7 +68,9 @@ class Table:
         if state not in self.cells:
             name = self.machine.__name__
             raise InvalidDataError(
-                ".state", f"{name} has no state {state}", f"{', '.join(self.cells)}; or pass machine= the class that has it"
+                ".state",
+                f"{name} has no state {state}",
+                f"{', '.join(self.cells)}; or pass machine= the class that has it",
             )
         return self.cells[state]
 
@@ -121,7 +126,7 @@ class OwnStates(StateMachineMetaclass):
     def __init__(self, name: str, bases: tuple[type], attrs: dict[str, Any]) -> None:
         super().__init__(name, bases, attrs)
         self.declared = {state.id: list(state.transitions) for state in self.states}
-        self.table = _compiled(self)
+        self.table = _compile(self)
 
     def add_inherited(self, bases: tuple[type, ...]) -> None:
         """Inherit nothing by reference: the copies are declared in the class itself."""
@@ -134,22 +139,34 @@ class OwnStates(StateMachineMetaclass):
 
 def _machines(bases: Iterable[type]) -> list[Any]:
     """Return the machines that a class inherits from, nearest first."""
-    return [each for each in dict.fromkeys(each for base in bases for each in base.__mro__) if isinstance(each, OwnStates)]
+    return [
+        each
+        for each in dict.fromkeys(each for base in bases for each in base.__mro__)
+        if isinstance(each, OwnStates)
+    ]
 
 
 def _redeclare(name: str, machines: list[Any], attrs: dict[str, Any]) -> None:
     """Put into `attrs` a copy of every state, with what was inherited and what the class body adds, which is tried first."""
-    base, own = machines[0], {key: value for key, value in attrs.items() if isinstance(value, DeclaredState)}
-    named = [(key, move) for key, value in attrs.items() if isinstance(value, TransitionList) for move in value]
+    base, given = machines[0], attrs.items()
+    own = {key: value for key, value in given if isinstance(value, DeclaredState)}
+    lists = [(key, value) for key, value in given if isinstance(value, TransitionList)]
+    named = [(key, move) for key, moves in lists for move in moves]
     for machine in machines:
         machine.forget_new()
-    copies = {key: _copied(name, state) for key, state in {**{state.id: state for state in base.states}, **own}.items()}
-    after = {id(state): copies[state.id] for machine in machines for state in machine.states if state.id in copies}
+    states = {state.id: state for state in base.states} | own
+    copies = {key: _copy(name, state) for key, state in states.items()}
+    after = {
+        id(state): copies[state.id]
+        for machine in machines
+        for state in machine.states
+        if state.id in copies
+    }
     after |= {id(state): copies[key] for key, state in own.items()}
     for key in own:
         attrs[f"stood_in_{key}"] = _stood_in(copies[key])
         for source in copies.values():
-            source.to(copies[key], event="rewind", validators="in_order", cond=f"stood_in_{key}", on="put_window")
+            source.to(copies[key], event="rewind", cond=f"stood_in_{key}", **TAKES)
     stated = (move for state in (*own.values(), *base.states) for move in state.transitions)
     for move in dict.fromkeys([*(move for _, move in named), *stated]):
         events = [key for key, each in named if each is move] or [*map(str, move.events)]
@@ -159,15 +176,21 @@ def _redeclare(name: str, machines: list[Any], attrs: dict[str, Any]) -> None:
             for event in events:
                 _declare(name, source, event, move, after.get(id(move.target)))
     for key in own:
-        copies[key].to.itself(event="resize forget", validators="in_order", on="put_window", internal=True)
+        copies[key].to.itself(event="resize forget", internal=True, **TAKES)
     for key, _ in named:
         attrs.pop(key, None)
     attrs.update(copies)
 
 
-def _copied(name: str, state: Any) -> Any:
-    _require(isinstance(state.value, str | None) and not (state.states or state.parallel or state.final), name, state.name)
-    return DeclaredState(state.name, value=state.value, initial=state.initial, **_functions(state, "enter", "exit"))
+def _copy(name: str, state: Any) -> Any:
+    _require(
+        isinstance(state.value, str | None) and not (state.states or state.parallel or state.final),
+        name,
+        state.name,
+    )
+    return DeclaredState(
+        state.name, value=state.value, initial=state.initial, **_functions(state, "enter", "exit")
+    )
 
 
 def _stood_in(state: DeclaredState) -> Any:
@@ -176,18 +199,23 @@ def _stood_in(state: DeclaredState) -> Any:
 
 def _functions(declared: Any, *groups: str) -> dict[str, Any]:
     """Return what is called by name or as a function in each of `groups`, without what python-statemachine adds by convention."""
-    return {group: [spec.func for spec in getattr(declared, group) if not spec.is_convention] for group in groups}
+    return {
+        group: [spec.func for spec in getattr(declared, group) if not spec.is_convention]
+        for group in groups
+    }
 
 
 def _declare(name: str, source: Any, event: str, move: Any, target: Any) -> None:
     """Declare a transition once more, from `source`; one for an event of ours is checked and puts the window."""
     _require(len(move.targets) == 1 and event and None not in (source, target), name, str(move))
     called = _functions(move, "validators", "before", "on", "after")
-    for group, needed in (("validators", "in_order"), ("on", "put_window")):
+    for group, needed in TAKES.items():
         if isinstance(kind_of(event), InputKind) and needed not in called[group]:
             called[group].insert(0, needed)
     for group, expected in (("cond", True), ("unless", False)):
-        called[group] = [spec.func for spec in move.cond if (spec.expected_value is not False) is expected]
+        called[group] = [
+            spec.func for spec in move.cond if (spec.expected_value is not False) is expected
+        ]
     source.to(target, event=event, internal=move.internal, **called)
 
 
@@ -196,19 +224,31 @@ def _require(fits: object, name: str, what: str) -> None:
         raise InvalidOptionError(f"machine {name}", what, _RULES)
 
 
-def _compiled(machine: Any) -> Table:
+def _compile(machine: Any) -> Table:
     """Read states, events, guards and validators off a declared class, ours first."""
     unstarted, seen = machine.__new__(machine), dict[object, Any]()
-    kinds = dict.fromkeys([*InputKind, *(kind_of(str(event)) for state in machine.states for event in state.transitions.unique_events)])
-    cells: dict[Any, Any] = {state_of(state.value): dict.fromkeys(kinds, ()) for state in machine.states}
+    events = [event for state in machine.states for event in state.transitions.unique_events]
+    kinds = dict.fromkeys([*InputKind, *(kind_of(str(event)) for event in events)])
+    cells: dict[Any, Any] = {
+        state_of(state.value): dict.fromkeys(kinds, ()) for state in machine.states
+    }
     for state in machine.states:
         cell = cells[state_of(state.value)]
         for move in state.transitions:
-            validators, guards = (tuple(_check(unstarted, spec) for spec in group) for group in (move.validators, move.cond))
+            validators, guards = (
+                tuple(_check(unstarted, spec) for spec in group)
+                for group in (move.validators, move.cond)
+            )
             row = Row(state_of(move.target.value), seen.setdefault(validators, validators), guards)
             for event in move.events:
                 cell[kind_of(str(event))] += (row,)
-    return Table(machine, {state: {kind: rows for kind, rows in cell.items() if rows} for state, cell in cells.items()})
+    return Table(
+        machine,
+        {
+            state: {kind: rows for kind, rows in cell.items() if rows}
+            for state, cell in cells.items()
+        },
+    )
 
 
 def _check(unstarted: Any, spec: Any) -> Check:
@@ -216,5 +256,7 @@ def _check(unstarted: Any, spec: Any) -> Check:
     ask = getattr(unstarted, spec.attr_name, None)
     if not callable(ask) or iscoroutinefunction(ask) or len(signature(ask).parameters) != 1:
         name = f"machine {type(unstarted).__name__}"
-        raise InvalidOptionError(name, spec.attr_name, "guards and validators that are plain methods(self, step)")
+        raise InvalidOptionError(
+            name, spec.attr_name, "guards and validators that are plain methods(self, step)"
+        )
     return Check(spec.attr_name, ask, spec.expected_value is not False)

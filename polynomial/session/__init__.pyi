@@ -17,11 +17,10 @@ from . import (
     time_travel,
     usage,
 )
-from .commands import Oversize
+from .commands import Oversize, utc_now
 from .decisions import held_attachment
-from .delivery import joined_options, options_for
+from .delivery import merge_options, options_for
 from .export import Imported, store_whole
-from .intake import utc_now
 from .measurement import input_tokens
 from .options import check_arguments, require, whole_number
 from .synchronisation import Kept, Seen, pairs_of, says_the_same
@@ -44,10 +43,10 @@ __all__ = [
     "held_attachment",
     "history",
     "input_tokens",
-    "joined_options",
     "live_machine",
     "lookup",
     "measurement",
+    "merge_options",
     "options_for",
     "pairs_of",
     "paths",

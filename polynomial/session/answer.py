@@ -31,7 +31,7 @@ class Answer:
         """
         check_arguments(piece=piece)
         if self._session is None:
-            raise SessionWriteError("the answer has ended", "opening another one")
+            raise SessionWriteError("the answer has ended", "Open another one")
         self._pieces.append(piece)
 
     @procedure
@@ -41,13 +41,6 @@ class Answer:
             yield call(session, "add_assistant_turn", self.text)
 
     aclose = twin(close)
-
-    def _ended(self) -> Any:
-        """Return the session if it has to be told what was said."""
-        session, self._session = self._session, None
-        if session is not None:
-            session._answer = None
-        return session if self.text.strip() else None
 
     def __enter__(self) -> Self:
         return self
@@ -61,10 +54,17 @@ class Answer:
     async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
 
+    def _ended(self) -> Any:
+        """Return the session if it has to be told what was said."""
+        session, self._session = self._session, None
+        if session is not None:
+            session._answer = None
+        return session if self.text.strip() else None
 
-def opened(session: Any) -> Answer:
+
+def open_answer(session: Any) -> Answer:
     """Return a new answer of a session, which is told what it says; raise `SessionWriteError` where one is open already."""
     if session._answer is not None:
-        raise SessionWriteError("an answer is being written", "wait for it, or close it")
+        raise SessionWriteError("an answer is being written", "Wait for it, or close it")
     answer = session._answer = Answer(session)
     return answer

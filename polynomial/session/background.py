@@ -13,15 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from attrs import define, evolve, field, frozen
 
 from polycontext.linearity.effects import Effect, Steps, adrive, drive, procedure, twin
-from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, Plan, Reading, Signals, Summariser
+from polycontext.pressure import (
+    ConflictError,
+    ContextProjector,
+    Fulfilment,
+    Plan,
+    Reading,
+    Signals,
+    Summariser,
+)
 from polycontext.pressure.native import prefix_plan
 
 from ..inputs import ContextOutput
 from ..state import ContextState
-from .commands import Command, Commit
-from .compression import BY_HAND, is_answering, planned
+from .commands import Command, Commit, WriteOptions
+from .compression import BY_HAND, is_answering, plan_window
 from .options import check_arguments, require
-from .verbs import SessionPart, When, verb
+from .verbs import SessionPart, verb
 
 if TYPE_CHECKING:
     from .context_session import ContextSession
@@ -67,7 +75,9 @@ class _Flight:
     @property
     def is_busy(self) -> bool:
         """Tell whether a model may be at it still."""
-        return (self._waits and not self.is_stranded) or (self.thread is not None and self.thread.is_alive())
+        return (self._waits and not self.is_stranded) or (
+            self.thread is not None and self.thread.is_alive()
+        )
 
     @property
     def is_stranded(self) -> bool:
@@ -129,14 +139,20 @@ class Background(SessionPart):
     async def settled(self) -> None:
         """Wait without blocking until nothing is being written."""
         flight = self._current
-        if flight is not None and flight.task is not None and flight.task.get_loop() is asyncio.get_running_loop():
+        if (
+            flight is not None
+            and flight.task is not None
+            and flight.task.get_loop() is asyncio.get_running_loop()
+        ):
             await asyncio.wait({flight.task})
         elif flight is not None:
             await asyncio.to_thread(self.wait)
 
     # --- in three steps -----------------------------------------------------------------
 
-    def plan(self, target: float | None = None, *, query: str | None = None, native: bool = False) -> Plan:
+    def plan(
+        self, target: float | None = None, *, query: str | None = None, native: bool = False
+    ) -> Plan:
         """Return what compressing now would come to, and change nothing: `fulfil` has its words written, `commit` puts them in.
 
         With `native` a whole prefix yields, to a summary that the provider writes itself (docs/native-compaction.md).
@@ -156,8 +172,10 @@ class Background(SessionPart):
         """
         check_arguments(query=query)
         window, policy = self._session.window, self._session.policy
-        plan = planned(window, policy, target, query, BY_HAND)
-        return prefix_plan(plan.window, plan.tokens_wanted, policy.projector.reach) if native else plan
+        plan = plan_window(window, policy, target, query, BY_HAND)
+        if native:
+            return prefix_plan(plan.window, plan.tokens_wanted, policy.projector.reach)
+        return plan
 
     @procedure
     def fulfil(self, plan: Plan, summariser: Any = None) -> Steps[Fulfilment]:
@@ -180,7 +198,9 @@ class Background(SessionPart):
     afulfil = twin(fulfil)
 
     @verb
-    def commit(self, fulfilment: Fulfilment, *, fallback: bool = False, **when: Unpack[When]) -> Command:
+    def commit(
+        self, fulfilment: Fulfilment, *, fallback: bool = False, **when: Unpack[WriteOptions]
+    ) -> Command:
         """Put in what was made of a plan. Turns that came since the plan stand behind it, untouched.
 
         Where an answer is empty, no text, as long as what it stands for or longer than its allowance, nothing happens and the output says in
@@ -198,7 +218,8 @@ class Background(SessionPart):
 
     def signal(self, signals: Signals) -> None:
         """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
-        require("signals", signals, isinstance(signals, Signals), "Signals(progress=, error_rate=, looping=)")
+        legal = "Signals(progress=, error_rate=, looping=)"
+        require("signals", signals, isinstance(signals, Signals), legal)
         self._session._writer.resize(policy=evolve(self._session.policy, signals=signals))
 
     def _fulfiller(self, summariser: Any, method: str) -> Any:
@@ -227,17 +248,22 @@ class Background(SessionPart):
     @procedure
     def after(self, output: ContextOutput) -> Steps[ContextOutput]:
         """Put in what is ready, give up what is outdated, begin what is due, and return what was written."""
-        self._seen(output)
-        if (flight := self._free()) is not None:
-            yield from self._landing(flight)
-        if (flight := self._begun()) is not None:
+        self._check_flight(output)
+        if (flight := self._landable()) is not None:
+            yield from self._land(flight)
+        if (flight := self._plan_flight()) is not None:
             yield Effect(partial(self._begin_thread, flight), partial(self._begin_task, flight))
         return output
 
     aafter = twin(after)
 
     def _begin_thread(self, flight: _Flight) -> None:
-        flight.thread = Thread(target=drive, args=(self._writing(flight),), name="polycontext-background", daemon=True)
+        flight.thread = Thread(
+            target=drive,
+            args=(self._write_summary(flight),),
+            name="polycontext-background",
+            daemon=True,
+        )
         try:
             flight.thread.start()
         except RuntimeError as error:  # there are too many threads, or the interpreter ends
@@ -245,9 +271,11 @@ class Background(SessionPart):
 
     async def _begin_task(self, flight: _Flight) -> None:
         # Held here: the loop itself does not keep a task alive.
-        flight.task = asyncio.get_running_loop().create_task(adrive(self._writing(flight)), name="polycontext-background")
+        flight.task = asyncio.get_running_loop().create_task(
+            adrive(self._write_summary(flight)), name="polycontext-background"
+        )
 
-    def _seen(self, output: ContextOutput) -> None:
+    def _check_flight(self, output: ContextOutput) -> None:
         """See whether what was ready came in with a turn that needed room, or is outdated."""
         flight = self._current
         if flight is None or flight.landing or flight.plan.fits(self._session.window):
@@ -255,24 +283,28 @@ class Background(SessionPart):
         if output.compression is not None and output.compression.plan is flight.plan:
             self._end(flight, "landed", str(output.compression))
         else:
-            self._end(flight, "outdated", "the conversation was compressed, cleared or rewound meanwhile")
+            why = "the conversation was compressed, cleared or rewound meanwhile"
+            self._end(flight, "outdated", why)
 
-    def _begun(self) -> _Flight | None:
+    def _plan_flight(self) -> _Flight | None:
         """Return a new flight if one is due."""
         conversation, policy = self._session.conversation, self._session.policy
-        due = conversation.state is not ContextState.EMPTY and conversation.revision >= self._not_before
+        due = (
+            conversation.state is not ContextState.EMPTY
+            and conversation.revision >= self._not_before
+        )
         # A thread that was given up may wait for its model still: there is never a second one.
         busy = self._given_up is not None and self._given_up.is_busy
         if self.running or busy or not due or not policy.begins(conversation.window, self._share):
             return None
-        plan = planned(conversation.window, policy)
+        plan = plan_window(conversation.window, policy)
         if any(job.kind.needs_words for job in plan.jobs):
-            return self._started(_Flight(plan, conversation.reading))
+            return self._start(_Flight(plan, conversation.reading))
         # Pressed by what yields without words, or not at all: to ask again at every turn would cost as much as planning does.
         self._not_before = conversation.revision + policy.cooldown + 1
         return None
 
-    def _started(self, flight: _Flight) -> _Flight | None:
+    def _start(self, flight: _Flight) -> _Flight | None:
         """Return `flight` if there is no other one."""
         with self._lock:
             if self._flight is None:
@@ -281,14 +313,14 @@ class Background(SessionPart):
 
     # --- writing ----------------------------------------------------------------------
 
-    def _writing(self, flight: _Flight) -> Steps[None]:
+    def _write_summary(self, flight: _Flight) -> Steps[None]:
         projector = self._session.policy.projector
         try:
             afulfil = partial(projector.afulfil, flight.plan, reading=flight.reading)
-            flight.fulfilment = yield Effect(partial(_fulfilled, projector, flight), afulfil)
+            flight.fulfilment = yield Effect(partial(_fulfil_in_thread, projector, flight), afulfil)
             flight.written.set()
-            if self._free() is flight:
-                yield from self._landing(flight)
+            if self._landable() is flight:
+                yield from self._land(flight)
         except asyncio.CancelledError:
             self._end(flight, "cancelled", "its task was cancelled")
             raise
@@ -298,17 +330,21 @@ class Background(SessionPart):
 
     # --- putting in -------------------------------------------------------------------
 
-    def _free(self) -> _Flight | None:
+    def _landable(self) -> _Flight | None:
         """Return what can be put in now: what is written, unless a model that thinks is about to answer."""
         flight = self._flight
-        return None if flight is None or flight.fulfilment is None or is_answering(self._session.conversation) else flight
+        if flight is None or flight.fulfilment is None:
+            return None
+        return None if is_answering(self._session.conversation) else flight
 
-    def _landing(self, flight: _Flight) -> Steps[None]:
-        if self._taken(flight) and flight.fulfilment is not None:
-            asked, _ = self._session._asked(Commit(flight.fulfilment), {})
+    def _land(self, flight: _Flight) -> Steps[None]:
+        if self._claim(flight) and flight.fulfilment is not None:
+            request, _ = self._session._write_request(Commit(flight.fulfilment), {})
             writer = self._session._writer
             try:
-                output: ContextOutput = yield Effect(partial(writer.write, asked), partial(writer.awrite, asked))
+                output: ContextOutput = yield Effect(
+                    partial(writer.write, request), partial(writer.awrite, request)
+                )
             except ConflictError as error:
                 self._end(flight, "outdated", str(error))
             except Exception as error:  # noqa: BLE001 - whatever it is, it is no fault of the turn that came meanwhile
@@ -321,7 +357,7 @@ class Background(SessionPart):
                 became: Became = "refused" if output.refused else "landed"
                 self._end(flight, became, refused if output.refused else str(output.compression))
 
-    def _taken(self, flight: _Flight) -> bool:
+    def _claim(self, flight: _Flight) -> bool:
         """Tell whether nobody else puts it in, or has given it up."""
         with self._lock:
             free = self._flight is flight and not flight.landing
@@ -334,9 +370,11 @@ class Background(SessionPart):
                 return
             revision = self._session.conversation.revision
             # What came too late is begun sooner the next time, and without a pause; what landed, a little later again.
-            self._share = self._share / 2 if became == "outdated" else min(_BEGINS, self._share * 1.25)
+            later = min(_BEGINS, self._share * 1.25)
+            self._share = self._share / 2 if became == "outdated" else later
             self._failed = self._failed + 1 if became in _NO_GOOD else 0
-            self._not_before = revision + min(_MOST_PATIENCE, 2**self._failed) if self._failed else revision
+            pause = min(_MOST_PATIENCE, 2**self._failed) if self._failed else 0
+            self._not_before = revision + pause
             self._outcomes.append(BackgroundOutcome(became, why, revision))
             self._given_up = flight
             self._flight = None
@@ -347,7 +385,7 @@ class Background(SessionPart):
                 flight.task.get_loop().call_soon_threadsafe(flight.task.cancel)
 
 
-def _fulfilled(projector: ContextProjector, flight: _Flight) -> Fulfilment:
+def _fulfil_in_thread(projector: ContextProjector, flight: _Flight) -> Fulfilment:
     """Have the words of a plan written in this thread."""
     summariser: object = projector.summariser
     if isinstance(summariser, Summariser):

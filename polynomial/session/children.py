@@ -1,4 +1,4 @@
-"""Have a sub-agent work in a session of its own: told what it needs, and giving back one turn (docs/child-sessions.md).
+"""Have a sub-agent work in a session of its own: told what it needs, and giving back one turn (docs/agents.md).
 
 What makes a session a child is a document of its journal, so that it is one after a restart too. The parent is written to by the result alone.
 """
@@ -19,12 +19,12 @@ from polycontext.window import ContextItem, Role, Turn, count_tools
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of, item_turn
 
+from .. import stores
 from ..errors import ContextOverflowError
 from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
 from .commands import Add, Command, Patch, Together
-from .construction import store_at
-from .context_tools import LEAST_TOKENS, quoted
+from .context_tools import LEAST_TOKENS, quote
 from .lookup import HANDED_BACK, HandedBack
 from .options import check_arguments, check_tools, require, whole_number
 from .verbs import write
@@ -43,7 +43,7 @@ RESULT_SHARE = 2
 """What is attached as a result takes at most this part of the parent's room; the result of a call gets in whole, and is cut in the view."""
 
 
-def child_of(
+def open_child(
     parent: "ContextSession",
     task: str,
     child_id: str,
@@ -57,20 +57,43 @@ def child_of(
     """Return the child that `ContextSession.child` tells of; nothing is stored unless it has been told all."""
     check_arguments(session_id=child_id)
     own_id = parent._writer.session_id
-    require("task", task, isinstance(task, str) and bool(task.strip()), "a text that says what is to be done")
+    require(
+        "task",
+        task,
+        isinstance(task, str) and bool(task.strip()),
+        "the task as text",
+    )
     require("child_id", child_id, child_id != own_id, "another id than the parent's")
-    require("system", system, system is None or isinstance(system, str), "a text, or None for what the system says to the parent")
+    require(
+        "system",
+        system,
+        system is None or isinstance(system, str),
+        "a text, or None for what the system says to the parent",
+    )
     listed = isinstance(tells, Sequence) and all(isinstance(each, str) for each in tells)
-    require("tells", tells, listed, "ids of turns, such as ['t5'], or a text of which turns are to speak")
+    require(
+        "tells",
+        tells,
+        listed,
+        "ids of turns, such as ['t5'], or a text of which turns are to speak",
+    )
     child = _beside(parent, child_id, max_tokens, check_tools(tools))
     asked = {"parent": own_id, "task": task, "call": call}
     if not child.conversation.revision:
         try:
             # Who has its result already is not asked for it again; only a new child needs the call to be open.
             waiting = parent.window.open_calls
-            require("call", call, call is None or call in waiting, f"the id of an open call: {', '.join(waiting) or 'there is none'}")
+            require(
+                "call",
+                call,
+                call is None or call in waiting,
+                f"the id of an open call: {', '.join(waiting) or 'there is none'}",
+            )
             document = Patch(CHILD, lambda _: [{"op": "add", "path": "", "value": asked}])
-            child._write(Together((document, *_told(parent, child, task, tells, system))), expected_revision=0)
+            child._write(
+                Together((document, *_told(parent, child, task, tells, system))),
+                expected_revision=0,
+            )
         except ConflictError:
             # Somebody else has made it meanwhile: the same one, perhaps.
             child.history.refresh()
@@ -84,19 +107,34 @@ def child_of(
     return child
 
 
-def _beside(parent: "ContextSession", child_id: str, max_tokens: int | None, tools: Sequence[Mapping[str, Any]]) -> "ContextSession":
+def _beside(
+    parent: "ContextSession",
+    child_id: str,
+    max_tokens: int | None,
+    tools: Sequence[Mapping[str, Any]],
+) -> "ContextSession":
     """Return an empty session, or the one that is there, beside `parent`: with its options, and room of its own."""
     counter, reserve = parent.window.counter, parent.usage.reserve
     told_tools = count_tools(counter, tools) if tools else 0
-    whole = parent._writer.given + parent._asking.taken if max_tokens is None else whole_number("max_tokens", max_tokens, 1)
+    whole = (
+        parent._writer.given + parent._asking.overhead
+        if max_tokens is None
+        else whole_number("max_tokens", max_tokens, 1)
+    )
     room = whole - reserve - told_tools
     if room < 1:
-        raise ContextOverflowError(reserve + told_tools + 1, whole, "what the child's requests need besides (reserve and tool definitions)")
+        raise ContextOverflowError(
+            reserve + told_tools + 1,
+            whole,
+            "what the child's requests need besides (reserve and tool definitions)",
+        )
     child = copy(parent)
     child._opened = None
-    empty = Conversation(parent._writer.empty.window.with_room(room), machine=parent.conversation.machine)
+    empty = Conversation(
+        parent._writer.empty.window.with_room(room), machine=parent.conversation.machine
+    )
     if parent._place is not None:
-        child._opened = store_at(*parent._place)
+        child._opened = stores.store_at(*parent._place)
     policy = evolve(parent.policy, signals=NO_SIGNALS)
     child._writer = Writer(empty, policy, child._opened or parent._writer.store, child_id)
     child._reports = {}
@@ -109,19 +147,27 @@ def _beside(parent: "ContextSession", child_id: str, max_tokens: int | None, too
 
 
 def _told(
-    parent: "ContextSession", child: "ContextSession", task: str, tells: str | Sequence[str], system: str | None
+    parent: "ContextSession",
+    child: "ContextSession",
+    task: str,
+    tells: str | Sequence[str],
+    system: str | None,
 ) -> Iterator[Command]:
     """Iterate over what makes the child's first commit: the system's words, the user's demands, what is quoted, the task."""
     window = parent.window
-    own = [turn.text for turn in window.all_turns() if turn.role is Role.SYSTEM] if system is None else [system]
+    own = (
+        [turn.text for turn in window.all_turns() if turn.role is Role.SYSTEM]
+        if system is None
+        else [system]
+    )
     for text in filter(str.strip, own):
         yield Add(parent._turn(Role.SYSTEM, text))
     most = max(LEAST_TOKENS, child.window.max_tokens // TOLD_SHARE)
     if demands := _demands(parent.conversation, most):
         yield Add(parent._turn(Role.USER, demands), ResourceClass.PRESERVED)
-    quote = quoted(parent.conversation, parent.history.search, tells, most) if tells else ""
-    if quote:
-        item = ContextItem(quote, "text", timestamp=parent._clock())
+    quoted = quote(parent.conversation, parent.history.search, tells, most) if tells else ""
+    if quoted:
+        item = ContextItem(quoted, "text", timestamp=parent._clock())
         turn = item_turn(item, f"session {parent._writer.session_id}")
         # As what is attached: data, and none of the user's words to this one.
         yield Add(evolve(turn, timestamp=parent._clock()), ResourceClass.REQUIRED)
@@ -131,10 +177,20 @@ def _told(
 def _demands(conversation: Conversation, most: int) -> str:
     """Return the standing demands of the user that the view still tells of, the newest where there are too many for `most` tokens."""
     log, counter = conversation.log, conversation.window.counter
-    seen = dict.fromkeys(each for turn in conversation.window.all_turns() for each in (turn.sources or (turn.resource_id,)))
+    seen = dict.fromkeys(
+        each
+        for turn in conversation.window.all_turns()
+        for each in (turn.sources or (turn.resource_id,))
+    )
     said = (log[log.place(each)] for each in seen if log.knows(each))
-    own = [turn for turn in said if turn.role is Role.USER and not is_opening(turn) and attachment_of(turn) is None]
-    demands = [sentence for turn in own for sentence in dict.fromkeys(constraint_sentences(turn.text))]
+    own = [
+        turn
+        for turn in said
+        if turn.role is Role.USER and not is_opening(turn) and attachment_of(turn) is None
+    ]
+    demands = [
+        sentence for turn in own for sentence in dict.fromkeys(constraint_sentences(turn.text))
+    ]
     kept: list[str] = []
     for sentence in dict.fromkeys(reversed(demands)):
         if counter.count(_listed([sentence, *kept])) > most:
@@ -144,13 +200,15 @@ def _demands(conversation: Conversation, most: int) -> str:
 
 
 def _listed(sentences: Sequence[str]) -> str:
-    return "This holds throughout:\n" + "\n".join(f"- {' '.join(sentence.split())}" for sentence in sentences)
+    return "This holds throughout:\n" + "\n".join(
+        f"- {' '.join(sentence.split())}" for sentence in sentences
+    )
 
 
 # --- what it gives back ------------------------------------------------------------
 
 
-def handed_back(child: "ContextSession", text: str | None) -> Steps[ContextOutput]:
+def hand_back(child: "ContextSession", text: str | None) -> Steps[ContextOutput]:
     """Give a child's result to its parent; see `ContextSession.hand_back`."""
     parent = child._parent
     if parent is None:
@@ -158,12 +216,26 @@ def handed_back(child: "ContextSession", text: str | None) -> Steps[ContextOutpu
         raise InvalidOptionError("session", child, legal)
     log, child_id = child.conversation.log, child._writer.session_id
     if text is None:
-        text = next((turn.text for turn in reversed(log) if turn.role is Role.ASSISTANT and turn.text.strip()), "")
-    require("text", text, isinstance(text, str) and bool(text.strip()), "a text; without one, the model has to have said something")
+        text = next(
+            (
+                turn.text
+                for turn in reversed(log)
+                if turn.role is Role.ASSISTANT and turn.text.strip()
+            ),
+            "",
+        )
+    require(
+        "text",
+        text,
+        isinstance(text, str) and bool(text.strip()),
+        "a text; without one, the model has to have said something",
+    )
     call = child.conversation.documents[CHILD]["call"]
     turn = _result(parent, child_id, text, call)
     sources = HandedBack(child_id, log[0].resource_id, log[-1].resource_id, len(log))
-    told = evolve(turn, metadata={**turn.metadata, HANDED_BACK: asdict(sources)}, timestamp=parent._clock())
+    told = evolve(
+        turn, metadata={**turn.metadata, HANDED_BACK: asdict(sources)}, timestamp=parent._clock()
+    )
     # What was taken back by a rewind may be handed back once more.
     said = f"{len(parent.conversation.joints)} {child_id}"
     key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -176,5 +248,10 @@ def _result(parent: "ContextSession", child_id: str, text: str, call: str | None
     if call is not None:
         return Turn(Role.TOOL, text, tool_call_id=call)
     # An attached text stands whole until it yields: one that would fill the window is cut before.
-    fitting = truncate(text, parent.window.max_tokens // RESULT_SHARE, parent.window.counter, whole=f"the log of session {child_id}")
+    fitting = truncate(
+        text,
+        parent.window.max_tokens // RESULT_SHARE,
+        parent.window.counter,
+        whole=f"the log of session {child_id}",
+    )
     return item_turn(ContextItem(fitting, "text", timestamp=parent._clock()), f"session {child_id}")

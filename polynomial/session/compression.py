@@ -11,7 +11,7 @@ from ..journal.conversation import Conversation
 from ..machine.step import ContextPolicy, Step, besides_floor, is_over_budget
 from ..state import ContextState
 from .commands import Compress
-from .drafts import Deciding, Draft, Wanted
+from .drafts import Draft, DraftSteps, SummaryRequest
 
 _NEAR = 8
 """How many of the last turns are searched for an answer; the next one is assumed to be as long."""
@@ -26,7 +26,11 @@ def pays(draft: Draft, turn: Turn) -> bool:
     """Return whether compressing before `turn` is cheaper than sending the view again; needs prices, and no request under way."""
     conversation, policy = draft.conversation, draft.policy
     window = conversation.window
-    if policy.prices is None or window.open_calls or not draft.conversation.takes(InputKind.COMPRESS):
+    if (
+        policy.prices is None
+        or window.open_calls
+        or not draft.conversation.takes(InputKind.COMPRESS)
+    ):
         return False
     if turn.role is Role.ASSISTANT and is_answering(conversation):
         return False
@@ -40,51 +44,74 @@ def wants_room(conversation: Conversation) -> bool:
     window = conversation.window
     if is_over_budget(window):
         return True
-    answer = max((turn.tokens or 0 for turn in window.turns_from(max(0, len(window) - _NEAR)) if turn.role is Role.ASSISTANT), default=0)
-    may_not_fit = conversation.state is ContextState.PRESSURED or is_over_budget(window.with_room(max(1, window.max_tokens - answer)))
+    answer = max(
+        (
+            turn.tokens or 0
+            for turn in window.turns_from(max(0, len(window) - _NEAR))
+            if turn.role is Role.ASSISTANT
+        ),
+        default=0,
+    )
+    may_not_fit = conversation.state is ContextState.PRESSURED or is_over_budget(
+        window.with_room(max(1, window.max_tokens - answer))
+    )
     return may_not_fit and is_answering(conversation)
 
 
 # --- how far ------------------------------------------------------------------------
 
 
-def plan_of(draft: Draft, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
-    """Plan the view of a draft; see `planned`. If nothing else makes it fit, the last user turn is truncated, then the task."""
+def plan_of(
+    draft: Draft, target: float | None = None, query: str | None = None, low: float = 1.0
+) -> Plan:
+    """Plan the view of a draft; see `plan_window`. If nothing else makes it fit, the last user turn is truncated, then the task."""
     window, policy = draft.conversation.window, draft.policy
     if is_over_budget(window):
-        policy = fitting(window, policy)
-    return planned(window, policy, target, query, low)
+        policy = fit_policy(window, policy)
+    return plan_window(window, policy, target, query, low)
 
 
-def planned(window: ContextWindow, policy: ContextPolicy, target: float | None = None, query: str | None = None, low: float = 1.0) -> Plan:
+def plan_window(
+    window: ContextWindow,
+    policy: ContextPolicy,
+    target: float | None = None,
+    query: str | None = None,
+    low: float = 1.0,
+) -> Plan:
     """Plan `window` to `target`, or as automatic compression does to `low` at most. Turns that match `query` stay verbatim."""
     if target is not None:
         return policy.projector.plan_to(window, target, query)
-    return policy.projector.plan_between(window, min(low, policy.threshold.low), policy.high(window), query)
+    return policy.projector.plan_between(
+        window, min(low, policy.threshold.low), policy.high(window), query
+    )
 
 
 # --- what comes of it ---------------------------------------------------------------
 
 
-def compressed(draft: Draft, command: Compress) -> Deciding:
+def compress(draft: Draft, command: Compress) -> DraftSteps:
     """Compress at a caller's command."""
     draft.check_direction(InputKind.COMPRESS)
-    fulfilment = yield Wanted(plan_of(draft, command.target, command.query, low=BY_HAND), draft.conversation.reading)
+    fulfilment = yield SummaryRequest(
+        plan_of(draft, command.target, command.query, low=BY_HAND), draft.conversation.reading
+    )
     return draft.take(ContextInput.compress(fulfilment))
 
 
-def make_room(draft: Draft) -> Deciding:
+def make_room(draft: Draft) -> DraftSteps:
     """Compress because a turn needs the room now; in the background mode use the summary that is ready, or an extract."""
     ready = draft.ready
     if ready is not None and ready.plan.fits(draft.conversation.window):
-        done = committed(draft, ready)
+        done = commit(draft, ready)
         if not done.refused and not is_over_budget(done.conversation.window):
             return done
-    fulfilment = yield Wanted(plan_of(draft), draft.conversation.reading, draft.policy.background)
+    fulfilment = yield SummaryRequest(
+        plan_of(draft), draft.conversation.reading, draft.policy.background
+    )
     return draft.take(ContextInput.compress(fulfilment))
 
 
-def committed(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -> Draft:
+def commit(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -> Draft:
     """Commit the summaries of a plan, unless the plan is empty or a summary was refused.
 
     Raises:
@@ -110,18 +137,26 @@ def committed(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -
 # --- what is truncated in the view when compressing is not enough ----------------------
 
 
-def truncating(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
+def allow_truncation(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
     """Return the policy that may truncate the last user turn in the view, and the `task` too."""
     projector = policy.projector
-    return evolve(policy, projector=evolve(projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task)))
+    return evolve(
+        policy,
+        projector=evolve(
+            projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task)
+        ),
+    )
 
 
-def fitting(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
+def fit_policy(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
     """Return the policy under which a window over its budget fits; the last user turn is truncated before the task."""
-    for each in (policy, truncating(policy, task=False)):
-        if each.projector.floor(window) + besides_floor(window, each.projector) <= window.max_tokens:
+    for each in (policy, allow_truncation(policy, task=False)):
+        if (
+            each.projector.floor(window) + besides_floor(window, each.projector)
+            <= window.max_tokens
+        ):
             return each
-    return truncating(policy)
+    return allow_truncation(policy)
 
 
 def add_truncated(draft: Draft, context_input: ContextInput) -> Draft:
@@ -131,9 +166,14 @@ def add_truncated(draft: Draft, context_input: ContextInput) -> Draft:
     """
     turn, given = context_input.turn, context_input.resource_class
     is_task = given is None and not draft.conversation.window.has_task
-    if turn.role is not Role.SYSTEM and not (turn.role is Role.USER and (is_task or given is ResourceClass.PRESERVED)):
+    if turn.role is not Role.SYSTEM and not (
+        turn.role is Role.USER and (is_task or given is ResourceClass.PRESERVED)
+    ):
         context_input = ContextInput.of_turn(turn, ResourceClass.REQUIRED)
-    return evolve(evolve(draft, policy=truncating(draft.policy)).take(context_input), policy=draft.policy)
+    return evolve(
+        evolve(draft, policy=allow_truncation(draft.policy)).take(context_input),
+        policy=draft.policy,
+    )
 
 
 # --- thinking that is bound to its request ---------------------------------------------
@@ -148,7 +188,9 @@ def is_answering(conversation: Conversation) -> bool:
 
 
 def _thinks(window: ContextWindow) -> bool:
-    return bool(window.epoch.unbound) or any(part.is_bound for turn in window.all_turns() for part in turn.parts)
+    return bool(window.epoch.unbound) or any(
+        part.is_bound for turn in window.all_turns() for part in turn.parts
+    )
 
 
 def without_foreign_thoughts(draft: Draft) -> Draft:
@@ -157,4 +199,6 @@ def without_foreign_thoughts(draft: Draft) -> Draft:
     last = window.peek(len(window))
     if last is None or not any(part.is_bound for part in last.parts):
         return draft
-    return draft.take(ContextInput.compress(Fulfilment(unbinding_plan(window, len(window) - 1), ())))
+    return draft.take(
+        ContextInput.compress(Fulfilment(unbinding_plan(window, len(window) - 1), ()))
+    )

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import Classifier, ToolRule
 from polycontext.linearity.classification import classified_by
-from polycontext.pressure import ContextProjector
+from polycontext.pressure import ContextProjector, Threshold, session_threshold
 from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
 
@@ -24,19 +24,25 @@ from ..stores.in_memory import InMemoryStore
 from ..stores.session_store import SessionStore
 from .options import (
     Asking,
+    Auto,
     Model,
     OpenOptions,
     Place,
     Room,
+    check_arguments,
+    check_prices,
     check_rules,
     check_tools,
     load_ahead,
     require,
     room_of,
+    whole_number,
 )
 from .writer import Writer
 
 if TYPE_CHECKING:
+    from polycontext.pressure.cache import Prices
+
     from .context_session import ContextSession
 
 S = TypeVar("S", bound="ContextSession")
@@ -55,31 +61,76 @@ PATIENCE = 5.0
 
 
 def room_for(
-    model: Model, max_tokens: int | None, reserve: int | None, counter: TokenCounter | None, provider: Provider | str | None
+    model: Model,
+    max_tokens: int | None,
+    reserve: int | None,
+    counter: TokenCounter | None,
+    provider: Provider | str | None,
 ) -> Room:
     """Return the room of a session; where neither a model nor a number is said, the usual one."""
-    return room_of(DEFAULT_ROOM if model is None and max_tokens is None else model, max_tokens, reserve, counter, provider)
+    return room_of(
+        DEFAULT_ROOM if model is None and max_tokens is None else model,
+        max_tokens,
+        reserve,
+        counter,
+        provider,
+    )
 
 
 def asking_of(room: Room, tools: Sequence[Mapping[str, Any]] | None) -> Asking:
     """Return who is asked in a room, with these tools; raise `ContextOverflowError` where reserve and tools leave no room."""
     checked = check_tools(tools)
     asking = Asking(room.model, checked, room.reserve, count_tools(room.counter, checked))
-    if asking.taken and not 0 <= asking.taken < room.max_tokens:
-        raise ContextOverflowError(asking.taken, room.max_tokens, "what the request needs besides (reserve and tool definitions)")
+    if asking.overhead and not 0 <= asking.overhead < room.max_tokens:
+        raise ContextOverflowError(
+            asking.overhead,
+            room.max_tokens,
+            "the reserve with the tools",
+        )
     return asking
 
 
-def projector_of(projector: ContextProjector | None, rules: Sequence[ToolRule]) -> ContextProjector:
-    """Return the projector, or the usual one, that goes by more rules."""
-    projector, added = projector or ContextProjector(), check_rules(rules)
-    return evolve(projector, reach=evolve(projector.reach, rules=(*projector.reach.rules, *added))) if added else projector
+def policy_of(
+    projector: ContextProjector | None,
+    rules: Sequence[ToolRule],
+    threshold: Threshold | None,
+    cooldown: int,
+    *,
+    auto: Auto,
+    prices: "Prices | None",
+) -> ContextPolicy:
+    """Return the policy of a session: the projector, or the usual one, goes by `rules` too."""
+    check_arguments(projector=projector, threshold=threshold, auto=auto)
+    projector = projector or ContextProjector()
+    if added := check_rules(rules):
+        reach = evolve(projector.reach, rules=(*projector.reach.rules, *added))
+        projector = evolve(projector, reach=reach)
+    return ContextPolicy(
+        projector,
+        threshold or session_threshold(),
+        whole_number("cooldown", cooldown, 0, "turns"),
+        auto=bool(auto),
+        background=auto == "background",
+        prices=check_prices(prices),
+    )
 
 
-def window_of(room: Room, asking: Asking, projector: ContextProjector, classifier: Classifier, preserved_share: float) -> ContextWindow:
+def window_of(
+    room: Room,
+    asking: Asking,
+    projector: ContextProjector,
+    classifier: Classifier,
+    preserved_share: float,
+) -> ContextWindow:
     """Return the empty window that has what `asking` leaves of a room, and classifies by the rules of `projector`."""
+    check_arguments(classifier=classifier)
     ruled = classified_by(projector.reach.rules, classifier)
-    return ContextWindow(room.max_tokens - asking.taken, counter=room.counter, classifier=ruled, preserved_share=preserved_share)
+    return ContextWindow(
+        room.max_tokens - asking.overhead,
+        counter=room.counter,
+        classifier=ruled,
+        preserved_share=preserved_share,
+    )
 
 
 def attach_writer(
@@ -92,11 +143,14 @@ def attach_writer(
     listeners: Sequence[object],
 ) -> None:
     """Give a new session its writer, over a store that is opened where `store` says where one is, and those who listen."""
+    check_arguments(store=store, listeners=listeners, session_id=session_id)
     if isinstance(store, str | Path):
-        session._opened, session._place = store_at(store, PATIENCE), (store, PATIENCE)
+        session._opened, session._place = stores.store_at(store, PATIENCE), (store, PATIENCE)
         store = session._opened
     try:
-        session._writer = Writer(conversation, policy, InMemoryStore() if store is None else store, session_id)
+        session._writer = Writer(
+            conversation, policy, InMemoryStore() if store is None else store, session_id
+        )
     except BaseException:
         session.close()
         raise
@@ -122,12 +176,23 @@ class _Budget:
     def to_data(self) -> Mapping[str, Any]:
         """Return it as JSON data."""
         now = self.writer.given
-        return {"model": self.model, "max_tokens": self.max_tokens if now == self.given else now + self.taken}
+        return {
+            "model": self.model,
+            "max_tokens": self.max_tokens if now == self.given else now + self.taken,
+        }
 
 
-def opened(kind: type[S], url: Place, session_id: str, model: Model, *, timeout: float, options: OpenOptions) -> S:
+def open_session(
+    kind: type[S],
+    url: Place,
+    session_id: str,
+    model: Model,
+    *,
+    timeout: float,
+    options: OpenOptions,
+) -> S:
     """Return the session of that id at `url`; see `ContextSession.open`."""
-    store = store_at(url, timeout)
+    store = stores.store_at(url, timeout)
     budget: dict[str, Any] = {"model": model, "max_tokens": options.pop("max_tokens", None)}
     try:
         if model is None and budget["max_tokens"] is None:
@@ -140,30 +205,25 @@ def opened(kind: type[S], url: Place, session_id: str, model: Model, *, timeout:
         session._opened, session._place = store, (url, timeout)
     if any(value is not None for value in budget.values()):
         name = model if isinstance(model, str) else None
-        writer, taken = session._writer, session._asking.taken
+        writer, taken = session._writer, session._asking.overhead
         whole = budget["max_tokens"] if name else writer.given + taken
         writer.companions[BUDGET] = _Budget(name, whole, taken, writer.given, writer)
     return session
 
 
-def beside(session: S, session_id: str) -> S:
+def open_beside(session: S, session_id: str) -> S:
     """Return the session of that id in the same store, with the options of this one."""
     other = copy(session)
     if session._place is not None:
-        other._opened = store_at(*session._place)
+        other._opened = stores.store_at(*session._place)
     other._writer = session._writer.beside(session_id, other._opened)
     return other
-
-
-def store_at(url: Place, timeout: float, *, create: bool = True) -> SessionStore:
-    """Return the store at `url`; see `polycontext.polynomial.stores.store_at`."""
-    return stores.store_at(url, timeout, create=create)
 
 
 @contextmanager
 def store_with(method: str, url: Place, timeout: float) -> Generator[SessionStore]:
     """Hand out the store at `url`, which has `method`; makes no file."""
-    store = store_at(url, timeout, create=False)
+    store = stores.store_at(url, timeout, create=False)
     try:
         require("url", store, callable(getattr(store, method, None)), f"a store with `{method}`")
         yield store
@@ -175,7 +235,9 @@ def _stored_budget(store: SessionStore, session_id: str) -> dict[str, Any]:
     """Return the budget that was stored with a session, empty where none was."""
     saved = store.load(session_id, _BEHIND_ALL).companions.get(BUDGET)
     data = None if saved is None else orjson.loads(saved)
-    return {name: data.get(name) for name in ("model", "max_tokens")} if isinstance(data, dict) else {}
+    return (
+        {name: data.get(name) for name in ("model", "max_tokens")} if isinstance(data, dict) else {}
+    )
 
 
 def close_store(url: Place, store: SessionStore) -> None:

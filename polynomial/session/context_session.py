@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.linearity.effects import Steps, procedure, twin
-from polycontext.pressure import ContextProjector, Threshold, pressure_of, session_threshold
+from polycontext.pressure import ContextProjector, Threshold, pressure_of
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.providers import AUTO, Provider, Rendered
 
@@ -21,10 +21,10 @@ from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy
 from ..state import State
 from ..stores.session_store import SessionStore
-from . import construction, intake, options
-from .commands import Add, Asked, Command, Oversize, Recall, Take, Together
+from . import commands, construction, options
+from .commands import AddOptions, Command, Oversize, WriteOptions
 from .options import Asking, Auto, Clock, Format, Model, NewOptions, OpenOptions, Place
-from .verbs import Adding, ClassTwin, HistoryPart, When, verb
+from .verbs import ClassTwin, HistoryPart, verb
 from .writer import Writer
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ContextSession:
         max_tokens: what request and reserve may take together, in tokens; 8000 unless a model is named.
         auto: compress when PRESSURED before the next turn goes in, and at once when a
             turn alone takes the window over its budget. ``"background"`` has a summary written before that, while the conversation goes
-            on (docs/background.md). ``False`` leaves it to the caller.
+            on (docs/summarisers.md). ``False`` leaves it to the caller.
         reserve: tokens kept free for the reply; 0 unless a model is named.
         tools: tool definitions sent with every request; their tokens are taken off the window.
         projector, threshold, cooldown: how and when it yields; for how many turns behind a compression the state stays COMPRESSED.
@@ -105,7 +105,7 @@ class ContextSession:
         classifier: Classifier = default_classifier,
         preserved_share: float = 0.2,
         rules: Sequence[ToolRule] = (),
-        clock: Clock = intake.utc_now,
+        clock: Clock = commands.utc_now,
         listeners: Sequence[object] = (),
         store: Place | None = None,
         session_id: str = "session",
@@ -114,20 +114,26 @@ class ContextSession:
         machine: type[ContextMachine] = ContextMachine,
     ) -> None:
         room = construction.room_for(model, max_tokens, reserve, counter, provider)
-        options.whole_number("cooldown", cooldown, 0, "turns")
-        options.check_arguments(projector=projector, threshold=threshold, classifier=classifier, clock=clock, store=store)
-        options.check_arguments(listeners=listeners, session_id=session_id, auto=auto, machine=machine)
+        options.check_arguments(clock=clock, machine=machine)
+        asking = construction.asking_of(room, tools)
+        self._provider, self._clock, self._asking = room.provider, clock, asking
         self._reports: Mapping[str, Any] = {}
-        self._provider, self._clock, self._asking = room.provider, clock, construction.asking_of(room, tools)
-        projector = construction.projector_of(projector, rules)
-        window = construction.window_of(room, self._asking, projector, classifier, preserved_share)
-        prices, threshold = options.check_prices(prices), threshold or session_threshold()
-        policy = ContextPolicy(projector, threshold, cooldown, auto=bool(auto), background=auto == "background", prices=prices)
-        construction.attach_writer(self, Conversation(window, machine=machine), policy, store, session_id, listeners=listeners)
+        policy = construction.policy_of(
+            projector, rules, threshold, cooldown, auto=auto, prices=prices
+        )
+        window = construction.window_of(room, asking, policy.projector, classifier, preserved_share)
+        empty = Conversation(window, machine=machine)
+        construction.attach_writer(self, empty, policy, store, session_id, listeners=listeners)
 
     @classmethod
     def open(
-        cls, url: Place, session_id: str = "session", model: Model = None, *, timeout: float = 5.0, **options: Unpack[OpenOptions]
+        cls,
+        url: Place,
+        session_id: str = "session",
+        model: Model = None,
+        *,
+        timeout: float = 5.0,
+        **options: Unpack[OpenOptions],
     ) -> Self:
         """Return the session of that id, as its last writer left it, or a new one; options are those of a session.
 
@@ -153,14 +159,16 @@ class ContextSession:
         >>> ContextSession.history.list_sessions(file), ContextSession.history.delete(file, "customer-17")
         (('customer-17',), True)
         """
-        return construction.opened(cls, url, session_id, model, timeout=timeout, options=options)
+        return construction.open_session(
+            cls, url, session_id, model, timeout=timeout, options=options
+        )
 
     aopen = ClassTwin(open)  # noqa: A003 - the method above
 
     @classmethod
     def from_messages(
         cls,
-        messages: intake.Messages,
+        messages: commands.Messages,
         model: Model = None,
         *,
         provider: Format = AUTO,
@@ -182,36 +190,59 @@ class ContextSession:
     # --- what is said --------------------------------------------------------------
 
     @verb
-    def add_system(self, content: str, **options: Unpack[Adding]) -> Command:
+    def add_system(self, content: str, **options: Unpack[AddOptions]) -> Command:
         """Add a system turn; options are those of `add`."""
-        return intake.added(self._turn(Role.SYSTEM, content), **options)
+        return commands.build_add(self._turn(Role.SYSTEM, content), **options)
 
     aadd_system = twin(add_system)
 
     @verb
-    def add_user_turn(self, content: str, *, name: str | None = None, **options: Unpack[Adding]) -> Command:
+    def add_user_turn(
+        self, content: str, *, name: str | None = None, **options: Unpack[AddOptions]
+    ) -> Command:
         """Add what the user says; options are those of `add`."""
-        return intake.added(self._turn(Role.USER, content, name=name), **options)
+        return commands.build_add(self._turn(Role.USER, content, name=name), **options)
 
     aadd_user_turn = twin(add_user_turn)
 
     @verb
-    def add_assistant_turn(self, content: str | None = None, tool_calls: Iterable[Any] | None = None, **options: Unpack[Adding]) -> Command:
+    def add_assistant_turn(
+        self,
+        content: str | None = None,
+        tool_calls: Iterable[Any] | None = None,
+        **options: Unpack[AddOptions],
+    ) -> Command:
         """Add what the model says and calls; calls are `ToolCall`s or a provider's own objects; options are those of `add`."""
-        return intake.added(self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options)
+        return commands.build_add(
+            self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options
+        )
 
     aadd_assistant_turn = twin(add_assistant_turn)
 
     @verb
-    def add_tool_turn(self, content: str, *, tool_call_id: str, name: str | None = None, **options: Unpack[Adding]) -> Command:
+    def add_tool_turn(
+        self,
+        content: str,
+        *,
+        tool_call_id: str,
+        name: str | None = None,
+        **options: Unpack[AddOptions],
+    ) -> Command:
         """Add the result of an open call; options are those of `add`."""
-        return intake.added(self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options)
+        return commands.build_add(
+            self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options
+        )
 
     aadd_tool_turn = twin(add_tool_turn)
 
     @verb
     def add(
-        self, turn: Turn, resource_class: ResourceClass | str | None = None, *, oversize: Oversize = "truncate", **when: Unpack[When]
+        self,
+        turn: Turn,
+        resource_class: ResourceClass | str | None = None,
+        *,
+        oversize: Oversize = "truncate",
+        **when: Unpack[WriteOptions],
     ) -> Command:
         """Take any turn through the machine; with `auto`, make room first where needed.
 
@@ -225,13 +256,18 @@ class ContextSession:
                 even after compressing everything that may yield.
             ConflictError: `expected_revision` is not the current one.
         """
-        return intake.added(turn, resource_class, oversize)
+        return commands.build_add(turn, resource_class, oversize)
 
     aadd = twin(add)
 
     @verb
     def extend(
-        self, messages: intake.Messages, provider: Format = AUTO, *, oversize: Oversize = "truncate", **when: Unpack[When]
+        self,
+        messages: commands.Messages,
+        provider: Format = AUTO,
+        *,
+        oversize: Oversize = "truncate",
+        **when: Unpack[WriteOptions],
     ) -> Command:
         """Take several turns, or a provider's messages, in as one commit: all or none.
 
@@ -246,20 +282,32 @@ class ContextSession:
         >>> len(session.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]).window)
         2
         """
-        return intake.all_added(self.conversation, messages, provider, oversize)
+        return commands.build_extend(self.conversation, messages, provider, oversize)
 
     aextend = twin(extend)
 
     @verb
-    def add_message(self, message: object, provider: Format = AUTO, *, oversize: Oversize = "truncate", **when: Unpack[When]) -> Command:
+    def add_message(
+        self,
+        message: object,
+        provider: Format = AUTO,
+        *,
+        oversize: Oversize = "truncate",
+        **when: Unpack[WriteOptions],
+    ) -> Command:
         """Take one message in as a provider's response or request has it: JSON data, or an object of the SDK; see `extend`."""
-        return intake.all_added(self.conversation, [message], provider, oversize)
+        return commands.build_extend(self.conversation, [message], provider, oversize)
 
     aadd_message = twin(add_message)
 
     @verb
     def attach(
-        self, item: ContextItem, resource_class: ResourceClass | str | None = None, *, source: str | None = None, **when: Unpack[When]
+        self,
+        item: ContextItem,
+        resource_class: ResourceClass | str | None = None,
+        *,
+        source: str | None = None,
+        **when: Unpack[WriteOptions],
     ) -> Command:
         """Add a context item as one user turn, REQUIRED by default; it yields to its outline and can be recalled.
 
@@ -272,14 +320,18 @@ class ContextSession:
             PluginError: the registered formatter of a custom kind failed.
             Whatever `add` raises for a user turn.
         """
-        return intake.attached(item, source, resource_class)
+        return commands.build_attach(item, source, resource_class)
 
     aattach = twin(attach)
 
     @verb
-    def send_message(self, content: str, items: intake.Items = (), **when: Unpack[When]) -> Command:
+    def send_message(
+        self, content: str, items: commands.Items = (), **when: Unpack[WriteOptions]
+    ) -> Command:
         """Attach items, each alone or with its source, and add what the user says of them, as one commit."""
-        return Together((*intake.all_attached(items), Add(self._turn(Role.USER, content))))
+        return commands.Together(
+            (*commands.build_attaches(items), commands.Add(self._turn(Role.USER, content)))
+        )
 
     asend_message = twin(send_message)
 
@@ -296,7 +348,7 @@ class ContextSession:
         >>> session.send("user_turn", "Where is my parcel?").state
         <ContextState.ACCUMULATING: 'ACCUMULATING'>
         """
-        return subjects.live_machine.sent(self, event, args, kwargs)
+        return subjects.live_machine.send_event(self, event, args, kwargs)
 
     asend = twin(send)
 
@@ -316,34 +368,36 @@ class ContextSession:
         >>> session.output.answering, session.messages()[-1]["content"]
         (None, 'On its way.')
         """
-        return subjects.answer.opened(self)
+        return subjects.answer.open_answer(self)
 
     @verb
-    def close_open_calls(self, reason: str, **when: Unpack[When]) -> Command:
+    def close_open_calls(self, reason: str, **when: Unpack[WriteOptions]) -> Command:
         """End every call that waits for its result with a marked one that says why there is none; the output names them as repaired.
 
         For whoever opens a conversation that its last writer left in the middle of a call; without open calls nothing happens.
         """
-        return intake.closing(self.conversation, reason)
+        return commands.build_results(self.conversation, reason)
 
     aclose_open_calls = twin(close_open_calls)
 
     # --- what yields, and what stays --------------------------------------------------
 
     @verb
-    def compress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> Command:
+    def compress(
+        self, target: float | None = None, *, query: str | None = None, **when: Unpack[WriteOptions]
+    ) -> Command:
         """Compress to a target pressure (default: 40 % of the free room, or the low mark where that is lower); the output reports what it did.
 
         Raises:
             FloorError: the projector's fulfilment would take an atom below the floor of its class.
             InvalidOptionError: `target` is no number from 0 to 1, `query` no text.
         """
-        return intake.compressing(target, query)
+        return commands.build_compress(target, query)
 
     acompress = twin(compress)
 
     @verb
-    def clear(self, *, keep_system: bool = False, **when: Unpack[When]) -> Command:
+    def clear(self, *, keep_system: bool = False, **when: Unpack[WriteOptions]) -> Command:
         """Forget the view; log and ledger keep all. With `keep_system` the system turns are taken in again in the same commit.
 
         >>> session = ContextSession(max_tokens=1000)
@@ -351,13 +405,14 @@ class ContextSession:
         >>> [turn.text for turn in session.clear(keep_system=True).window.all_turns()]
         ['Be brief.']
         """
-        system = (turn for turn in self.window.all_turns() if keep_system and turn.role is Role.SYSTEM)
-        return Together((Take(ContextInput.clear()), *(Add(self._turn(turn.role, turn.text)) for turn in system)))
+        turns = self.window.all_turns() if keep_system else ()
+        system = [self._turn(turn.role, turn.text) for turn in turns if turn.role is Role.SYSTEM]
+        return commands.Together((commands.Take(ContextInput.clear()), *map(commands.Add, system)))
 
     aclear = twin(clear)
 
     @verb
-    def recall(self, resource_ids: str | Iterable[str], **when: Unpack[When]) -> Command:
+    def recall(self, resource_ids: str | Iterable[str], **when: Unpack[WriteOptions]) -> Command:
         """Raise atoms back to VERBATIM from the log; ids are those of any of their turns, or of a gist.
 
         Raises:
@@ -365,36 +420,45 @@ class ContextSession:
             ContextOverflowError: the window would be pressured again at once.
             IllegalDirectionError: there is no view (EMPTY), or it is PRESSURED.
         """
-        return Recall(intake.checked_ids(resource_ids))
+        return commands.Recall(commands.check_ids(resource_ids))
 
     arecall = twin(recall)
 
     @verb
-    def promote(self, resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]) -> Command:
+    def promote(
+        self,
+        resource_id: str,
+        resource_class: ResourceClass | str,
+        *,
+        rationale: str = "",
+        **when: Unpack[WriteOptions],
+    ) -> Command:
         """Raise the class of a turn; classes are never lowered.
 
         Raises:
             UnknownResourceError: no such id. DemotionError: the class is not higher.
             IllegalDirectionError: there is no view (EMPTY).
         """
-        return intake.promoted(resource_id, resource_class, rationale)
+        return commands.build_promotion(resource_id, resource_class, rationale)
 
     apromote = twin(promote)
 
     @verb
-    def pin(self, resource_id: str, why: str = "", **when: Unpack[When]) -> Command | None:
+    def pin(self, resource_id: str, why: str = "", **when: Unpack[WriteOptions]) -> Command | None:
         """Keep a turn word for word from now on, its pictures included; what is PRESERVED already stays as it is.
 
         Raises:
             UnknownResourceError: no such id. IllegalDirectionError: there is no view (EMPTY).
         """
-        return intake.pinned(self.window, resource_id, why)
+        return commands.build_pin(self.window, resource_id, why)
 
     apin = twin(pin)
 
     # --- what a model is handed ---------------------------------------------------------
 
-    def messages(self, provider: Format | None = None, *, allow_open: bool = False) -> list[dict[str, Any]]:
+    def messages(
+        self, provider: Format | None = None, *, allow_open: bool = False
+    ) -> list[dict[str, Any]]:
         """Return the view as a message list that the provider accepts, within budget; without one, the session's own.
 
         For Anthropic the system turns travel outside of the list: see `request`.
@@ -417,7 +481,7 @@ class ContextSession:
         """Return messages, and the system blocks apart where the provider wants them so; without a provider, for the session's own.
 
         `options` are your own fields of the request, such as `thinking`: they are merged into the result's `options`, and win over what the
-        session sets under the same key (docs/epochs.md). With `cache` the request has breakpoints and a key for the provider's prompt cache
+        session sets under the same key (docs/cache.md). With `cache` the request has breakpoints and a key for the provider's prompt cache
         (docs/cache.md).
 
         Raises:
@@ -436,7 +500,7 @@ class ContextSession:
         prompts: "subjects.plugins.PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
-        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/prompts.md).
+        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/nodes.md).
 
         It goes to the model and never to a browser; within budget as `messages` is, and
         without a word on classes. `system_only` leaves the conversation out, for use beside
@@ -448,20 +512,36 @@ class ContextSession:
             InvalidOptionError: an argument cannot be what it has to be.
             PluginError: no prompt builder is announced, and none was given.
         """
-        maker = subjects.plugins.prompt_maker_of(agent_type, eigenvectors, constraints, task, prompts)
-        return maker.build_prompt(self.output, agent_type, eigenvectors, constraints, task=task, system_only=system_only, **values)
+        maker = subjects.plugins.maker_for(agent_type, eigenvectors, constraints, task, prompts)
+        return maker.build_prompt(
+            self.output,
+            agent_type,
+            eigenvectors,
+            constraints,
+            task=task,
+            system_only=system_only,
+            **values,
+        )
 
     def tools(self, provider: Format | None = None) -> list[dict[str, Any]]:
         """Return tools for the model itself, to search, read and describe what has left its view; in the session's own format without a provider.
 
-        Send them with a request, and give each call of them to `call_tool` (docs/context-tools.md).
+        Send them with a request, and give each call of them to `call_tool` (docs/agents.md).
 
         Raises:
             UnknownNameError: no such provider.
         """
-        return subjects.context_tools.context_tools(self._provider if provider is None else provider)
+        return subjects.context_tools.context_tools(
+            self._provider if provider is None else provider
+        )
 
-    def call_tool(self, name: str, arguments: str | bytes | Mapping[str, Any] | None = None, *, max_tokens: int | None = None) -> str:
+    def call_tool(
+        self,
+        name: str,
+        arguments: str | bytes | Mapping[str, Any] | None = None,
+        *,
+        max_tokens: int | None = None,
+    ) -> str:
         """Return what a call of one of `tools` answers, to be added as its result; the view stays as it is.
 
         `arguments` are JSON text or a mapping, as the model gave them. The answer has at most `max_tokens` by the session's counter: 2,000 where nothing
@@ -478,13 +558,20 @@ class ContextSession:
         Turns that say it and that you do not see whole, best first (context_recall reads them):
         t1 user: The code of the east door is 4711.
         """
-        return subjects.context_tools.answered(self.conversation, self.history.search, name, arguments, max_tokens)
+        return subjects.context_tools.answer_call(
+            self.conversation, self.history.search, name, arguments, max_tokens
+        )
 
     acall_tool = twin(call_tool)
 
     @procedure
     def sync(
-        self, turns: Iterable[Turn], handles: Iterable[object] | None = None, *, repair: bool = True, rewind: bool = True
+        self,
+        turns: Iterable[Turn],
+        handles: Iterable[object] | None = None,
+        *,
+        repair: bool = True,
+        rewind: bool = True,
     ) -> Steps[ContextOutput]:
         """Make the conversation that of `turns`, all of them, from the first on; `handles` are the objects that they came as, one for each.
 
@@ -508,13 +595,17 @@ class ContextSession:
         >>> [turn.text for turn in session.log()]
         ['Red or blue?', 'Blue.']
         """
-        return subjects.synchronisation.synced(self, turns, handles, repair=repair, rewind=rewind)
+        return subjects.synchronisation.sync(self, turns, handles, repair=repair, rewind=rewind)
 
     asynced = twin(sync)
 
     @procedure
     def view(
-        self, *, reserve: int = 0, tools: Sequence[Mapping[str, Any]] | None = (), system: str | None = None
+        self,
+        *,
+        reserve: int = 0,
+        tools: Sequence[Mapping[str, Any]] | None = (),
+        system: str | None = None,
     ) -> "Steps[tuple[subjects.synchronisation.Seen, ...]]":
         """Return what a model is to see: the turns that stand, as the objects that they came as, and gists in the place of the others.
 
@@ -525,7 +616,7 @@ class ContextSession:
         Raises:
             ContextOverflowError: not even with everything yielded that may. InvalidOptionError: what cannot be.
         """
-        return subjects.synchronisation.viewed(self, reserve, tools, system)
+        return subjects.synchronisation.view(self, reserve, tools, system)
 
     aview = twin(view)
 
@@ -542,7 +633,7 @@ class ContextSession:
         system: str | None = None,
         tools: Sequence[Mapping[str, Any]] | None = (),
     ) -> "ContextSession":
-        r"""Return a session of its own for a sub-agent, in the same store and with the same options, told its task and what it needs (docs/child-sessions.md).
+        r"""Return a session of its own for a sub-agent, in the same store and with the same options, told its task and what it needs (docs/agents.md).
 
         It is told what the system says here (or `system` instead), the standing demands of the user, and of the conversation what `tells` names: ids of turns, or a
         text of which turns are to speak; that takes at most a quarter of its room. `max_tokens` is its budget, by default what this session has;
@@ -564,7 +655,16 @@ class ContextSession:
         >>> "NJ 457 leaves at 22:10." in session.log()[-1].text
         True
         """
-        return subjects.children.child_of(self, task, child_id, max_tokens=max_tokens, tells=tells, call=call, system=system, tools=tools)
+        return subjects.children.open_child(
+            self,
+            task,
+            child_id,
+            max_tokens=max_tokens,
+            tells=tells,
+            call=call,
+            system=system,
+            tools=tools,
+        )
 
     achild = twin(child)
 
@@ -578,7 +678,7 @@ class ContextSession:
             InvalidOptionError: this session is no child that its parent has asked for, or it has said nothing yet.
             OrderError: the parent waits for the results of other calls.
         """
-        return subjects.children.handed_back(self, text)
+        return subjects.children.hand_back(self, text)
 
     ahand_back = twin(hand_back)
 
@@ -601,7 +701,7 @@ class ContextSession:
         >>> session.invoke("self.context.window.focus").text
         'Paint the house.'
         """
-        return subjects.paths.invoked(self, path, arguments, options)
+        return subjects.paths.invoke(self, path, arguments, options)
 
     ainvoke = twin(invoke)
 
@@ -639,13 +739,14 @@ class ContextSession:
 
         Make them again, or end them by `close_open_calls`.
         """
-        return intake.waiting(self.window)
+        return commands.find_open_calls(self.window)
 
     @property
     def output(self) -> ContextOutput:
         """Return what readers consume: window and state now."""
         conversation = self.conversation
-        return ContextOutput(conversation.window, conversation.state, answering=None if self._answer is None else self._answer.text)
+        answering = None if self._answer is None else self._answer.text
+        return ContextOutput(conversation.window, conversation.state, answering=answering)
 
     @property
     def policy(self) -> ContextPolicy:
@@ -670,10 +771,10 @@ class ContextSession:
         Raises:
             UnknownResourceError: no turn of this conversation has the id.
         """
-        return subjects.lookup.explained(self.conversation, self.history.events(), resource_id)
+        return subjects.lookup.explain(self.conversation, self.history.events(), resource_id)
 
     def render(self) -> dict[str, Any]:
-        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/props.md)."""
+        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/server.md)."""
         return subjects.plugins.load_renderer()().render_chat(self)
 
     # --- its parts ----------------------------------------------------------------------------
@@ -725,22 +826,27 @@ class ContextSession:
         own = ("_answer", "_delivery", "_background", "_billing", "_handles", "_log_index")
         return {name: value for name, value in vars(self).items() if name not in own}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-
     # --- inside -----------------------------------------------------------------------------------
 
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
 
-    def _asked(self, command: Command, when: When) -> tuple[Asked, int | None]:
+    def _write_request(
+        self, command: Command, when: WriteOptions
+    ) -> tuple[commands.WriteRequest, int | None]:
+        if when:
+            options.check_arguments(**when)
+        sent = None if self._delivery is None else self._delivery.epoch
         ready = None if self._background is None else self._background.ready
-        return intake.asked(command, when, self._clock(), None if self._delivery is None else self._delivery.epoch, ready)
+        request = commands.WriteRequest(
+            command, self._clock(), when.get("idempotency_key"), sent, ready
+        )
+        return request, when.get("expected_revision")
 
-    def _write(self, command: Command, **when: Unpack[When]) -> ContextOutput:
-        output = self._writer.write(*self._asked(command, when))
+    def _write(self, command: Command, **when: Unpack[WriteOptions]) -> ContextOutput:
+        output = self._writer.write(*self._write_request(command, when))
         return self.background.after(output) if self.policy.background else output
 
-    async def _awrite(self, command: Command, **when: Unpack[When]) -> ContextOutput:
-        output = await self._writer.awrite(*self._asked(command, when))
+    async def _awrite(self, command: Command, **when: Unpack[WriteOptions]) -> ContextOutput:
+        output = await self._writer.awrite(*self._write_request(command, when))
         return await self.background.aafter(output) if self.policy.background else output

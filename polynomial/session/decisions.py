@@ -27,7 +27,6 @@ from ..machine.step import ContextPolicy, Step, is_over_budget
 from ..state import ContextState
 from .commands import (
     Add,
-    Asked,
     Attach,
     Command,
     Commit,
@@ -37,9 +36,19 @@ from .commands import (
     Rewind,
     Take,
     Together,
+    WriteRequest,
 )
-from .compression import add_truncated, committed, compressed, make_room, pays, plan_of, wants_room, without_foreign_thoughts
-from .drafts import Deciding, Draft, Made, Wanted
+from .compression import (
+    add_truncated,
+    commit,
+    compress,
+    make_room,
+    pays,
+    plan_of,
+    wants_room,
+    without_foreign_thoughts,
+)
+from .drafts import Cause, Draft, DraftSteps, SummaryRequest
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -50,7 +59,7 @@ class Decision:
 
     base: int
     events: tuple[Event, ...]
-    made: tuple[Made, ...]
+    made: tuple[Cause, ...]
     after: Conversation
     policy: ContextPolicy
     refused: tuple[Rejection, ...] = ()
@@ -58,37 +67,66 @@ class Decision:
     @property
     def output(self) -> ContextOutput:
         """Return what goes out; a command that came to nothing shows the conversation as it is."""
-        made = [step.compression for step in self.made if isinstance(step, Step) and step.compression is not None]
+        made = [
+            step.compression
+            for step in self.made
+            if isinstance(step, Step) and step.compression is not None
+        ]
         # Of several, the one that took something: where bound parts fell alone, nothing was gisted.
-        told = next((each for each in reversed(made) if each.gisted or each.dropped), made[-1] if made else None)
-        return ContextOutput(self.after.window, self.after.state, told, tuple(self._repaired()), self.refused)
+        told = next(
+            (each for each in reversed(made) if each.gisted or each.dropped),
+            made[-1] if made else None,
+        )
+        return ContextOutput(
+            self.after.window, self.after.state, told, tuple(self._repaired_ids()), self.refused
+        )
 
-    def _repaired(self) -> Iterator[str]:
+    def _repaired_ids(self) -> Iterator[str]:
         came = (event.turn for event in self.events if isinstance(event, TurnEvent))
-        return (turn.resource_id for turn in came if is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired")))
+        return (
+            turn.resource_id
+            for turn in came
+            if is_opening(turn) or (turn.role is Role.TOOL and turn.metadata.get("repaired"))
+        )
 
 
-def told(output: ContextOutput) -> ContextOutput:
+def log_rejections(output: ContextOutput) -> ContextOutput:
     """Return `output`, after a warning where summaries were not taken: what stands instead is an extract."""
     fell_back = output.compression.rejections if output.compression is not None else ()
-    for refused, instead in ((fell_back, "extracts stand instead"), (output.refused, "nothing was changed")):
+    for refused, instead in (
+        (fell_back, "extracts replace them"),
+        (output.refused, "nothing was changed"),
+    ):
         if refused:
-            _LOG.warning("%d summaries were not taken, %s: %s", len(refused), instead, "; ".join(each.reason for each in refused))
+            _LOG.warning(
+                "%d summaries were rejected, %s: %s",
+                len(refused),
+                instead,
+                "; ".join(each.reason for each in refused),
+            )
     return output
 
 
-def go_on(deciding: "Decided", fulfilment: Fulfilment | None = None) -> Wanted | Decision:
+def go_on(
+    steps: "DecisionSteps", fulfilment: Fulfilment | None = None
+) -> SummaryRequest | Decision:
     """Go on with a decision: return what is wanted from a summariser, or what it has come to."""
     try:
-        return next(deciding) if fulfilment is None else deciding.send(fulfilment)
+        return next(steps) if fulfilment is None else steps.send(fulfilment)
     except StopIteration as decided:
         return decided.value  # type: ignore[no-any-return]  # it has no type
 
 
-Decided = Generator[Wanted, Fulfilment, Decision]
+DecisionSteps = Generator[SummaryRequest, Fulfilment, Decision]
 
 
-def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy, *, unstored: bool = False) -> Decided:
+def decide(
+    conversation: Conversation,
+    request: WriteRequest,
+    policy: ContextPolicy,
+    *,
+    unstored: bool = False,
+) -> DecisionSteps:
     """Decide what a command does; yield what is wanted from a summariser, be sent its fulfilment.
 
     Where its budget or state is `unstored`, a `ResizeEvent` that says so comes first. Where the session is automatic and the view is over
@@ -98,53 +136,65 @@ def decide(conversation: Conversation, asked: Asked, policy: ContextPolicy, *, u
 
     Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
     """
-    epoch = conversation.window.epoch.number if asked.sent is None else asked.sent
-    begun = Draft(conversation, policy, asked.at, epoch, ready=asked.ready)
+    epoch = conversation.window.epoch.number if request.sent is None else request.sent
+    begun = Draft(conversation, policy, request.at, epoch, ready=request.ready)
     if unstored:
-        begun = begun.settled()
-    draft = yield from _done(begun, asked.command)
+        begun = begun.settle()
+    draft = yield from _apply(begun, request.command)
     stands = draft.conversation
-    if policy.auto and is_over_budget(stands.window) and stands.takes(InputKind.COMPRESS) and not plan_of(draft).is_empty:
+    if (
+        policy.auto
+        and is_over_budget(stands.window)
+        and stands.takes(InputKind.COMPRESS)
+        and not plan_of(draft).is_empty
+    ):
         draft = yield from make_room(draft)
     # What comes to nothing stores nothing.
-    taken = [] if draft.last is begun.last else draft.taken()
+    taken = [] if draft.last is begun.last else draft.steps()
     events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
-    return Decision(conversation.revision, events, made, draft.conversation if taken else conversation, policy, draft.refused)
+    return Decision(
+        conversation.revision,
+        events,
+        made,
+        draft.conversation if taken else conversation,
+        policy,
+        draft.refused,
+    )
 
 
-def _done(draft: Draft, command: Command) -> Deciding:  # noqa: C901, PLR0911 - one case a command
+def _apply(draft: Draft, command: Command) -> DraftSteps:  # noqa: C901, PLR0911 - one case a command
     match command:
         case Add():
             return (
-                yield from _added(
+                yield from _add(
                     draft,
-                    ContextInput.of_turn(draft.stamped(command.turn), command.resource_class),
+                    ContextInput.of_turn(draft.stamp(command.turn), command.resource_class),
                     truncate=command.oversize == "truncate",
                 )
             )
         case Attach():
-            return (yield from _attached(draft, command))
+            return (yield from _attach(draft, command))
         case Compress():
-            return (yield from compressed(draft, command))
+            return (yield from compress(draft, command))
         case Take():
-            return draft.taking(command.input)
+            return draft.take_settled(command.input)
         case Commit():
-            return committed(draft, command.fulfilment, fallback=command.fallback)
+            return commit(draft, command.fulfilment, fallback=command.fallback)
         case Recall():
-            return (yield from subjects.recall.recalled(draft, command.resource_ids))
+            return (yield from subjects.recall.recall_turns(draft, command.resource_ids))
         case Rewind():
-            return draft.rewound(command.target)
+            return draft.rewind(command.target)
         case Patch():
-            return draft.patched(command)
+            return draft.patch(command)
         case Together():
             for each in command.commands:
-                draft = yield from _done(draft, each)
+                draft = yield from _apply(draft, each)
             return draft
         case _:
             assert_never(command)
 
 
-def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False) -> Deciding:
+def _add(draft: Draft, context_input: ContextInput, *, truncate: bool = False) -> DraftSteps:
     """Take a turn in; where the session is automatic, compress before it while PRESSURED, and behind it if it alone is too much.
 
     Where a model thinks, room is made before it is asked, not between the question and an answer that is bound to it.
@@ -169,17 +219,17 @@ def _added(draft: Draft, context_input: ContextInput, *, truncate: bool = False)
     return draft
 
 
-def _attached(draft: Draft, command: Attach) -> Deciding:
-    given = attaching(draft, command)
+def _attach(draft: Draft, command: Attach) -> DraftSteps:
+    given = input_to_attach(draft, command)
     if given is None:
         return draft
-    return draft.take(given) if given.kind is InputKind.PROMOTE else (yield from _added(draft, given))
+    return draft.take(given) if given.kind is InputKind.PROMOTE else (yield from _add(draft, given))
 
 
 # --- items that are attached -----------------------------------------------------------
 
 
-def attaching(draft: Draft, command: Attach) -> ContextInput | None:
+def input_to_attach(draft: Draft, command: Attach) -> ContextInput | None:
     """Return the input that attaches an item, or that raises its class if the view has it; None if there is nothing to do.
 
     What is attached is REQUIRED unless the caller says otherwise: no classifier is asked about a file.
@@ -188,13 +238,17 @@ def attaching(draft: Draft, command: Attach) -> ContextInput | None:
     held = held_attachment(window, command.item, command.source)
     if held is None:
         turn = turn_to_attach(draft.conversation.log, command.item, command.source)
-        return ContextInput.of_turn(draft.stamped(turn), ResourceClass.REQUIRED if wanted is None else wanted)
+        return ContextInput.of_turn(
+            draft.stamp(turn), ResourceClass.REQUIRED if wanted is None else wanted
+        )
     if wanted is None or wanted <= window.class_of(held):
         return None
     return ContextInput.promote(held.resource_id, wanted, "attached again", draft.at)
 
 
-def held_attachment(window: ContextWindow, item: ContextItem, source: str | None = None) -> Turn | None:
+def held_attachment(
+    window: ContextWindow, item: ContextItem, source: str | None = None
+) -> Turn | None:
     """Return the turn of `window` that holds `item` verbatim; None if its source has a newer text."""
     wanted = item_turn(item, source)
     sought = _source(wanted)
@@ -213,7 +267,9 @@ def turn_to_attach(log: Log, item: ContextItem, source: str | None) -> Turn:
     first = log.item(item.id)
     if first is None or (_source(first), first.text) == (_source(turn), turn.text):
         return turn
-    return item_turn(evolve(item, id=next(free for free in ITEM_IDS if log.item(free) is None)), source)
+    return item_turn(
+        evolve(item, id=next(free for free in ITEM_IDS if log.item(free) is None)), source
+    )
 
 
 def _source(turn: Turn) -> tuple[bool, str | None]:

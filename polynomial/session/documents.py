@@ -8,10 +8,18 @@ import orjson
 from polycontext.linearity.effects import twin
 from polycontext.window.providers import AUTO
 
-from .commands import Change, Command, Companion, Patch, Together
-from .intake import Messages, all_added
+from .commands import (
+    Change,
+    Command,
+    Companion,
+    Messages,
+    Patch,
+    Together,
+    WriteOptions,
+    build_extend,
+)
 from .options import check_arguments, require
-from .verbs import SessionPart, When, verb
+from .verbs import SessionPart, verb
 
 
 class Documents(SessionPart):
@@ -32,18 +40,25 @@ class Documents(SessionPart):
         Raises:
             InvalidOptionError: under that name something is kept by `patch`.
         """
-        require("name", name, name not in self._session.conversation.documents, "a name under which nothing is kept by `patch`")
+        require(
+            "name",
+            name,
+            name not in self._session.conversation.documents,
+            "a name under which nothing is kept by `patch`",
+        )
         self._session._writer.companions[name] = companion
 
     @verb
-    def save(self, **when: Unpack[When]) -> Command:
+    def save(self, **when: Unpack[WriteOptions]) -> Command:
         """Save the companions as they are now, without an input."""
         return Together(())
 
     asave = twin(save)
 
     @verb
-    def patch(self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[When]) -> Command:
+    def patch(
+        self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[WriteOptions]
+    ) -> Command:
         """Change the JSON data that are kept under `name` as an event of the journal, in one commit with `turns`; `get` reads them.
 
         `change` is called with the data as they are, not to be touched, None where there are none, and returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is
@@ -61,6 +76,8 @@ class Documents(SessionPart):
         {'seats': 2}
         """
         check_arguments(name=name, change=change)
-        return Together((Patch(name, change), *all_added(self._session.conversation, turns, AUTO).commands))
+        return Together(
+            (Patch(name, change), *build_extend(self._session.conversation, turns, AUTO).commands)
+        )
 
     apatch = twin(patch)

@@ -16,9 +16,9 @@ from ..machine.step import ContextPolicy, Step
 from ..machine.table import run
 from ..state import ContextState, State
 from .commands import Patch
-from .options import require, written
+from .options import encode, require
 
-Made = Step | Conversation
+Cause = Step | Conversation
 """What made an event: a step of the machine, or the conversation that stands again."""
 
 
@@ -35,60 +35,80 @@ class Draft:
     at: datetime
     epoch: int
     before: "Draft | None" = None
-    last: tuple[Event, Made] | None = None
+    last: tuple[Event, Cause] | None = None
     refused: tuple[Rejection, ...] = ()
     ready: Fulfilment | None = None
 
     def take(self, context_input: ContextInput) -> "Draft":
         """Return the draft with one more input, taken through the table."""
         conversation = self.conversation
-        step, state = self._decided(context_input)
+        step, state = self._decide(context_input)
         event = event_of(step, state, self.at)
-        return Draft(conversation.after(event, step.after), self.policy, self.at, self.epoch, self, (event, step), ready=self.ready)
+        return Draft(
+            conversation.after(event, step.after),
+            self.policy,
+            self.at,
+            self.epoch,
+            self,
+            (event, step),
+            ready=self.ready,
+        )
 
-    def taking(self, context_input: ContextInput) -> "Draft":
+    def take_settled(self, context_input: ContextInput) -> "Draft":
         """Return the draft after an input; if an added event leads to one of our states, the guards choose which."""
         promotion = context_input.payload
         if isinstance(promotion, Promotion) and promotion.at is UNIX_EPOCH:
             context_input = evolve(context_input, payload=evolve(promotion, at=self.at))
         draft = self.take(context_input)
-        if isinstance(context_input.kind, InputKind) or not isinstance(draft.conversation.state, ContextState):
+        if isinstance(context_input.kind, InputKind) or not isinstance(
+            draft.conversation.state, ContextState
+        ):
             return draft
-        settled = draft.settled()
+        settled = draft.settle()
         return draft if settled.conversation.state == draft.conversation.state else settled
 
-    def settled(self) -> "Draft":
+    def settle(self) -> "Draft":
         """Return the draft once the guards were asked again."""
         return self.take(ContextInput.resize(self.conversation.window.max_tokens))
 
-    def _decided(self, context_input: ContextInput) -> tuple[Step, State]:
+    def _decide(self, context_input: ContextInput) -> tuple[Step, State]:
         conversation = self.conversation
         step = Step(context_input, conversation.window, self.policy, self.at)
         return step, run(conversation.machine.table, conversation.state, step)
 
-    def rewound(self, target: Conversation) -> "Draft":
+    def rewind(self, target: Conversation) -> "Draft":
         """Return the draft that has gone back to `target`; it stands there already where nothing has happened since."""
         conversation = self.conversation
         if target.revision == conversation.revision:
             return self
-        step, state = self._decided(ContextInput.rewind(target.window.standing_again(conversation.window), target.state))
-        event, stands = RewindEvent(state, target.revision, self.at), conversation.rewound(target, state, step.after)
+        step, state = self._decide(
+            ContextInput.rewind(target.window.standing_again(conversation.window), target.state)
+        )
+        event, stands = (
+            RewindEvent(state, target.revision, self.at),
+            conversation.rewound(target, state, step.after),
+        )
         return Draft(stands, self.policy, self.at, stands.window.epoch.number, self, (event, step))
 
-    def patched(self, command: Patch) -> "Draft":
+    def patch(self, command: Patch) -> "Draft":
         """Return the draft with a document changed, or itself if the change is empty."""
         conversation = self.conversation
-        require("name", command.name, command.name not in conversation.companions, "a name that no other companion has")
+        require(
+            "name",
+            command.name,
+            command.name not in conversation.companions,
+            "a name that no other companion has",
+        )
         change = command.change(conversation.documents.get(command.name))
         if not change:
             return self
-        event = PatchEvent(conversation.state, command.name, written(change, command.name), self.at)
+        event = PatchEvent(conversation.state, command.name, encode(change, command.name), self.at)
         after = conversation.patched(event)
         return Draft(after, self.policy, self.at, self.epoch, self, (event, after))
 
-    def taken(self) -> list[tuple[Event, Made]]:
+    def steps(self) -> list[tuple[Event, Cause]]:
         """Return the events so far and what made them, in order."""
-        found: list[tuple[Event, Made]] = []
+        found: list[tuple[Event, Cause]] = []
         draft: Draft | None = self
         while draft is not None and draft.last is not None:
             found.append(draft.last)
@@ -99,7 +119,7 @@ class Draft:
         """Raise if `kind` is illegal in this state, before any work is done for it."""
         self.conversation.machine.table.rows(self.conversation.state, kind)
 
-    def stamped(self, turn: Turn) -> Turn:
+    def stamp(self, turn: Turn) -> Turn:
         """Return `turn` with its own time or that of the draft; the window counts its tokens, whatever the caller says."""
         if turn.timestamp is not UNIX_EPOCH and turn.tokens is None:
             return turn
@@ -107,7 +127,7 @@ class Draft:
 
 
 @frozen
-class Wanted:
+class SummaryRequest:
     """Ask for the words of a plan; `reading` is what was read of the conversation so far. Room that is needed `at_once` waits for no model."""
 
     plan: Plan
@@ -115,5 +135,5 @@ class Wanted:
     at_once: bool = False
 
 
-Deciding = Generator[Wanted, Fulfilment, Draft]
+DraftSteps = Generator[SummaryRequest, Fulfilment, Draft]
 """Steps that lead to a draft: where words are needed they yield what they want summarised, and are sent the fulfilment."""

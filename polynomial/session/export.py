@@ -1,4 +1,4 @@
-"""Sessions and logs as lines of JSON, so that they go from store to store, and to whoever reads JSON (docs/exchange.md).
+"""Sessions and logs as lines of JSON, so that they go from store to store, and to whoever reads JSON (docs/stores.md).
 
 A whole session is a header and its journal, an event a line; a log is a turn a line. What is read is checked line by line: an event
 must be one that may follow those before it, as in every journal that is replayed.
@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 import orjson
-from attrs import frozen
+from attrs import evolve, frozen
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.linearity.codec import json_object, structured
@@ -19,6 +19,7 @@ from polycontext.linearity.effects import twin
 from polycontext.window import Role, Turn
 from polycontext.window.providers import NO_RESULT
 
+from .. import stores
 from ..journal.conversation import Conversation, replayed
 from ..journal.events import Event
 from ..journal.rows import CONVERTER, event_from_json, event_to_json
@@ -28,9 +29,8 @@ from ..journal.source_ranges import with_sources
 from ..machine.step import ContextPolicy
 from ..stores.in_memory import InMemoryStore
 from ..stores.session_store import SessionStore, SnapshotStore
-from .commands import Together
-from .construction import PATIENCE, close_store, store_at, store_with
-from .intake import added
+from .commands import Together, build_add, missing_result
+from .construction import PATIENCE, close_store, store_with
 from .options import Model, NewOptions, OpenOptions, Place
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ Lines = Iterable[str | bytes] | str | bytes
 
 _COUNTED = re.compile(r"\$\.events\[(\d+)\]")
 _HEADER = "the first line that export wrote"
-_EVENT = "a line that export wrote"
 _TURN = "a line that export_turns wrote"
 
 
@@ -66,9 +65,20 @@ def session_lines(session: "ContextSession") -> Iterator[str]:
     conversation, writer = session.conversation, session._writer
     events = writer.store.load(writer.session_id).events[: conversation.revision]
     as_given = conversation.with_room(writer.given).window
-    settings = Settings.of(as_given, session.policy, taken=session._asking.taken, provider=session._provider)
-    header = Header(FORMAT, SCHEMA, writer.session_id, len(events), dict(sorted(conversation.companions.items())), settings)
-    return chain([_line(CONVERTER.unstructure(header))], (f"{event_to_json(event)}\n" for event in events))
+    settings = Settings.of(
+        as_given, session.policy, taken=session._asking.overhead, provider=session._provider
+    )
+    header = Header(
+        FORMAT,
+        SCHEMA,
+        writer.session_id,
+        len(events),
+        dict(sorted(conversation.companions.items())),
+        settings,
+    )
+    return chain(
+        [_line(CONVERTER.unstructure(header))], (f"{event_to_json(event)}\n" for event in events)
+    )
 
 
 def log_lines(turns: Iterable[Turn]) -> Iterator[str]:
@@ -104,7 +114,7 @@ def with_missing_results(turns: Iterable[Turn]) -> Iterator[Turn]:
             for number, call in enumerate(waiting, 1):
                 # An id of its own, so that it takes none of those that follow.
                 name = f"{turn.resource_id}-no-result-{number}" if turn.resource_id else ""
-                yield Turn(Role.TOOL, NO_RESULT, resource_id=name, tool_call_id=call, timestamp=turn.timestamp, metadata={"repaired": True})
+                yield missing_result(call, NO_RESULT, resource_id=name, timestamp=turn.timestamp)
             waiting = dict.fromkeys(call.id for call in turn.tool_calls)
         yield turn
 
@@ -126,12 +136,16 @@ class Imported:
             what = f"format {self.header.format!r:.60}, schema {self.header.schema}"
             raise InvalidDataError(place, what, f"format {FORMAT!r}, schema {SCHEMA}")
         if self.header.events < 0:
-            raise InvalidDataError(f"{place}.events", f"{self.header.events} events", "how many lines follow")
+            raise InvalidDataError(
+                f"{place}.events", f"{self.header.events} events", "how many lines follow"
+            )
         for name, text in self.header.companions.items():
             try:
                 orjson.loads(text)
             except orjson.JSONDecodeError as error:
-                raise InvalidDataError(f"{place}.companions.{name}", f"not JSON ({error})", "a JSON text") from None
+                raise InvalidDataError(
+                    f"{place}.companions.{name}", f"not JSON ({error})", "a JSON text"
+                ) from None
 
     def replayed(self, empty: Conversation) -> tuple[list[Event], list[Conversation]]:
         """Return the events, and the conversations to which they lead: from `empty` on, as often as a snapshot is due, to the last.
@@ -142,7 +156,9 @@ class Imported:
         places: list[str] = []
         events, stages, conversation = list[Event](), [empty], empty
         try:
-            for _, event, conversation in replayed(with_sources(self._events(places)) if self._saved is None else self._saved, empty):
+            for _, event, conversation in replayed(
+                with_sources(self._events(places)) if self._saved is None else self._saved, empty
+            ):
                 events.append(event)
                 if not conversation.has_passed(stages[-1].revision):
                     stages = [empty]
@@ -151,7 +167,11 @@ class Imported:
         except InvalidDataError as error:
             # What refuses an event counts events.
             counted = _COUNTED.match(error.path) if places else None
-            path = error.path if counted is None else places[int(counted[1])] + error.path[counted.end() :]
+            path = (
+                error.path
+                if counted is None
+                else places[int(counted[1])] + error.path[counted.end() :]
+            )
             raise InvalidDataError(path, error.what, error.legal) from None
         return events, stages if conversation is stages[-1] else [*stages, conversation]
 
@@ -161,15 +181,23 @@ class Imported:
             try:
                 event = event_from_json(text)
             except InvalidDataError as error:
-                raise InvalidDataError(f"{place}{error.path.removeprefix('$')}", error.what, error.legal) from None
+                raise InvalidDataError(
+                    f"{place}{error.path.removeprefix('$')}", error.what, error.legal
+                ) from None
             yield event
         missing = self.header.events - len(places)
         if missing:
             raise InvalidDataError(
-                "the last line", f"{missing} events are missing behind it", f"{self.header.events}, as the first line says"
+                "the last line",
+                f"{missing} events are missing behind it",
+                f"{self.header.events}, as the first line says",
             )
         for place, _ in self._lines:
-            raise InvalidDataError(place, "behind the last event", f"{self.header.events} events, as the first line says")
+            raise InvalidDataError(
+                place,
+                "behind the last event",
+                f"{self.header.events} events, as the first line says",
+            )
 
 
 def check_free(store: SessionStore, session_id: str) -> None:
@@ -207,7 +235,11 @@ def _numbered(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
         lines = lines.split("\n") if isinstance(lines, str) else lines.split(b"\n")
     if not isinstance(lines, Iterable):
         raise InvalidOptionError("lines", lines, "lines, such as those of an open file")
-    return ((f"line {number}", line) for number, line in enumerate(lines, 1) if not isinstance(line, str | bytes) or line.strip())
+    return (
+        (f"line {number}", line)
+        for number, line in enumerate(lines, 1)
+        if not isinstance(line, str | bytes) or line.strip()
+    )
 
 
 def _line(data: Mapping[str, Any]) -> str:
@@ -261,7 +293,7 @@ class Archive(Generic[S]):
         (True, 4000)
         >>> ContextSession.history.load(["[]"])
         Traceback (most recent call last):
-        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object; legal: the first line that export wrote
+        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object. Use the first line that export wrote.
         """
         imported = Imported(lines)
         header, settings = imported.header, imported.header.settings
@@ -271,18 +303,24 @@ class Archive(Generic[S]):
             # What cannot come in is refused before a file is made for it.
             empty = self._kind(session_id=name, **given)
         journal = imported.replayed(empty.conversation)
-        store = InMemoryStore() if url is None else store_at(url, timeout)
+        store = InMemoryStore() if url is None else stores.store_at(url, timeout)
         try:
             check_free(store, name)
             store_whole(store, header, name, journal, empty.policy)
-            session = self._kind(store=store, session_id=name, **given) if url is None else self._kind.open(store, name, **given)
+            session = (
+                self._kind(store=store, session_id=name, **given)
+                if url is None
+                else self._kind.open(store, name, **given)
+            )
         except BaseException:
             close_store(url or store, store)
             raise
         if url is not None and store is not url:
             session._opened, session._place = store, (url, timeout)
         if settings is not None:
-            session.background.signal(settings.signals)
+            session._writer.resize(
+                policy=evolve(session.policy, signals=settings.signals), read=journal[0]
+            )
         return session
 
     aload = twin(load)
@@ -298,7 +336,7 @@ class Archive(Generic[S]):
         """
         turns = with_missing_results(turns_of_lines(lines))
         session = self._kind(model, **options)
-        session._write(Together(tuple(added(turn) for turn in turns)))
+        session._write(Together(tuple(build_add(turn) for turn in turns)))
         return session
 
 
@@ -309,7 +347,11 @@ def _given(settings: Settings | None, model: Model, options: OpenOptions) -> dic
         return given
     saved = settings.options()
     if model is not None or options.get("max_tokens") is not None:
-        saved = {name: value for name, value in saved.items() if name not in ("max_tokens", "reserve", "provider")}
+        saved = {
+            name: value
+            for name, value in saved.items()
+            if name not in ("max_tokens", "reserve", "provider")
+        }
     elif given.get("counter") is None:
         given["counter"] = settings.loaded_counter()
     return {**saved, **{name: value for name, value in given.items() if value is not None}}

@@ -1,11 +1,11 @@
-"""The history of a session: how it once stood, going back, what is found in it, and what of it is erased (docs/time-travel.md)."""
+"""The history of a session: how it once stood, going back, what is found in it, and what of it is erased (docs/history.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
-from polycontext.linearity import InvalidOptionError, UnknownResourceError
+from polycontext.linearity import InvalidOptionError
 from polycontext.linearity.effects import twin
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
@@ -17,11 +17,18 @@ from ..journal.erasure import expiring, forgetting
 from ..journal.events import CompressEvent, Event, TurnEvent, is_erased
 from ..journal.source_ranges import with_sources
 from ..stores.session_store import ErasingStore, Found, Rewritten, SearchableStore
-from .commands import Command
-from .intake import Items
+from .commands import Command, Items, WriteOptions
 from .options import check_arguments, is_whole, require
-from .time_travel import Moment, editing, forked, past_session, regenerating, revision_at, rewinding
-from .verbs import SessionPart, When, reading_verb
+from .time_travel import (
+    Moment,
+    build_edit,
+    build_regenerate,
+    build_rewind,
+    fork,
+    past_session,
+    revision_at,
+)
+from .verbs import SessionPart, reading_verb
 from .writer import TRIES, Writer
 
 if TYPE_CHECKING:
@@ -65,7 +72,7 @@ class History(SessionPart):
     aat = twin(at)
 
     @reading_verb
-    def rewind(self, to: Moment, **when: Unpack[When]) -> Command:
+    def rewind(self, to: Moment, **when: Unpack[WriteOptions]) -> Command:
         """Go back to where the conversation stood at a moment (see `at`): log, view, classes and state are what they were.
 
         The journal keeps what came since, so that going back to before the rewind undoes it. A new epoch begins.
@@ -84,12 +91,14 @@ class History(SessionPart):
         >>> len(session.log())
         2
         """
-        return rewinding(self._session, to)
+        return build_rewind(self._session, to)
 
     arewind = twin(rewind)
 
     @reading_verb
-    def edit(self, resource_id: str, content: str, items: Items = (), **when: Unpack[When]) -> Command:
+    def edit(
+        self, resource_id: str, content: str, items: Items = (), **when: Unpack[WriteOptions]
+    ) -> Command:
         """Say something else in the place of a user turn: go back to before it, attach `items`, and add `content` instead, as one commit.
 
         What was attached before it stays.
@@ -99,18 +108,18 @@ class History(SessionPart):
             Whatever `add` raises.
         """
         check_arguments(resource_id=resource_id, content=content)
-        return editing(self._session, resource_id, content, items)
+        return build_edit(self._session, resource_id, content, items)
 
     aedit = twin(edit)
 
     @reading_verb
-    def regenerate(self, **when: Unpack[When]) -> Command:
+    def regenerate(self, **when: Unpack[WriteOptions]) -> Command:
         """Go back to the last thing that the user said, so that the model can be asked for another answer; nothing happens where it is the last turn.
 
         Raises:
             InvalidOptionError: the user has said nothing.
         """
-        return regenerating(self._session)
+        return build_regenerate(self._session)
 
     aregenerate = twin(regenerate)
 
@@ -131,7 +140,7 @@ class History(SessionPart):
         (1, 2)
         """
         check_arguments(session_id=new_id)
-        return forked(self._session, new_id, moment)
+        return fork(self._session, new_id, moment)
 
     afork = twin(fork)
 
@@ -140,7 +149,7 @@ class History(SessionPart):
     def search(self, text: str, limit: int = 10) -> tuple[Found, ...]:
         """Return the turns of the log that speak most of `text`, best first, of equals the newest, at most `limit`; `recall` takes their ids.
 
-        A turn is found that says one of the words, and all phrases that stand in double quotes; any text is a search. See docs/search.md.
+        A turn is found that says one of the words, and all phrases that stand in double quotes; any text is a search. See docs/history.md.
 
         Raises:
             InvalidOptionError: `text` is no text, `limit` not 1..1000.
@@ -154,7 +163,9 @@ class History(SessionPart):
         subjects.lookup.check_search(text, limit)
         writer, conversation = self._session._writer, self._session.conversation
         if isinstance(writer.store, SearchableStore):
-            return subjects.lookup.found_in_store(writer.store, writer.session_id, conversation, text, limit)
+            return subjects.lookup.search_store(
+                writer.store, writer.session_id, conversation, text, limit
+            )
         self._session._log_index = self._session._log_index or subjects.lookup.LogIndex()
         return self._session._log_index.search(conversation.log, text, limit)
 
@@ -168,7 +179,7 @@ class History(SessionPart):
         Raises:
             InvalidOptionError: `line` is no text.
         """
-        return subjects.lookup.traced_ids(self._session.conversation.log, line)
+        return subjects.lookup.trace(self._session.conversation.log, line)
 
     def has_taken(self, idempotency_key: str) -> bool:
         """Tell whether a write of that key is stored, by whichever writer: asking for it again would change nothing.
@@ -181,7 +192,7 @@ class History(SessionPart):
 
     def refresh(self) -> "ContextSession":
         """Take in what other writers of this session have stored meanwhile, and return it; a write does so by itself where it has to."""
-        self._session._writer.caught_up()
+        self._session._writer.catch_up()
         return self._session
 
     arefresh = twin(refresh)
@@ -189,7 +200,7 @@ class History(SessionPart):
     # --- what of it is kept ------------------------------------------------------------
 
     def forget(self, resource_id: str) -> bool:
-        """Erase the words of one turn for ever: from log and journal, from every fork and copy, and from every gist that stands for it (docs/erasing.md).
+        """Erase the words of one turn for ever: from log and journal, from every fork and copy, and from every gist that stands for it (docs/history.md).
 
         The turn keeps its place, as ``[forgotten]``. Gists in the view are written anew, without a model, from what is left. Sessions that are
         open elsewhere see it at their next write. Companions are their owners' to change. Tells whether there was anything left to erase.
@@ -231,7 +242,7 @@ class History(SessionPart):
     # --- where it goes ------------------------------------------------------------------
 
     def export(self) -> Iterator[str]:
-        """Iterate over the whole session as lines of JSON: what it is, then an event a line; `ContextSession.history.load` reads them (docs/exchange.md).
+        """Iterate over the whole session as lines of JSON: what it is, then an event a line; `ContextSession.history.load` reads them (docs/stores.md).
 
         It is the session as it is at the call. Idempotency keys stay where they are.
 
@@ -263,7 +274,9 @@ class History(SessionPart):
             UnknownNameError: no such provider.
         """
         wire = get_format(self._session._provider if provider is None else provider)
-        return wire.render(subjects.export.with_missing_results(self._session.conversation.log), readable=True).inline()
+        return wire.render(
+            subjects.export.with_missing_results(self._session.conversation.log), readable=True
+        ).inline()
 
 
 # --- how long it is kept ---------------------------------------------------------------
@@ -272,16 +285,19 @@ class History(SessionPart):
 def forget(session: "ContextSession", resource_id: str, at: datetime) -> bool:
     """Erase the words of one turn from a store; tell whether there was anything left to erase."""
     writer = session._writer
-    if not session.conversation.log.knows(resource_id) and not any(
-        _is_arrival_of(event, resource_id) for event in session.history.events()
+    log = session.conversation.log
+    if not log.knows(resource_id) and not any(
+        isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
+        for event in session.history.events()
     ):
-        # Says which ids are like it.
-        session.conversation.log.place(resource_id)
-        raise UnknownResourceError(resource_id)
+        log.place(resource_id)  # raises, and says which ids are like it
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
         holders = store.holders(writer.session_id, (resource_id,))
-        found = {name: forgetting(store.load(name).events, set(ids), writer.empty, writer.policy, at) for name, ids in holders.items()}
+        found = {
+            name: forgetting(store.load(name).events, set(ids), writer.empty, writer.policy, at)
+            for name, ids in holders.items()
+        }
         return {name: journal for name, journal in found.items() if journal is not None}
 
     return _erase(writer, rewritten)
@@ -289,20 +305,25 @@ def forget(session: "ContextSession", resource_id: str, at: datetime) -> bool:
 
 def retain(writer: Writer, days: float | None, max_bytes: int | None, at: datetime) -> int:
     """Erase the words of turns that are too old or too many; return of how many."""
-    days_fit = days is None or (isinstance(days, int | float) and not isinstance(days, bool) and days >= 0)
-    require("days", days, days_fit, "a number, at least 0")
-    require("max_bytes", max_bytes, max_bytes is None or (is_whole(max_bytes) and max_bytes >= 0), "a whole number, at least 0")
+    if days is not None:
+        is_number = isinstance(days, int | float) and not isinstance(days, bool)
+        require("days", days, is_number and days >= 0, "a number, at least 0")
+    if max_bytes is not None:
+        fits = is_whole(max_bytes) and max_bytes >= 0
+        require("max_bytes", max_bytes, fits, "a whole number, at least 0")
     if days is None and max_bytes is None:
         raise InvalidOptionError("days", None, "days=, max_bytes= or both: how much is kept")
     count = 0
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
         nonlocal count
-        conversation = writer.caught_up()
-        ids = _expired(conversation, days, max_bytes, at)
+        conversation = writer.catch_up()
+        ids = _find_expired(conversation, days, max_bytes, at)
         count = len(ids)
+        if not ids:
+            return {}
         events = store.load(writer.session_id).events[: conversation.revision]
-        return {writer.session_id: expiring(events, set(ids), conversation, writer.policy, at)} if ids else {}
+        return {writer.session_id: expiring(events, set(ids), conversation, writer.policy, at)}
 
     _erase(writer, rewritten)
     return count
@@ -316,7 +337,8 @@ def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewr
     """
     store = writer.store
     if not isinstance(store, ErasingStore):
-        raise InvalidOptionError("store", type(store).__name__, "a store with `holders` and `rewrite`, such as SQLiteStore")
+        legal = "a store with `holders` and `rewrite`, such as SQLiteStore"
+        raise InvalidOptionError("store", type(store).__name__, legal)
     with writer.alone():
         for _ in range(TRIES):
             journals = rewritten(store)
@@ -324,12 +346,14 @@ def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewr
                 return False
             with suppress(ConflictError):
                 store.rewrite(journals)
-                writer.caught_up()
+                writer.catch_up()
                 return True
-    raise writer.outrun()
+    raise writer.contention_error()
 
 
-def _expired(conversation: Conversation, days: float | None, max_bytes: int | None, at: datetime) -> Sequence[str]:
+def _find_expired(
+    conversation: Conversation, days: float | None, max_bytes: int | None, at: datetime
+) -> Sequence[str]:
     """Return the ids of the turns that have words, stand nowhere in the view, and are too old, or before the newest `max_bytes`."""
     standing = {turn.resource_id for turn in conversation.window.all_turns()}
     oldest = None if days is None else _before(at, days)
@@ -337,7 +361,7 @@ def _expired(conversation: Conversation, days: float | None, max_bytes: int | No
     for turn in reversed(conversation.log):
         if is_erased(turn):
             continue
-        room = None if room is None else room - _bytes_of(turn)
+        room = None if room is None else room - _count_bytes(turn)
         too_old = oldest is not None and turn.timestamp < oldest
         if turn.resource_id not in standing and (too_old or (room is not None and room < 0)):
             found.append(turn.resource_id)
@@ -352,10 +376,7 @@ def _before(at: datetime, days: float) -> datetime:
         return datetime.min.replace(tzinfo=UTC)
 
 
-def _bytes_of(turn: Turn) -> int:
-    words = (turn.text, *(call.arguments for call in turn.tool_calls), *(part.data for part in turn.parts))
+def _count_bytes(turn: Turn) -> int:
+    calls, parts = turn.tool_calls, turn.parts
+    words = turn.text, *(call.arguments for call in calls), *(part.data for part in parts)
     return sum(len(each.encode()) for each in words)
-
-
-def _is_arrival_of(event: object, resource_id: str) -> bool:
-    return isinstance(event, TurnEvent) and event.turn.resource_id == resource_id

@@ -45,7 +45,9 @@ class LiveMachine:
         self._steps: deque[tuple[Step, State]] = deque()
         self._sent: deque[tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = deque()
         self._playing = Lock()
-        self.machine: ContextMachine = self._writer.conversation.machine(model=self, listeners=[*listeners], policy=self._writer.policy)
+        self.machine: ContextMachine = self._writer.conversation.machine(
+            model=self, listeners=[*listeners], policy=self._writer.policy
+        )
 
     # --- the model --------------------------------------------------------------------
 
@@ -69,18 +71,22 @@ class LiveMachine:
         if self._played is not None:
             self._played.window = window
 
-    def written(self, event: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def write_event(self, event: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Write an event through the session, or keep it until the write is done that it is sent from."""
         if self._writer.is_inside():
             self._sent.append((event, args, kwargs))
             return ContextOutput(self.window, self.state)
-        return (self._session.send if self.may_block() else self._session.asend)(event, *args, **kwargs)
+        return (self._session.send if self.may_block() else self._session.asend)(
+            event, *args, **kwargs
+        )
 
     # --- the session's side -------------------------------------------------------------
 
     def may_block(self) -> bool:
         """Return whether listeners can be called without awaiting them: none is a coroutine function, or no event loop is running here."""
-        return not isinstance(self.machine._engine, AsyncEngine) or not is_in_loop()  # the library says it nowhere else
+        return (
+            not isinstance(self.machine._engine, AsyncEngine) or not is_in_loop()
+        )  # the library says it nowhere else
 
     def add(self, made: object, state: State) -> None:
         """Play a step that has led on from `state`, when its turn comes; a patch of a document is none."""
@@ -121,7 +127,9 @@ class LiveMachine:
             with _logged(_FAILED):
                 step, state = self._steps.popleft()
                 self._played = ContextModel(step.window, state)
-                yield lambda: self.machine.send(step.input.kind, *step.args, step=step, **step.kwargs)
+                yield lambda: self.machine.send(
+                    step.input.kind, *step.args, step=step, **step.kwargs
+                )
         finally:
             self._played = None
             self._playing.release()
@@ -132,7 +140,9 @@ def machine_of(session: Any, listeners: Sequence[object] = ()) -> ContextMachine
     writer = session._writer
     if writer.is_past:
         conversation = writer.conversation  # what it is sent moves itself alone
-        past: ContextMachine = conversation.machine(conversation.window, session.policy, conversation.state)
+        past: ContextMachine = conversation.machine(
+            conversation.window, session.policy, conversation.state
+        )
         return past
     with writer._publishing:
         writer.live = writer.live or LiveMachine(session, listeners)
@@ -166,7 +176,9 @@ class _Call(NamedTuple):
     part: str | None = None
 
 
-def sent(session: "ContextSession", event: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Steps[ContextOutput]:
+def send_event(
+    session: "ContextSession", event: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Steps[ContextOutput]:
     """Write what an event stands for; see `ContextSession.send`."""
     found = _call_of(event, args, kwargs)
     subject = session if found.part is None else getattr(session, found.part)
@@ -206,9 +218,15 @@ def _of_input(given: ContextInput) -> _Call:
         case Fulfilment() as fulfilment:
             return _Call("commit", (fulfilment,), part="background")
         case Edit(splices=splices):
-            return _Call("recall", ([turn.resource_id for splice in splices for turn in splice.turns],))
+            return _Call(
+                "recall", ([turn.resource_id for splice in splices for turn in splice.turns],)
+            )
         case Standing():
-            raise InvalidOptionError("event", given.kind, f'"{given.kind}" by name, with what session.history.{given.kind} takes')
+            raise InvalidOptionError(
+                "event",
+                given.kind,
+                f'"{given.kind}" by name, with what session.history.{given.kind} takes',
+            )
         case float() | int() as target if given.kind is InputKind.COMPRESS:
             return _Call("compress", (target,))
         case _:  # clear, resize, promote, or an event that a subclass of the machine adds

@@ -1,4 +1,4 @@
-"""Look things up in a session: which turns say what is asked for (docs/search.md), who said a line of a gist, and what became of one turn."""
+"""Look things up in a session: which turns say what is asked for (docs/history.md), who said a line of a gist, and what became of one turn."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -32,10 +32,13 @@ MOST_FOUND = 1_000
 def check_search(text: object, limit: Any) -> None:
     """Raise `InvalidOptionError` for what is no text to look for, or no number of turns to return."""
     require("text", text, isinstance(text, str), "the words to look for")
-    require("limit", limit, is_whole(limit) and 1 <= limit <= MOST_FOUND, f"a whole number of turns, 1..{MOST_FOUND}")
+    fits = is_whole(limit) and 1 <= limit <= MOST_FOUND
+    require("limit", limit, fits, f"a whole number of turns, 1..{MOST_FOUND}")
 
 
-def found_in_store(store: SearchableStore, session_id: str, conversation: Conversation, text: str, limit: int) -> tuple[Found, ...]:
+def search_store(
+    store: SearchableStore, session_id: str, conversation: Conversation, text: str, limit: int
+) -> tuple[Found, ...]:
     """Return the best turns of `conversation`: a store may have turns that are not of it, as another writer's newest are."""
     ask = limit
     while True:
@@ -58,14 +61,15 @@ class LogIndex:
         """Return the turns of `log` that say what `text` asks for, best first."""
         asked = AskedWords.of(text)
         with self._lock:
-            hits = self._up_to_date(log).find(asked, limit)
+            hits = self._update(log).find(asked, limit)
         return tuple(found_in(log[number - 1], asked, score) for number, score in hits)
 
-    def _up_to_date(self, log: Log) -> WordIndex:
+    def _update(self, log: Log) -> WordIndex:
         index, known = self._index, len(self._log)
         # Going back and forgetting change what was known: every turn is looked at, which is far cheaper than what a search costs.
         if index is None or known > len(log) or not all(map(is_, self._log, log)):
-            index, known = WordIndex(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False), "words"), 0
+            db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            index, known = WordIndex(db, "words"), 0
             index.make()
         self._index = None  # one that stops half-way is not gone on with
         with index.db:
@@ -75,7 +79,7 @@ class LogIndex:
         return index
 
 
-def traced_ids(log: Log, line: str) -> tuple[str, ...]:
+def trace(log: Log, line: str) -> tuple[str, ...]:
     """Return the ids of the turns that say what a line of a gist says.
 
     Raises:
@@ -107,7 +111,12 @@ class HandedBack:
 def handed_back_in(turn: Turn) -> HandedBack | None:
     """Return of which session `turn` is the result, None where it is none."""
     match turn.metadata.get(HANDED_BACK):
-        case {"session_id": str(session_id), "first": str(first), "last": str(last), "turns": int(turns)}:
+        case {
+            "session_id": str(session_id),
+            "first": str(first),
+            "last": str(last),
+            "turns": int(turns),
+        }:
             return HandedBack(session_id, first, last, turns)
         case _:
             return None
@@ -120,7 +129,7 @@ class Explained:
     `by` and `why` tell who gave its class (``"classifier"``, ``"caller"``, ``"promote"``, ``"gist"``; ``"append"`` where it came in with it) and for what reason, `at` when. `place` is its index in the view, None where it is not
     there word for word; then `stands_for_it` is the id of the gist that stands for it, None where nothing does, and `since` the
     revision at which it left the view, `left` by what: ``"compress"`` or ``"clear"``. `handed_back` tells of which session, and of which of its turns, it is
-    the result (docs/child-sessions.md).
+    the result (docs/agents.md).
     """
 
     resource_id: str
@@ -143,16 +152,20 @@ class Explained:
         why = f" ({self.why})" if self.why else ""
         if self.place is not None:
             return f"{given}{why}; in the view, number {self.place + 1}"
-        where = f"in the view {self.stands_for_it} stands for it" if self.stands_for_it else "nothing in the view stands for it"
-        return f"{given}{why}; {where}" + (f", since {self.left} at revision {self.since}" if self.left else "")
+        gist = f"in the view {self.stands_for_it}" if self.stands_for_it else "nothing in the view"
+        since = f", since {self.left} at revision {self.since}" if self.left else ""
+        return f"{given}{why}; {gist} stands for it{since}"
 
 
-def explained(conversation: Conversation, events: Sequence[Event], resource_id: str) -> Explained:
+def explain(conversation: Conversation, events: Sequence[Event], resource_id: str) -> Explained:
     """Return what became of a turn or a gist of `conversation`, whose journal is `events`."""
     tag = conversation.window.linearity.tag_of(resource_id)
     turns = conversation.window.all_turns()
-    place = next((place for place, turn in enumerate(turns) if turn.resource_id == resource_id), None)
-    by, why = _given(conversation, resource_id, tag) if tag.provenance == "append" else (tag.provenance, tag.rationale)
+    ids = [turn.resource_id for turn in turns]
+    place = ids.index(resource_id) if resource_id in ids else None
+    by, why = tag.provenance, tag.rationale
+    if by == "append":
+        by, why = _find_giver(conversation, resource_id, tag)
     known = (resource_id, tag.resource_class, by, why, tag.when, place)
     log = conversation.log
     handed_back = handed_back_in(log[log.place(resource_id)]) if log.knows(resource_id) else None
@@ -162,7 +175,7 @@ def explained(conversation: Conversation, events: Sequence[Event], resource_id: 
     return Explained(*known, gist, *_left(events, resource_id), handed_back)
 
 
-def _given(conversation: Conversation, resource_id: str, tag: Tag) -> tuple[str, str]:
+def _find_giver(conversation: Conversation, resource_id: str, tag: Tag) -> tuple[str, str]:
     """Return who gave the class with which a turn came in, and why, as far as that is known: the journal tells pins and classes alone."""
     if tag.pinned:
         return "caller", tag.rationale
@@ -178,12 +191,12 @@ def _given(conversation: Conversation, resource_id: str, tag: Tag) -> tuple[str,
         return "classifier", "it acknowledges, or says nothing"
     if turn.role is Role.SYSTEM:
         return "classifier", "the system says it"
-    return "classifier", "the task" if _is_task(log, turn) else "a standing demand"
+    return "classifier", "the task" if _is_task(log, turn) else "a standing instruction"
 
 
 def _is_task(log: Log, turn: Turn) -> bool:
-    said = (each for each in log if each.role is Role.USER and not is_opening(each) and attachment_of(each) is None)
-    first = next(said, None)
+    said = (each for each in log if each.role is Role.USER and not is_opening(each))
+    first = next((each for each in said if attachment_of(each) is None), None)
     return first is not None and first.resource_id == turn.resource_id
 
 
@@ -200,7 +213,8 @@ def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | 
             case ClearEvent() if there:
                 there, left = False, ("clear", revision)
             case RecallEvent():
-                there = there or any(turn.resource_id == resource_id for splice in event.edit.splices for turn in splice.turns)
+                turns = (turn for splice in event.edit.splices for turn in splice.turns)
+                there = there or any(turn.resource_id == resource_id for turn in turns)
             case _:
                 pass
     return left
@@ -209,5 +223,7 @@ def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | 
 def _takes(event: CompressEvent, resource_id: str) -> bool:
     """Tell whether a compression took the turn out of the view: dropped, or into a gist that no gist before had it in."""
     edit = event.edit
-    taken = resource_id in edit.dropped or any(resource_id in turn.sources for splice in edit.splices for turn in splice.turns)
+    taken = resource_id in edit.dropped or any(
+        resource_id in turn.sources for splice in edit.splices for turn in splice.turns
+    )
     return taken and resource_id not in edit.again

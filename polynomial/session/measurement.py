@@ -14,7 +14,7 @@ from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.window.providers import dumped
 
 from ..errors import ContextOverflowError
-from .delivery import Delivered
+from .delivery import SentRequest
 from .options import is_whole
 
 LEAST_FACTOR, MOST_FACTOR = 0.5, 2.5
@@ -55,15 +55,19 @@ class Measured:
 class Evidence:
     """Hold what was reported of one model's requests: of the last one, and the sums of how they grew."""
 
-    last: Delivered
+    last: SentRequest
     reported: int
     grown: int = 0
     grown_reported: int = 0
 
-    def after(self, request: Delivered, reported: int) -> "Evidence":
+    def after(self, request: SentRequest, reported: int) -> "Evidence":
         """Return what is known after one more report; a request that has grown since the last one tells what its new turns took."""
         counted, told = request.tokens - self.last.tokens, reported - self.reported
-        learns = request.epoch == self.last.epoch and counted > 0 and LEAST_FACTOR * counted <= told <= MOST_FACTOR * counted
+        learns = (
+            request.epoch == self.last.epoch
+            and counted > 0
+            and LEAST_FACTOR * counted <= told <= MOST_FACTOR * counted
+        )
         more = (counted, told) if learns else (0, 0)
         return Evidence(request, reported, self.grown + more[0], self.grown_reported + more[1])
 
@@ -92,11 +96,15 @@ Known = Mapping[str, Evidence]
 """What was reported, by the name of the model."""
 
 
-def measured(known: Known, request: Delivered | None, usage: object, model: str, sizes: Sizes) -> tuple[Measured | None, Known]:
+def measure(
+    known: Known, request: SentRequest | None, usage: object, model: str, sizes: Sizes
+) -> tuple[Measured | None, Known]:
     """Return what one more report says, and what is known by it; see `Usage.reported`."""
     if request is None:
         raise InvalidOptionError(
-            "usage", usage, "what is reported of a request that this session has handed out by messages() or request()"
+            "usage",
+            usage,
+            "what is reported of a request that this session has handed out by messages() or request()",
         )
     reported, name = input_tokens(usage)
     name = name or model
@@ -104,7 +112,9 @@ def measured(known: Known, request: Delivered | None, usage: object, model: str,
         return None, known
     before = known.get(name)
     evidence = Evidence(request, reported) if before is None else before.after(request, reported)
-    told = Measured(name, request.tokens, reported, evidence.factor, evidence.besides, _room(sizes, evidence))
+    told = Measured(
+        name, request.tokens, reported, evidence.factor, evidence.besides, _room(sizes, evidence)
+    )
     return told, {**known, name: evidence}
 
 
@@ -115,7 +125,9 @@ def _room(sizes: Sizes, evidence: Evidence) -> int:
     tokens = int((budget - evidence.besides) / evidence.factor)
     if tokens < LEAST_ROOM:
         needed = evidence.besides + round(evidence.factor * LEAST_ROOM)
-        raise ContextOverflowError(needed, budget, "what was sent beside the turns, as the provider counts it,")
+        raise ContextOverflowError(
+            needed, budget, "what was sent beside the turns, as the provider counts it,"
+        )
     tokens = max(tokens // step * step, LEAST_ROOM)
     return sizes.now if sizes.now <= tokens < sizes.now + 2 * step else tokens
 
@@ -138,7 +150,9 @@ def input_tokens(given: object) -> tuple[int | None, str]:
     response, usage = (data, _data(data["usage"], "usage.")) if "usage" in data else ({}, data)
     name = response.get("model")
     told = _sent(usage)
-    return (None if told is None else told + _cleared(response)), name if isinstance(name, str) else ""
+    return (None if told is None else told + _cleared(response)), name if isinstance(
+        name, str
+    ) else ""
 
 
 def _data(given: object, path: str = "") -> Mapping[str, Any]:
@@ -146,9 +160,13 @@ def _data(given: object, path: str = "") -> Mapping[str, Any]:
     data = dumped(given)
     if not isinstance(data, Mapping):
         legal = (
-            f"{_USAGE}, or the response" if not path else f"{_USAGE}; a stream of chat has it with stream_options={{'include_usage': True}}"
+            f"{_USAGE}, or the response"
+            if not path
+            else f"{_USAGE}; a stream of chat has it with stream_options={{'include_usage': True}}"
         )
-        raise InvalidDataError(path.rstrip(".") or "usage", f"{type(given).__name__} is no usage", legal)
+        raise InvalidDataError(
+            path.rstrip(".") or "usage", f"{type(given).__name__} is no usage", legal
+        )
     return data
 
 
@@ -168,7 +186,9 @@ def _sent(usage: Mapping[str, Any]) -> int | None:
 
 def _with_cached(usage: Mapping[str, Any]) -> int:
     cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
-    return _whole(usage, "input_tokens", least=0) + sum(_whole(usage, name, least=0) for name in cached if usage.get(name) is not None)
+    return _whole(usage, "input_tokens", least=0) + sum(
+        _whole(usage, name, least=0) for name in cached if usage.get(name) is not None
+    )
 
 
 def _cleared(response: Mapping[str, Any]) -> int:
@@ -182,5 +202,9 @@ def _cleared(response: Mapping[str, Any]) -> int:
 def _whole(usage: Mapping[str, Any], name: str, least: int = 1) -> int:
     value: Any = usage.get(name)
     if not is_whole(value) or value < least:
-        raise InvalidDataError(f"usage.{name}", f"{value!r:.100} is no number of tokens" if name in usage else "is missing", _USAGE)
+        raise InvalidDataError(
+            f"usage.{name}",
+            f"{value!r:.100} is no number of tokens" if name in usage else "is missing",
+            _USAGE,
+        )
     return int(value)

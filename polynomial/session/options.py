@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 import orjson
 
 from polycontext import window
-from polycontext.linearity import Classifier, InvalidDataError, InvalidOptionError, ToolRule, UnknownNameError, constraint_sentences
-from polycontext.linearity.json_data import copied
+from polycontext.linearity import (
+    Classifier,
+    InvalidDataError,
+    InvalidOptionError,
+    ToolRule,
+    UnknownNameError,
+    constraint_sentences,
+)
+from polycontext.linearity.json_data import copy_json
 from polycontext.pressure import ContextProjector, Threshold
 from polycontext.window import TokenCounter
 from polycontext.window.providers import Provider, as_provider
@@ -66,9 +73,15 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "function": (callable, "a function of a ContextWindow"),
     "position": (is_whole, "a whole number, 0 to the number of turns"),
     "query": (_is_text_or_none, "a text, or None"),
-    "expected_revision": (lambda value: value is None or is_whole(value), "a whole number, as session.history.revision gives it, or None"),
+    "expected_revision": (
+        lambda value: value is None or is_whole(value),
+        "a whole number, as session.history.revision gives it, or None",
+    ),
     "idempotency_key": (
-        lambda value: value is None or (isinstance(value, str) and value.isprintable() and 0 < len(value) <= _LONGEST_KEY),
+        lambda value: (
+            value is None
+            or (isinstance(value, str) and value.isprintable() and 0 < len(value) <= _LONGEST_KEY)
+        ),
         f"a text of 1 to {_LONGEST_KEY} printable characters, another one for every command",
     ),
     "projector": (
@@ -76,20 +89,30 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "a ContextProjector; to choose who writes summaries: ContextProjector(summariser)",
     ),
     "threshold": (
-        lambda value: value is None or (hasattr(value, "low") and callable(getattr(value, "high", None))),
+        lambda value: (
+            value is None or (hasattr(value, "low") and callable(getattr(value, "high", None)))
+        ),
         "a threshold with low and high(signals), for example FixedThreshold(0.8, 0.5)",
     ),
     "classifier": (callable, "a function (role, content, metadata) -> ResourceClass"),
     "clock": (callable, "a function that returns an aware datetime"),
     "store": (
         lambda value: (
-            value is None or isinstance(value, str | Path) or all(callable(getattr(value, name, None)) for name in ("load", "append"))
+            value is None
+            or isinstance(value, str | Path)
+            or all(callable(getattr(value, name, None)) for name in ("load", "append"))
         ),
         "a store with load and append, for example InMemoryStore(), or where one is, as for ContextSession.open",
     ),
     "listeners": (_is_list, "a list of objects that the live machine calls"),
-    "auto": (lambda value: isinstance(value, bool) or value == "background", 'True, "background" or False'),
-    "machine": (lambda value: isinstance(value, type) and issubclass(value, ContextMachine), "ContextMachine, or a subclass of it"),
+    "auto": (
+        lambda value: isinstance(value, bool) or value == "background",
+        'True, "background" or False',
+    ),
+    "machine": (
+        lambda value: isinstance(value, type) and issubclass(value, ContextMachine),
+        "ContextMachine, or a subclass of it",
+    ),
     "session_id": _NAMED,
     "name": _NAMED,
     "change": (callable, "a function of the data that returns a JSON Patch, or None"),
@@ -103,10 +126,16 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "resource_id": (_is_text, "the id of a turn, such as 't5'"),
     "rationale": (_is_text, "a text"),
     "agent_type": (_is_text, "the name of a template, such as 'default'"),
-    "eigenvectors": (lambda value: value is None or isinstance(value, Mapping), "names and shares from 0 to 1, or None"),
+    "eigenvectors": (
+        lambda value: value is None or isinstance(value, Mapping),
+        "names and shares from 0 to 1, or None",
+    ),
     "constraints": (_is_list, "a list of texts"),
     "task": (_is_text_or_none, "a text, or None"),
-    "prompts": (lambda value: value is None or callable(getattr(value, "build_prompt", None)), "a PromptBuilder, or None"),
+    "prompts": (
+        lambda value: value is None or callable(getattr(value, "build_prompt", None)),
+        "a PromptBuilder, or None",
+    ),
 }
 """What an argument of that name may be; it means the same wherever it stands."""
 
@@ -153,7 +182,7 @@ class Asking(NamedTuple):
     tool_tokens: int = 0
 
     @property
-    def taken(self) -> int:
+    def overhead(self) -> int:
         """Return the tokens that are taken off the window before anything stands in it."""
         return self.reserve + self.tool_tokens
 
@@ -187,12 +216,27 @@ def room_of(
 
         counting = unlisted_counter(model)
         budget = whole_number("max_tokens", max_tokens, 1)
-        room = room_of(budget, None, reserve, counting if counter is None else counter, provider or counting.profile.provider)
+        room = room_of(
+            budget,
+            None,
+            reserve,
+            counting if counter is None else counter,
+            provider or counting.profile.provider,
+        )
         return room._replace(model=model)
     if profile is None and model is not None:
-        require("max_tokens", max_tokens, max_tokens is None, f"one number of tokens; {model!r} was given already")
+        require(
+            "max_tokens",
+            max_tokens,
+            max_tokens is None,
+            f"one number of tokens; {model!r} was given already",
+        )
         max_tokens = model  # type: ignore[assignment]  # whatever it is, it is looked at in the next lines
-    budget = whole_number("max_tokens", profile.window if profile is not None and max_tokens is None else max_tokens, 1)
+    budget = whole_number(
+        "max_tokens",
+        profile.window if profile is not None and max_tokens is None else max_tokens,
+        1,
+    )
     if reserve is None:
         reserve = 0 if profile is None else profile.reserve(budget)
     if counter is not None:
@@ -203,7 +247,13 @@ def room_of(
         counter = window.default_counter()
     if provider is None:
         provider = Provider.OPENAI if profile is None else profile.provider
-    return Room(budget, whole_number("reserve", reserve, 0), counter, as_provider(provider), None if profile is None else profile.name)
+    return Room(
+        budget,
+        whole_number("reserve", reserve, 0),
+        counter,
+        as_provider(provider),
+        None if profile is None else profile.name,
+    )
 
 
 def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
@@ -212,7 +262,9 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
         return None
     legal = 'a whole number of tokens, at least 1, or the name of a model, such as "gpt-5"'
     require("max_tokens", model, not (isinstance(model, str) and model.strip().isdecimal()), legal)
-    require("model", model, isinstance(model, str | window.ModelProfile), f"{legal}, or a ModelProfile")
+    require(
+        "model", model, isinstance(model, str | window.ModelProfile), f"{legal}, or a ModelProfile"
+    )
     try:
         return window.find_model(model)  # type: ignore[arg-type]  # looked at in the line above
     except UnknownNameError:
@@ -223,7 +275,12 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
 
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:
     """Return `value` if it is a whole number of at least `least`; raise `InvalidOptionError` otherwise."""
-    require(option, value, is_whole(value) and value >= least, f"a whole number of {unit}, at least {least}")
+    require(
+        option,
+        value,
+        is_whole(value) and value >= least,
+        f"a whole number of {unit}, at least {least}",
+    )
     return int(value)
 
 
@@ -237,12 +294,21 @@ def check_counter(counter: object) -> None:
     """Raise `InvalidOptionError` for what does not count tokens of a text in whole numbers; it is asked once."""
     legal = 'an object with count(text) -> tokens, for example TiktokenCounter("o200k_base")'
     count: Any = getattr(counter, "count", None)
-    require("counter", counter, callable(count) and not isinstance(counter, str | list | tuple), legal)
+    require(
+        "counter", counter, callable(count) and not isinstance(counter, str | list | tuple), legal
+    )
     try:
         tokens: Any = count("one two")
     except Exception as error:
-        raise InvalidOptionError("counter", counter, f"{legal}; this one raised {type(error).__name__}: {error}") from error
-    require("counter", counter, is_whole(tokens) and tokens >= 0, f"{legal}; this one counted {tokens!r} tokens, legal: a whole number")
+        raise InvalidOptionError(
+            "counter", counter, f"{legal}; this one raised {type(error).__name__}: {error}"
+        ) from error
+    require(
+        "counter",
+        counter,
+        is_whole(tokens) and tokens >= 0,
+        f"{legal}; this one counted {tokens!r} tokens",
+    )
 
 
 def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
@@ -253,7 +319,7 @@ def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
     require("tools", tools, _is_list(tools), legal)
     for index, tool in enumerate(tools):
         require(f"tools[{index}]", tool, isinstance(tool, Mapping), legal)
-        copied(tool, f"tools[{index}]")
+        copy_json(tool, f"tools[{index}]")
     return tuple(tools)
 
 
@@ -271,7 +337,12 @@ def check_prices(prices: Any) -> Any:
     if prices is not None:
         from polycontext.pressure.cache import Prices  # noqa: PLC0415 - for those who say what tokens cost
 
-        require("prices", prices, isinstance(prices, Prices) and prices.input > 0, "Prices with a price of the input, or None")
+        require(
+            "prices",
+            prices,
+            isinstance(prices, Prices) and prices.input > 0,
+            "Prices with a price of the input, or None",
+        )
     return prices
 
 
@@ -282,7 +353,7 @@ def check_arguments(**given: object) -> None:
         require(name, value, fits is None or fits(value), legal)
 
 
-def written(data: object, name: str) -> str:
+def encode(data: object, name: str) -> str:
     """Return a companion's data as JSON text, which nobody can change; raise `InvalidDataError` for what is no JSON."""
     try:
         return orjson.dumps(data).decode()

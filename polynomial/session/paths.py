@@ -16,16 +16,19 @@ from warnings import warn
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, LinearityStats, ResourceClass
+from polycontext.linearity import (
+    InvalidDataError,
+    LinearityStats,
+    ResourceClass,
+)
 from polycontext.linearity.effects import Effect, Steps, call, procedure
 from polycontext.window import ContextWindow, Store, Turn
 
 from ..errors import UnknownPathError
 from ..inputs import ContextOutput
-from .intake import class_of
-from .options import check_arguments
+from .commands import WriteOptions, class_of
+from .options import check_arguments, require
 from .plugins import PromptMaker
-from .verbs import When
 
 if TYPE_CHECKING:
     from .context_session import ContextSession
@@ -67,7 +70,11 @@ def _check(session: "ContextSession") -> float:
 
 @procedure
 def _compress(
-    session: "ContextSession", target: float | None = None, *, query: str | None = None, **when: Unpack[When]
+    session: "ContextSession",
+    target: float | None = None,
+    *,
+    query: str | None = None,
+    **when: Unpack[WriteOptions],
 ) -> Steps[ContextOutput]:
     """Compress to a target pressure, by default to 40 % of the free room at most; the output reports what it did."""
     output: ContextOutput = yield call(session, "compress", target, query=query, **when)
@@ -81,21 +88,35 @@ def _threshold(session: "ContextSession") -> float:
 
 @procedure
 def _tag(
-    session: "ContextSession", resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]
+    session: "ContextSession",
+    resource_id: str,
+    resource_class: ResourceClass | str,
+    *,
+    rationale: str = "",
+    **when: Unpack[WriteOptions],
 ) -> Steps[ContextOutput]:
     """Give a turn a class; one that it has already stays as it is, a higher one promotes it, a lower one is refused."""
     output = session.output
     if session.window.linearity.get(resource_id) is not class_of(resource_class):
-        output = yield call(session, "promote", resource_id, resource_class, rationale=rationale, **when)
+        output = yield call(
+            session, "promote", resource_id, resource_class, rationale=rationale, **when
+        )
     return output
 
 
 @procedure
 def _promote(
-    session: "ContextSession", resource_id: str, resource_class: ResourceClass | str, *, rationale: str = "", **when: Unpack[When]
+    session: "ContextSession",
+    resource_id: str,
+    resource_class: ResourceClass | str,
+    *,
+    rationale: str = "",
+    **when: Unpack[WriteOptions],
 ) -> Steps[ContextOutput]:
     """Raise the class of a turn; the same class or a lower one is refused."""
-    output: ContextOutput = yield call(session, "promote", resource_id, resource_class, rationale=rationale, **when)
+    output: ContextOutput = yield call(
+        session, "promote", resource_id, resource_class, rationale=rationale, **when
+    )
     return output
 
 
@@ -118,7 +139,15 @@ def _prompt(told: str, *, system_only: bool) -> Callable[..., str]:
         prompts: "PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
-        return session.build_prompt(agent_type, eigenvectors, constraints, task=task, system_only=system_only, prompts=prompts, **values)
+        return session.build_prompt(
+            agent_type,
+            eigenvectors,
+            constraints,
+            task=task,
+            system_only=system_only,
+            prompts=prompts,
+            **values,
+        )
 
     build.__doc__ = told
     return build
@@ -143,7 +172,8 @@ class ContextPath:
     def signature(self) -> Signature:
         """Return what the path takes and gives."""
         whole = signature(self.does)
-        return whole.replace(parameters=[named for each in [*whole.parameters.values()][1:] for named in _named(each)])
+        given = [*whole.parameters.values()][1:]
+        return whole.replace(parameters=[named for each in given for named in _expand(each)])
 
     @property
     def summary(self) -> str:
@@ -151,44 +181,54 @@ class ContextPath:
         return getdoc(self.does) or ""
 
     def __str__(self) -> str:
-        plain = [each.replace(annotation=_Plain(each.annotation)) for each in self.signature.parameters.values()]
-        return f"{self.name}{Signature(plain, return_annotation=_Plain(self.signature.return_annotation))}"
+        whole = self.signature
+        given = whole.parameters.values()
+        plain = [each.replace(annotation=_Plain(each.annotation)) for each in given]
+        return f"{self.name}{Signature(plain, return_annotation=_Plain(whole.return_annotation))}"
 
 
-def _named(parameter: Parameter) -> list[Parameter]:
+def _expand(parameter: Parameter) -> list[Parameter]:
     """Return what every write can be given under the names that it has there; any other parameter as it is."""
-    if parameter.annotation != Unpack[When]:
+    if parameter.annotation != Unpack[WriteOptions]:
         return [parameter]
-    return [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in get_type_hints(When).items()]
+    return [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in get_type_hints(WriteOptions).items()
+    ]
 
 
 class _Plain:
     """Print an annotation as its reader would write it: names without their modules."""
 
     def __init__(self, annotation: Any) -> None:
-        self._text = annotation if isinstance(annotation, str) else sub(r"~|\b(?:\w+\.)+", "", formatannotation(annotation))
+        is_text = isinstance(annotation, str)
+        plain = annotation if is_text else sub(r"~|\b(?:\w+\.)+", "", formatannotation(annotation))
+        self._text: str = plain
 
     def __repr__(self) -> str:
         return self._text
 
 
-PATHS = (
-    ContextPath(f"{ROOT}.window.focus", _focus),
-    ContextPath(f"{ROOT}.window.map", _map),
-    ContextPath(f"{ROOT}.window.seek", _seek),
-    ContextPath(f"{ROOT}.window.history", _history),
-    ContextPath(f"{ROOT}.pressure.check", _check),
-    ContextPath(f"{ROOT}.pressure.compress", _compress),
-    ContextPath(f"{ROOT}.pressure.threshold", _threshold),
-    ContextPath(f"{ROOT}.linearity.tag", _tag),
-    ContextPath(f"{ROOT}.linearity.promote", _promote),
-    ContextPath(f"{ROOT}.linearity.stats", _stats),
-    ContextPath(f"{ROOT}.prompt.system", _prompt("Return the system prompt of an agent, without the conversation.", system_only=True)),
-    ContextPath(
-        f"{ROOT}.prompt.render",
-        _prompt("Return the one text that a model completes: system prompt, the view as a transcript, the task.", system_only=False),
+_DOES: Mapping[str, Callable[..., Any]] = {
+    "window.focus": _focus,
+    "window.map": _map,
+    "window.seek": _seek,
+    "window.history": _history,
+    "pressure.check": _check,
+    "pressure.compress": _compress,
+    "pressure.threshold": _threshold,
+    "linearity.tag": _tag,
+    "linearity.promote": _promote,
+    "linearity.stats": _stats,
+    "prompt.system": _prompt(
+        "Return the system prompt of an agent, without the conversation.", system_only=True
     ),
-)
+    "prompt.render": _prompt(
+        "Return the one text that a model completes: system prompt, the view as a transcript, the task.",
+        system_only=False,
+    ),
+}
+PATHS = tuple(ContextPath(f"{ROOT}.{name}", does) for name, does in _DOES.items())
 """Every path that does something, by namespace."""
 
 NAMESPACES = tuple(dict.fromkeys([ROOT, *(path.name.rpartition(".")[0] for path in PATHS)]))
@@ -219,52 +259,57 @@ def paths(under: str = ROOT) -> tuple[ContextPath, ...]:
     self.context.linearity.promote -> ContextOutput
     self.context.linearity.stats -> LinearityStats
     """
-    name = found(under).name
+    name = find_path(under).name
     return tuple(path for path in PATHS if f"{path.name}.".startswith(f"{name}."))
 
 
-def found(name: str) -> ContextPath:
+def find_path(name: str) -> ContextPath:
     """Return what stands at a path, today's or a former one; at a namespace, with or without ``.*``, the list of what is below it.
 
     Raises:
         UnknownPathError: nothing does; names paths like it, and what is legal where it was looked for.
         InvalidOptionError: `name` is no text.
     """
-    if not isinstance(name, str):
-        raise InvalidOptionError("path", name, f"a text, such as '{PATHS[0].name}'")
-    today = renamed(name) or name
+    require("path", name, isinstance(name, str), f"a text, such as '{PATHS[0].name}'")
+    today = current_path(name) or name
     if today in _BY_NAME:
         return _BY_NAME[today]
     if (namespace := today.removesuffix(".*")) in NAMESPACES:
-        return ContextPath(namespace, _listing(namespace))
-    raise _unknown(name, today)
+        return ContextPath(namespace, _lister(namespace))
+    raise _unknown_path(name, today)
 
 
-def renamed(name: str) -> str | None:
+def current_path(name: str) -> str | None:
     """Return where a former path stands today, or would stand; None for what is no former one.
 
-    >>> renamed("self.stream.pressure.check"), renamed("self.stream.check")
+    >>> current_path("self.stream.pressure.check"), current_path("self.stream.check")
     ('self.context.pressure.check', None)
     """
-    return next((now + name[len(old) :] for old, now in ALIASES.items() if f"{name}.".startswith(f"{old}.")), None)
+    for old, now in ALIASES.items():
+        if f"{name}.".startswith(f"{old}."):
+            return now + name[len(old) :]
+    return None
 
 
-def _listing(namespace: str) -> Callable[[Any], tuple[ContextPath, ...]]:
-    def listed(_: object) -> tuple[ContextPath, ...]:
+def _lister(namespace: str) -> Callable[[Any], tuple[ContextPath, ...]]:
+    def list_paths(_: object) -> tuple[ContextPath, ...]:
         """Return the paths below."""
         return paths(namespace)
 
-    return listed
+    return list_paths
 
 
-def _unknown(name: str, today: str) -> UnknownPathError:
+def _unknown_path(name: str, today: str) -> UnknownPathError:
     looked_for = _short(name.casefold())
-    known = {_short(path): path for path in (*_BY_NAME, *NAMESPACES)} | {_short(old): now for old, now in ALIASES.items()}
-    *_, last = looked_for.rpartition(".")
-    like = [*(each for each in known if each.endswith(f".{last}")), *get_close_matches(looked_for, known)]
+    today_of = {path: path for path in (*_BY_NAME, *NAMESPACES)} | dict(ALIASES)
+    known = {_short(path): now for path, now in today_of.items()}
+    last = f".{looked_for.rpartition('.')[2]}"
+    like = [each for each in known if each.endswith(last)] + get_close_matches(looked_for, known)
     near = tuple(dict.fromkeys(known[each] for each in like))
     space = today.casefold().rpartition(".")[0]
-    legal = tuple(path for path in _BY_NAME if path.startswith(f"{space}.")) if space in NAMESPACES[1:] else NAMESPACES
+    legal = NAMESPACES
+    if space in NAMESPACES[1:]:
+        legal = tuple(path for path in _BY_NAME if path.startswith(f"{space}."))
     return UnknownPathError("path", name, legal, near)
 
 
@@ -276,40 +321,56 @@ def _short(name: str) -> str:
 # --- calling one ------------------------------------------------------------------
 
 
-def invoked(session: "ContextSession", path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Steps[Any]:
+def invoke(
+    session: "ContextSession", path: str, arguments: Sequence[Any], options: Mapping[str, Any]
+) -> Steps[Any]:
     """Do what `ContextSession.invoke` says."""
-    _tell_of_former(path)
-    return _called(session, path, arguments, options)
+    _warn_of_former(path)
+    return _call(session, path, arguments, options)
 
 
-def _called(session: "ContextSession", path: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> Steps[Any]:
-    does = checked(found(path), arguments, options).does
-    result = yield Effect(partial(does, session, *arguments, **options), partial(_awaited, does, session, *arguments, **options))
+def _call(
+    session: "ContextSession", path: str, arguments: Sequence[Any], options: Mapping[str, Any]
+) -> Steps[Any]:
+    does = check_call(find_path(path), arguments, options).does
+    result = yield Effect(
+        partial(does, session, *arguments, **options),
+        partial(_call_async, does, session, *arguments, **options),
+    )
     return result
 
 
-async def _awaited(does: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+async def _call_async(does: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Return what a path gives: what writes is awaited, what reads is there at once."""
     awaited = getattr(does, "awaited", None)
     return does(*arguments, **options) if awaited is None else await awaited(*arguments, **options)
 
 
-def _tell_of_former(path: object) -> None:
+def _warn_of_former(path: object) -> None:
     """Warn whoever called with a former path; one that leads nowhere is an error soon."""
-    if isinstance(path, str) and renamed(path) is not None:
+    if isinstance(path, str) and current_path(path) is not None:
         with suppress(UnknownPathError):
-            warn(f"{path!r} is deprecated; legal: {found(path).name!r}", DeprecationWarning, stacklevel=5)
+            legal = find_path(path).name
+            warn(f"{path!r} is deprecated. Use {legal!r}.", DeprecationWarning, stacklevel=5)
 
 
-def checked(path: ContextPath, arguments: Sequence[Any], options: Mapping[str, Any]) -> ContextPath:
+def check_call(
+    path: ContextPath, arguments: Sequence[Any], options: Mapping[str, Any]
+) -> ContextPath:
     """Return `path` if it takes what it is given.
 
     Raises:
         InvalidDataError: an argument is missing, unknown, given twice or one too many.
         InvalidOptionError: an argument cannot be what it has to be.
     """
-    named = {name: each for name, each in path.signature.parameters.items() if each.kind is not Parameter.VAR_KEYWORD}
-    in_order = [name for name, each in named.items() if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    named = {
+        name: each
+        for name, each in path.signature.parameters.items()
+        if each.kind is not Parameter.VAR_KEYWORD
+    }
+    in_order = [
+        name for name, each in named.items() if each.kind is Parameter.POSITIONAL_OR_KEYWORD
+    ]
     for value in arguments[len(in_order) :]:
         raise InvalidDataError(path.name, f"one argument too many, {value!r:.100}", str(path))
     given = dict(zip(in_order, arguments, strict=False))
@@ -317,7 +378,9 @@ def checked(path: ContextPath, arguments: Sequence[Any], options: Mapping[str, A
         if name in given:
             raise _misfit(path, name, "is given twice")
         if name not in named and (len(named) == len(path.signature.parameters) or name in _TAKEN):
-            meant = "".join(f", did you mean {near!r}?" for near in get_close_matches(name, named, 1))
+            meant = "".join(
+                f", did you mean {near!r}?" for near in get_close_matches(name, named, 1)
+            )
             raise _misfit(path, name, f"is no argument of it{meant}")
     given |= options
     for name, each in named.items():

@@ -68,17 +68,32 @@ def load_prompt_maker(name: str = "default") -> type[PromptMaker]:
 def _load(group: str, name: str) -> Any:
     found = entry_points(group=group, name=name)
     if not found:
-        raise PluginError(f"an entry point of group {group!r}", name, "none is announced", "an installed distribution that announces one")
+        raise PluginError(
+            f"an entry point of group {group!r}",
+            name,
+            "none is announced",
+            "an installed distribution that announces one",
+        )
     return next(iter(found)).load()
 
 
-def prompt_maker_of(
-    agent_type: object, eigenvectors: object, constraints: object, task: object, prompts: PromptMaker | None
+def maker_for(
+    agent_type: object,
+    eigenvectors: object,
+    constraints: object,
+    task: object,
+    prompts: PromptMaker | None,
 ) -> PromptMaker:
     """Return who makes the prompt of an agent: the caller's own, or the one that is announced.
 
     Raises:
         InvalidOptionError: what the prompt is to be made of cannot be. PluginError: none is announced.
     """
-    check_arguments(agent_type=agent_type, eigenvectors=eigenvectors, constraints=constraints, task=task, prompts=prompts)
+    check_arguments(
+        agent_type=agent_type,
+        eigenvectors=eigenvectors,
+        constraints=constraints,
+        task=task,
+        prompts=prompts,
+    )
     return load_prompt_maker()() if prompts is None else prompts

@@ -17,7 +17,7 @@ from ..errors import ContextOverflowError
 from ..inputs import ContextInput, InputKind
 from ..journal.log import Log
 from .compression import make_room
-from .drafts import Deciding, Draft
+from .drafts import Draft, DraftSteps
 
 
 @frozen
@@ -29,7 +29,7 @@ class _View:
     standing: dict[str, int]
 
 
-def recalled(draft: Draft, resource_ids: Iterable[str]) -> Deciding:
+def recall_turns(draft: Draft, resource_ids: Iterable[str]) -> DraftSteps:
     """Bring turns back; where they find no room and the session is automatic, compress before it."""
     draft.check_direction(InputKind.RECALL)
     window, log = draft.conversation.window, draft.conversation.log
@@ -52,24 +52,33 @@ def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) ->
         UnknownResourceError: an id that is neither in the log nor a gist of the window.
     """
     view = _view(window, log)
-    atoms = {atom[0].resource_id: atom for atom in map(log.atom, logged_ids(window, log, resource_ids))}
+    atoms = {
+        atom[0].resource_id: atom for atom in map(log.atom, logged_ids(window, log, resource_ids))
+    }
     splices: dict[int, list[Splice]] = {}
     for atom in sorted(atoms.values(), key=lambda atom: log.place(atom[0].resource_id)):
         if not all(_stands(window, view, turn) for turn in atom):
             splice = _splice(view, log, atom)
             splices.setdefault(splice.start, []).append(splice)
-    return Edit(tuple(_joined(same) for _, same in sorted(splices.items())))
+    return Edit(tuple(_join(same) for _, same in sorted(splices.items())))
 
 
 def logged_ids(window: ContextWindow, log: Log, resource_ids: Iterable[str]) -> list[str]:
     """Return `resource_ids` with each gist of the window replaced by its sources: they are in the log whatever becomes of the gist."""
-    gists = {turn.resource_id: turn.sources for turn in window.all_turns() if turn.sources and not log.knows(turn.resource_id)}
+    gists = {
+        turn.resource_id: turn.sources
+        for turn in window.all_turns()
+        if turn.sources and not log.knows(turn.resource_id)
+    }
     return [each for named in resource_ids for each in gists.get(named, (named,))]
 
 
 def _view(window: ContextWindow, log: Log) -> _View:
     turns = window.all_turns()
-    keys = [log.place(next((i for i in turn.sources if log.knows(i)), turn.resource_id)) for turn in turns]
+    keys = [
+        log.place(next((i for i in turn.sources if log.knows(i)), turn.resource_id))
+        for turn in turns
+    ]
     return _View(turns, keys, {turn.resource_id: index for index, turn in enumerate(turns)})
 
 
@@ -87,14 +96,21 @@ def _splice(view: _View, log: Log, atom: tuple[Turn, ...]) -> Splice:
     at = bisect_right(view.keys, log.place(atom[0].resource_id))
     # A provider's own summary stands first, and nothing before it but the system's word.
     lead = next(
-        (i for i, turn in enumerate(view.turns) if turn.role is not Role.SYSTEM and not native_providers(turn.parts)), len(view.turns)
+        (
+            i
+            for i, turn in enumerate(view.turns)
+            if turn.role is not Role.SYSTEM and not native_providers(turn.parts)
+        ),
+        len(view.turns),
     )
     at = max(at, lead)
-    stands_for_it = at > 0 and view.turns[at - 1].sources == tuple(turn.resource_id for turn in atom)
+    stands_for_it = at > 0 and view.turns[at - 1].sources == tuple(
+        turn.resource_id for turn in atom
+    )
     return Splice(at - 1 if stands_for_it else at, at, atom)
 
 
-def _joined(same: list[Splice]) -> Splice:
+def _join(same: list[Splice]) -> Splice:
     """Return one splice for several atoms that come back at one place."""
     stop = max(splice.stop for splice in same)
     return Splice(same[0].start, stop, tuple(turn for splice in same for turn in splice.turns))

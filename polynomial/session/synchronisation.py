@@ -15,11 +15,10 @@ from polycontext.window.providers import NO_RESULT
 from ..errors import ContextOverflowError
 from ..inputs import ContextOutput
 from ..journal.events import is_erased
-from .commands import Add, Command, Compress, Together
-from .compression import planned
-from .intake import checked_turn
+from .commands import Add, Command, Compress, Together, check_turn, missing_result
+from .compression import plan_window
 from .options import check_tools, require, whole_number
-from .time_travel import rewinding
+from .time_travel import build_rewind
 from .verbs import write
 from .writer import TRIES
 
@@ -59,8 +58,13 @@ Seen = Kept | Gist
 Pair = tuple[Turn, Any]
 
 
-def synced(
-    session: "ContextSession", turns: Iterable[Turn], handles: Iterable[object] | None, *, repair: bool, rewind: bool
+def sync(
+    session: "ContextSession",
+    turns: Iterable[Turn],
+    handles: Iterable[object] | None,
+    *,
+    repair: bool,
+    rewind: bool,
 ) -> Steps[ContextOutput]:
     """Make the conversation that of `turns`; see `ContextSession.sync`."""
     pairs = pairs_of(turns, handles, repair=repair)
@@ -68,45 +72,59 @@ def synced(
         base, output = session.conversation.revision, session.output
         command = command_to_sync(session, pairs, rewind=rewind)
         try:
-            output = output if command is None else (yield write(session, command, expected_revision=base))
+            output = (
+                output
+                if command is None
+                else (yield write(session, command, expected_revision=base))
+            )
         except ConflictError:
             continue
         session._handles = pair_by_id(session.conversation.log, pairs)
         return output
-    raise session._writer.outrun()
+    raise session._writer.contention_error()
 
 
-def viewed(
-    session: "ContextSession", reserve: int, tools: Sequence[Mapping[str, Any]] | None, system: str | None
+def view(
+    session: "ContextSession",
+    reserve: int,
+    tools: Sequence[Mapping[str, Any]] | None,
+    system: str | None,
 ) -> "Steps[tuple[Seen, ...]]":
     """Return what a model is to see, once it fits; see `ContextSession.view`."""
     for _ in range(TRIES):
-        needs = needed(session, reserve, tools, system)
+        needs = estimate_needs(session, reserve, tools, system)
         command = compress_to_fit(session, needs)
         if command is None:
-            session.usage._delivery.handed_out(session.window, needs.sent)
-            return seen(session, session._handles or {})
+            session.usage._delivery.record(session.window, needs.sent)
+            return pair_view(session, session._handles or {})
         yield write(session, command)
-    raise session._writer.outrun()
+    raise session._writer.contention_error()
 
 
-def pairs_of(turns: Iterable[object], handles: Iterable[object] | None, *, repair: bool) -> list[Pair]:
+def pairs_of(
+    turns: Iterable[object], handles: Iterable[object] | None, *, repair: bool
+) -> list[Pair]:
     """Return turns with the objects that they came as, repaired if wanted.
 
     Raises:
         InvalidOptionError: not as many handles as turns. InvalidTurnError: no turn.
     """
-    checked = [checked_turn(turn) for turn in turns]
+    checked = [check_turn(turn) for turn in turns]
     if handles is None:
         pairs: list[Pair] = [(turn, None) for turn in checked]
     else:
         given = [*handles]
-        require("handles", f"{len(given)} handles", len(given) == len(checked), f"{len(checked)}: one for each turn")
+        require(
+            "handles",
+            f"{len(given)} handles",
+            len(given) == len(checked),
+            f"{len(checked)}: one for each turn",
+        )
         pairs = [*zip(checked, given, strict=True)]
-    return [*_repaired(pairs)] if repair else pairs
+    return [*_repair(pairs)] if repair else pairs
 
 
-def _repaired(pairs: Sequence[Pair]) -> Iterator[Pair]:
+def _repair(pairs: Sequence[Pair]) -> Iterator[Pair]:
     """Yield what a conversation can be: calls have results, results have calls, and the user opens."""
     opens = opening_of([turn for turn, _ in pairs])
     waiting: dict[str, None] = {}
@@ -114,7 +132,7 @@ def _repaired(pairs: Sequence[Pair]) -> Iterator[Pair]:
         if place == opens:
             yield Turn(Role.USER, OPENING), None
         if turn.role is not Role.TOOL:
-            yield from _closed(waiting)
+            yield from ((missing_result(call, NO_RESULT), None) for call in waiting)
             waiting = dict.fromkeys(call.id for call in turn.tool_calls)
         elif turn.tool_call_id not in waiting:
             continue
@@ -123,12 +141,9 @@ def _repaired(pairs: Sequence[Pair]) -> Iterator[Pair]:
         yield turn, handle
 
 
-def _closed(waiting: Iterable[str]) -> Iterator[Pair]:
-    for call in waiting:
-        yield Turn(Role.TOOL, NO_RESULT, tool_call_id=call, metadata={"repaired": True}), None
-
-
-def command_to_sync(session: "ContextSession", pairs: Sequence[Pair], *, rewind: bool) -> Command | None:
+def command_to_sync(
+    session: "ContextSession", pairs: Sequence[Pair], *, rewind: bool
+) -> Command | None:
     """Return the command that makes the conversation that of `pairs`; None where it is that already.
 
     Raises:
@@ -142,8 +157,12 @@ def command_to_sync(session: "ContextSession", pairs: Sequence[Pair], *, rewind:
     if common == len(log):
         return Together(adds)
     if not rewind:
-        raise ConflictError("conversation", f"one that begins with {len(log)} turns of it", f"the first {common} of them")
-    return Together((rewinding(session, log[common - 1].resource_id if common else 0), *adds))
+        raise ConflictError(
+            "conversation",
+            f"one that begins with {len(log)} turns of it",
+            f"the first {common} of them",
+        )
+    return Together((build_rewind(session, log[common - 1].resource_id if common else 0), *adds))
 
 
 def _common(log: Iterable[Turn], pairs: Sequence[Pair]) -> int:
@@ -162,7 +181,12 @@ def says_the_same(logged: Turn, turn: Turn) -> bool:
     """
     if logged.role is not turn.role or logged.tool_call_id != turn.tool_call_id:
         return False
-    said = (logged.content, logged.tool_calls, logged.name, logged.parts) == (turn.content, turn.tool_calls, turn.name, turn.parts)
+    said = (logged.content, logged.tool_calls, logged.name, logged.parts) == (
+        turn.content,
+        turn.tool_calls,
+        turn.name,
+        turn.parts,
+    )
     return said or is_erased(logged)
 
 
@@ -171,21 +195,31 @@ def pair_by_id(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
     return {logged.resource_id: pair for logged, pair in zip(log, pairs, strict=False)}
 
 
-def seen(session: "ContextSession", handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
+def pair_view(session: "ContextSession", handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
     """Return the view, each turn with the object that it came as."""
-    return tuple(_seen(turn, handles) for turn in session.window.all_turns())
+    return tuple(_pair_with_handle(turn, handles) for turn in session.window.all_turns())
 
 
-def _seen(turn: Turn, handles: Mapping[str, Pair]) -> Seen:
+def _pair_with_handle(turn: Turn, handles: Mapping[str, Pair]) -> Seen:
     if turn.sources:
-        return Gist(turn, turn.sources, handles.get(turn.sources[0], (None, None))[1] if turn.role is Role.TOOL else None)
+        return Gist(
+            turn,
+            turn.sources,
+            handles.get(turn.sources[0], (None, None))[1] if turn.role is Role.TOOL else None,
+        )
     came, handle = handles.get(turn.resource_id, (None, None))
     # Of what has fallen, or was erased, the object would say it still.
-    whole = came is not None and (turn.content, turn.tool_calls, turn.parts) == (came.content, came.tool_calls, came.parts)
+    whole = came is not None and (turn.content, turn.tool_calls, turn.parts) == (
+        came.content,
+        came.tool_calls,
+        came.parts,
+    )
     return Kept(handle, turn) if whole else Kept(None, turn, handle)
 
 
-def needed(session: "ContextSession", reserve: object, tools: Any, system: object) -> Needed:
+def estimate_needs(
+    session: "ContextSession", reserve: object, tools: Any, system: object
+) -> Needed:
     """Return what a request needs beside the view, and beside what the session was told of it when it was made.
 
     Raises:
@@ -197,7 +231,9 @@ def needed(session: "ContextSession", reserve: object, tools: Any, system: objec
     # The window was made without the session's own reserve and tools: they are not taken off it twice.
     reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)
     told = max(0, (count_tools(counter, tools) if tools else 0) - session._asking.tool_tokens)
-    said = count_turn(counter, Turn(Role.SYSTEM, system)) if isinstance(system, str) and system else 0
+    said = (
+        count_turn(counter, Turn(Role.SYSTEM, system)) if isinstance(system, str) and system else 0
+    )
     return Needed(REQUEST_OVERHEAD + told + said, reply)
 
 
@@ -214,7 +250,9 @@ def compress_to_fit(session: "ContextSession", needs: Needed) -> Compress | None
         return None
     floor = policy.projector.floor(window)
     if floor > room:
-        raise ContextOverflowError(floor + besides, window.max_tokens, "the view beside system, tools and reserve")
+        raise ContextOverflowError(
+            floor + besides, window.max_tokens, "the view beside system, tools and reserve"
+        )
     # As automatic compression does: low counts what is free beside what cannot yield.
     target = floor + policy.threshold.low * (room - floor)
-    return Compress(min(target, planned(window, policy).tokens_wanted) / window.max_tokens)
+    return Compress(min(target, plan_window(window, policy).tokens_wanted) / window.max_tokens)

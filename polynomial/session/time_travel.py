@@ -1,4 +1,4 @@
-"""Find a moment of a conversation, and read, repeat or branch off what stood then (docs/time-travel.md)."""
+"""Find a moment of a conversation, and read, repeat or branch off what stood then (docs/history.md)."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -14,9 +14,8 @@ from ..journal.conversation import Conversation, replay
 from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind
 from ..machine.step import is_over_budget
 from ..stores.session_store import ForkingStore
-from .commands import Add, Rewind, Together
-from .construction import beside
-from .intake import Items, all_attached
+from .commands import Add, Items, Rewind, Together, build_attaches
+from .construction import open_beside
 
 if TYPE_CHECKING:
     from .context_session import ContextSession
@@ -41,7 +40,9 @@ def conversation_at(session: "ContextSession", revision: int) -> Conversation:
     nearest = writer.nearest(revision)
     if nearest.revision == revision:
         return nearest
-    events = writer.store.load(writer.session_id, nearest.revision).events[: revision - nearest.revision]
+    events = writer.store.load(writer.session_id, nearest.revision).events[
+        : revision - nearest.revision
+    ]
     if goes_behind(events, nearest.revision):
         nearest, events = writer.empty, writer.store.load(writer.session_id).events[:revision]
     return evolve(replay(events, nearest), companions={})
@@ -50,9 +51,9 @@ def conversation_at(session: "ContextSession", revision: int) -> Conversation:
 def committed_at(session: "ContextSession", revision: int) -> Conversation:
     """Return the conversation as it stood then, behind the compression that its last turn brought with it in one commit."""
     conversation = conversation_at(session, revision)
-    while (event := next(iter(session.history.events(conversation.revision)[:1]), None)) is not None and _belongs(
-        conversation.window, event
-    ):
+    while (
+        event := next(iter(session.history.events(conversation.revision)[:1]), None)
+    ) is not None and _belongs(conversation.window, event):
         conversation = conversation_at(session, conversation.revision + 1)
     return conversation
 
@@ -62,7 +63,9 @@ def _belongs(window: ContextWindow, event: Event) -> bool:
     if not isinstance(event, CompressEvent):
         return False
     last = window.peek(len(window))
-    return is_over_budget(window) or (not event.edit.splices and last is not None and any(part.is_bound for part in last.parts))
+    return is_over_budget(window) or (
+        not event.edit.splices and last is not None and any(part.is_bound for part in last.parts)
+    )
 
 
 def revision_at(session: "ContextSession", moment: Moment) -> int:
@@ -79,7 +82,14 @@ def revision_at(session: "ContextSession", moment: Moment) -> int:
         case int() if 0 <= moment <= revision:
             return moment
         case datetime() if moment.utcoffset() is not None:
-            return next((before for before, event in enumerate(session.history.events()) if _time_of(event) > moment), revision)
+            return next(
+                (
+                    before
+                    for before, event in enumerate(session.history.events())
+                    if _time_of(event) > moment
+                ),
+                revision,
+            )
         case str():
             return _came_with(session, moment)
         case _:
@@ -87,40 +97,54 @@ def revision_at(session: "ContextSession", moment: Moment) -> int:
     raise InvalidOptionError("moment", moment, legal)
 
 
-def rewinding(session: "ContextSession", to: Moment) -> Rewind:
+def build_rewind(session: "ContextSession", to: Moment) -> Rewind:
     """Return the command that goes back to a moment."""
     return Rewind(committed_at(session, revision_at(session, to)))
 
 
-def editing(session: "ContextSession", resource_id: str, content: str, items: Items) -> Together:
+def build_edit(session: "ContextSession", resource_id: str, content: str, items: Items) -> Together:
     """Return the command that attaches `items` and says `content` in the place of a user turn."""
     log = session.conversation.log
     turn = log[log.place(resource_id)]
     if turn.role is not Role.USER:
-        raise InvalidOptionError("resource_id", resource_id, f"the id of a user turn; this one is of the {turn.role}")
+        raise InvalidOptionError(
+            "resource_id", resource_id, f"the id of a user turn; this one is of the {turn.role}"
+        )
     before = conversation_at(session, _came_with(session, resource_id) - 1)
-    return Together((Rewind(before), *all_attached(items), Add(Turn(Role.USER, content, name=turn.name, timestamp=session._clock()))))
+    return Together(
+        (
+            Rewind(before),
+            *build_attaches(items),
+            Add(Turn(Role.USER, content, name=turn.name, timestamp=session._clock())),
+        )
+    )
 
 
-def regenerating(session: "ContextSession") -> Rewind:
+def build_regenerate(session: "ContextSession") -> Rewind:
     """Return the command that goes back to the last thing that the user said."""
     log = session.conversation.log
     said = next((turn for turn in reversed(log) if turn.role is Role.USER), None)
     if said is None:
-        raise InvalidOptionError("regenerate", session, "a session in which the user has said something")
+        raise InvalidOptionError(
+            "regenerate", session, "a session in which the user has said something"
+        )
     return Rewind(committed_at(session, _came_with(session, said.resource_id)))
 
 
-def forked(session: "ContextSession", new_id: str, moment: Moment | None) -> "ContextSession":
+def fork(session: "ContextSession", new_id: str, moment: Moment | None) -> "ContextSession":
     """Store a new session in which all stands as it did in `session` at a moment, and return it."""
     writer = session._writer
-    conversation = session.conversation if moment is None else committed_at(session, revision_at(session, moment))
+    conversation = (
+        session.conversation
+        if moment is None
+        else committed_at(session, revision_at(session, moment))
+    )
     store, revision, companions = writer.store, conversation.revision, conversation.companions
     if isinstance(store, ForkingStore):
         store.fork(writer.session_id, new_id, revision, companions)
     else:
         store.append(new_id, 0, store.load(writer.session_id).events[:revision], companions)
-    return beside(session, new_id)
+    return open_beside(session, new_id)
 
 
 def _came_with(session: "ContextSession", resource_id: str) -> int:
@@ -136,7 +160,11 @@ def _came_with(session: "ContextSession", resource_id: str) -> int:
 def _numbers(events: Sequence[Event], first: int, resource_id: str) -> list[int]:
     """Return the numbers of the events that brought in a turn of that id, the newest first; the first event has number `first` + 1."""
     pairs = enumerate(events, first + 1)
-    return [number for number, event in pairs if isinstance(event, TurnEvent) and event.turn.resource_id == resource_id][::-1]
+    return [
+        number
+        for number, event in pairs
+        if isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
+    ][::-1]
 
 
 def _time_of(event: Event) -> datetime:

@@ -7,15 +7,24 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError
-from polycontext.pressure.cache import Account, Bill, CachePlan, Delivered, Limit, Prices, marked, prices_of
+from polycontext.linearity import UnknownNameError
+from polycontext.pressure.cache import (
+    Account,
+    Bill,
+    CachePlan,
+    Limit,
+    Prices,
+    Request,
+    apply_marks,
+    prices_of,
+)
 from polycontext.window import Role
 from polycontext.window.providers import Provider, Rendered, as_provider
 
 from ..journal.conversation import Conversation
 from ..machine.step import is_over_budget
 from .delivery import Delivery, options_for
-from .measurement import Measured, Sizes, measured
+from .measurement import Measured, Sizes, measure
 from .options import require, whole_number
 from .verbs import SessionPart
 
@@ -40,10 +49,19 @@ class Billing:
         """Return the billing of a session, which begins now."""
         conversation, asked, clock = session.conversation, session._asking, session._clock
         key = blake2b(session._writer.session_id.encode(), digest_size=_KEY_BYTES).hexdigest()
-        account = Account(lambda: clock().timestamp(), conversation.window.counter, asked.model, asked.tools)
+        account = Account(
+            lambda: clock().timestamp(), conversation.window.counter, asked.model, asked.tools
+        )
         return cls(delivery, account, key, asked.model, asked.reserve, len(conversation.log))
 
-    def request(self, conversation: Conversation, provider: Provider, plan: CachePlan | None, *, allow_open: bool) -> Rendered:
+    def request(
+        self,
+        conversation: Conversation,
+        provider: Provider,
+        plan: CachePlan | None,
+        *,
+        allow_open: bool,
+    ) -> Rendered:
         """Return the view as a request, with what `plan` puts on it.
 
         Raises:
@@ -56,39 +74,24 @@ class Billing:
             if allow_open and window.open_calls:
                 return rendered  # to look at: no vendor takes it
             key = None if plan is None else plan.key or self.key
-            laid, marks = self.account.ask(Delivered(rendered, window, provider, self.delivery.ends(window, provider)), plan, key)
+            ends = self.delivery.ends(window, provider)
+            layout, marks = self.account.ask(Request(rendered, window, provider, ends), plan, key)
         if plan is None:
             return rendered
         if provider is Provider.ANTHROPIC:
-            return marked(rendered, laid, marks)
+            return apply_marks(rendered, layout, marks)
         return evolve(rendered, options={**rendered.options, "prompt_cache_key": key})
 
-    def bill(self, conversation: Conversation, prices: Prices | None, provider: Provider | None) -> Bill:
+    def bill(
+        self, conversation: Conversation, prices: Prices | None, provider: Provider | None
+    ) -> Bill:
         """Return the bill so far; without `prices` at the list prices of the model, where there are some."""
         with self._lock:
             self._hear(conversation)
-        return self.account.bill(self._known(prices), provider)
+        return self.account.bill(self.prices_or_listed(prices), provider)
 
-    def limit(self, tokens: int | None, money: float | None, prices: Prices | None, answer: int | None) -> None:
-        """Say what may be spent.
-
-        Raises:
-            InvalidOptionError: a limit that is no number, or one of money where no price is known.
-        """
-        if tokens is None and money is None:
-            self.account.restrict(None)
-            return
-        known = self._known(prices)
-        if tokens is not None:
-            whole_number("tokens", tokens, 0)
-        fits = money is None or (isinstance(money, int | float) and not isinstance(money, bool) and 0 <= money < float("inf"))
-        require("money", money, fits, "an amount in the currency of the prices, 0 or more")
-        if money is not None and known is None:
-            raise InvalidOptionError("prices", prices, "Prices of the model: without a model by name nobody knows them")
-        longest = self.answer if answer is None else whole_number("answer", answer, 0)
-        self.account.restrict(Limit(tokens, money, known or Prices(0.0), longest))
-
-    def _known(self, prices: Prices | None) -> Prices | None:
+    def prices_or_listed(self, prices: Prices | None) -> Prices | None:
+        """Return `prices`, or the list prices of the model where there are some."""
         require("prices", prices, prices is None or isinstance(prices, Prices), "Prices, or None")
         if prices is not None or self.model is None:
             return prices
@@ -103,7 +106,7 @@ class Billing:
         self._heard = len(log)
         said = sum(turn.tokens or 0 for turn in log[known:] if turn.role is Role.ASSISTANT)
         if said:
-            self.account.heard(said)
+            self.account.add_output(said)
 
 
 def as_plan(cache: object) -> CachePlan | None:
@@ -166,10 +169,17 @@ class Usage(SessionPart):
         >>> print(session.usage.bill().missed[0])
         12 tokens: first request
         """
-        return self._billing.bill(self._session.conversation, prices, None if provider is None else as_provider(provider))
+        return self._billing.bill(
+            self._session.conversation, prices, None if provider is None else as_provider(provider)
+        )
 
     def limit(
-        self, *, tokens: int | None = None, money: float | None = None, prices: Prices | None = None, answer: int | None = None
+        self,
+        *,
+        tokens: int | None = None,
+        money: float | None = None,
+        prices: Prices | None = None,
+        answer: int | None = None,
     ) -> None:
         """Let no request be handed out with which more would be spent: in tokens, sent and answered, or in money at `prices`.
 
@@ -179,13 +189,27 @@ class Usage(SessionPart):
         Raises:
             InvalidOptionError: a limit that is no number, or money where neither prices nor the model's are known.
         """
-        self._billing.limit(tokens, money, prices, answer)
+        billing = self._billing
+        if tokens is None and money is None:
+            billing.account.restrict(None)
+            return
+        known = billing.prices_or_listed(prices)
+        if tokens is not None:
+            whole_number("tokens", tokens, 0)
+        if money is not None:
+            fits = isinstance(money, int | float) and not isinstance(money, bool)
+            fits = fits and 0 <= money < float("inf")
+            require("money", money, fits, "an amount in the currency of the prices, 0 or more")
+            legal = "Prices of the model: without a model by name nobody knows them"
+            require("prices", prices, known is not None, legal)
+        longest = billing.answer if answer is None else whole_number("answer", answer, 0)
+        billing.account.restrict(Limit(tokens, money, known or Prices(0.0), longest))
 
     def reported(self, usage: object, *, model: str | None = None) -> Measured | None:
         """Learn from what a provider reports of the request that was handed out last, and give the window the room that it has by that.
 
         `usage` is a response, or its `usage`: of OpenAI's chat or Responses, or of Anthropic's messages, JSON data or the SDK's object. The counts of turns
-        stay as they are; what changes is how many of them fit (docs/window.md, "Counting that learns"). Returns what is known by now of the model, None where
+        stay as they are; what changes is how many of them fit (docs/counting.md, "Counting that learns"). Returns what is known by now of the model, None where
         the provider has cut the request before reading it, so that nothing can be learned of it. `model` is who answered, where the response does not say.
 
         Law: where a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides, no request is over the budget by its count once one of
@@ -203,26 +227,39 @@ class Usage(SessionPart):
         """
         session = self._session
         sizes = Sizes(session._writer.given, session._asking.tool_tokens, session.window.max_tokens)
-        told, session._reports = measured(session._reports, self._delivery.delivered, usage, model or session._asking.model or "", sizes)
+        told, session._reports = measure(
+            session._reports,
+            self._delivery.delivered,
+            usage,
+            model or session._asking.model or "",
+            sizes,
+        )
         if told is not None:
             session._writer.resize(told.room)
         return told
 
     def request(
-        self, provider: Provider | str | None, *, allow_open: bool, cache: bool | CachePlan, options: Mapping[str, Any] | None
+        self,
+        provider: Provider | str | None,
+        *,
+        allow_open: bool,
+        cache: bool | CachePlan,
+        options: Mapping[str, Any] | None,
     ) -> Rendered:
         """Hand out a request that counts; see `ContextSession.request`."""
-        if options is not None:
-            require("options", options, isinstance(options, Mapping), 'fields of a request, such as {"thinking": {"type": "adaptive"}}')
-            rendered = self.request(provider, allow_open=allow_open, cache=cache, options=None)
-            return evolve(rendered, options=options_for(rendered.messages, rendered.options, options))
-        wire = self.provider if provider is None else as_provider(provider)
-        plan = as_plan(cache)
+        legal = 'fields of a request, such as {"thinking": {"type": "adaptive"}}'
+        require("options", options, options is None or isinstance(options, Mapping), legal)
+        wire, plan = self.provider if provider is None else as_provider(provider), as_plan(cache)
         self._make_room()
-        return self._billing.request(self._session.conversation, wire, plan, allow_open=allow_open)
+        conversation = self._session.conversation
+        rendered = self._billing.request(conversation, wire, plan, allow_open=allow_open)
+        if options is None:
+            return rendered
+        return evolve(rendered, options=options_for(rendered.messages, rendered.options, options))
 
     def _make_room(self) -> None:
         """Have a view compressed that is over its budget since a provider counted more, or it was opened with less."""
         session = self._session
-        if session.policy.auto and is_over_budget(session.window) and not session._writer.is_inside():
+        is_over = session.policy.auto and is_over_budget(session.window)
+        if is_over and not session._writer.is_inside():
             session.documents.save()

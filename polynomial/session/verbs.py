@@ -13,7 +13,6 @@ from typing import (
     Concatenate,
     Generic,
     ParamSpec,
-    TypedDict,
     TypeVar,
     Unpack,
     cast,
@@ -21,12 +20,11 @@ from typing import (
     overload,
 )
 
-from polycontext.linearity import ResourceClass
 from polycontext.linearity.effects import Effect, call
 
 from .. import session as subjects
 from ..inputs import ContextOutput
-from .commands import Command, Oversize
+from .commands import AddOptions, Command, WriteOptions
 
 if TYPE_CHECKING:
     from .context_session import ContextSession
@@ -38,25 +36,13 @@ S = TypeVar("S")
 Session = TypeVar("Session", bound="ContextSession")
 
 
-class When(TypedDict, total=False):
-    """Hold what every write can be given: the revision it was made for, and the key under which it happens once."""
-
-    expected_revision: int | None
-    idempotency_key: str | None
+WHEN = frozenset(WriteOptions.__annotations__)
+_OPTIONS = {Unpack[each]: frozenset(get_type_hints(each)) for each in (WriteOptions, AddOptions)}
 
 
-class Adding(When, total=False):
-    """Hold what a new turn can be given besides: the class that overrules the classifier, and what becomes of it where it does not fit."""
-
-    resource_class: ResourceClass | str | None
-    oversize: Oversize
-
-
-WHEN = frozenset(When.__annotations__)
-_OPTIONS = {Unpack[each]: frozenset(get_type_hints(each)) for each in (When, Adding)}
-
-
-def verb(make: Callable[Concatenate[S, P], Command | None]) -> Callable[Concatenate[S, P], ContextOutput]:
+def verb(
+    make: Callable[Concatenate[S, P], Command | None],
+) -> Callable[Concatenate[S, P], ContextOutput]:
     """Return the method that writes the command that `make` returns; where that is None there is nothing to write.
 
     Raises:
@@ -65,7 +51,9 @@ def verb(make: Callable[Concatenate[S, P], Command | None]) -> Callable[Concaten
     return cast("Callable[Concatenate[S, P], ContextOutput]", _verb(make, reads=False))
 
 
-def reading_verb(make: Callable[Concatenate[S, P], Command | None]) -> Callable[Concatenate[S, P], ContextOutput]:
+def reading_verb(
+    make: Callable[Concatenate[S, P], Command | None],
+) -> Callable[Concatenate[S, P], ContextOutput]:
     """Return the method of a command that is made out of what is stored: its twin makes it in a thread."""
     return cast("Callable[Concatenate[S, P], ContextOutput]", _verb(make, reads=True))
 
@@ -99,20 +87,32 @@ def _verb(make: Callable[..., Any], *, reads: bool) -> Any:
     @wraps(make)
     async def awaited(self: Any, /, *args: Any, **kwargs: Any) -> ContextOutput:
         when = _when(make, known, kwargs)
-        made = await asyncio.to_thread(make, self, *args, **kwargs) if reads else make(self, *args, **kwargs)
+        made = (
+            await asyncio.to_thread(make, self, *args, **kwargs)
+            if reads
+            else make(self, *args, **kwargs)
+        )
         output: ContextOutput = self.output if made is None else await self._awrite(made, **when)
         return output
 
-    vars(method).update(awaited=awaited, __signature__=whole.replace(return_annotation=ContextOutput))
+    vars(method).update(
+        awaited=awaited, __signature__=whole.replace(return_annotation=ContextOutput)
+    )
     return method
 
 
 def _named(whole: Signature) -> frozenset[str]:
     """Return the names that a verb takes, those of its options among them."""
-    return frozenset(name for each in whole.parameters.values() for name in _OPTIONS.get(each.annotation, (each.name,)))
+    return frozenset(
+        name
+        for each in whole.parameters.values()
+        for name in _OPTIONS.get(each.annotation, (each.name,))
+    )
 
 
-def _when(make: Callable[..., Any], known: frozenset[str], given: Mapping[str, Any]) -> dict[str, Any]:
+def _when(
+    make: Callable[..., Any], known: frozenset[str], given: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return what of `given` is said of a write; raise `TypeError` for a name that means nothing."""
     for name in given:
         if name not in known:
@@ -150,4 +150,6 @@ class HistoryPart:
     def __get__(self, session: "ContextSession", owner: type) -> "History": ...
     def __get__(self, session: Any, owner: Any) -> Any:
         """Return either, loaded when it is first asked for."""
-        return subjects.export.Archive(owner) if session is None else subjects.history.History(session)
+        return (
+            subjects.export.Archive(owner) if session is None else subjects.history.History(session)
+        )

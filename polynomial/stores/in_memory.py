@@ -37,13 +37,19 @@ class _Kept:
         words = {(turn.timestamp, turn.content) for turn in sought}
         ids = {(turn.timestamp, turn.resource_id) for turn in sought}
         own = (turn for turn in self.turns if turn is not None)
-        return {turn.resource_id for turn in own if (turn.timestamp, turn.content) in words or (turn.timestamp, turn.resource_id) in ids}
+        return {
+            turn.resource_id
+            for turn in own
+            if (turn.timestamp, turn.content) in words or (turn.timestamp, turn.resource_id) in ids
+        }
 
     def since(self, place: int) -> tuple[Event, ...]:
         """Return the events from `place` on."""
         pairs = zip(self.said[place:], self.turns[place:], strict=True)
         return tuple(
-            TurnEvent(said.state, turn, said.resource_class, said.pinned) if turn is not None and isinstance(said, TurnEvent) else said
+            TurnEvent(said.state, turn, said.resource_class, said.pinned)
+            if turn is not None and isinstance(said, TurnEvent)
+            else said
             for said, turn in pairs
         )
 
@@ -67,7 +73,15 @@ class InMemoryStore:
             kept = self._sessions.get(session_id)
             return Stored(kept.since(after), dict(kept.companions)) if kept else Stored()
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None) -> None:
+    def append(
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, str],
+        *,
+        key: str | None = None,
+    ) -> None:
         """Store `events` behind revision `base`, the companions that changed, and the key of the command.
 
         Raises:
@@ -84,7 +98,9 @@ class InMemoryStore:
             if key is not None:
                 kept.keys[key] = len(kept.said)
 
-    def fork(self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]) -> None:
+    def fork(
+        self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
+    ) -> None:
         """Store a session of the first `revision` events of another one, with these companions.
 
         Raises:
@@ -93,13 +109,17 @@ class InMemoryStore:
         with self._lock:
             there, kept = self._sessions.get(new_id), self._sessions.get(session_id) or _Kept()
             check_fork(new_id, None if there is None else len(there.said), revision, len(kept.said))
-            self._sessions[new_id] = _Kept(kept.said[:revision], kept.turns[:revision], {**kept.kinds}, {**companions})
+            self._sessions[new_id] = _Kept(
+                kept.said[:revision], kept.turns[:revision], {**kept.kinds}, {**companions}
+            )
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
         """Return by session the ids of all turns of the moment of one of these that have its words, or its id."""
         with self._lock:
             own = self._sessions.get(session_id) or _Kept()
-            sought = [turn for turn in own.turns if turn is not None and turn.resource_id in resource_ids]
+            sought = [
+                turn for turn in own.turns if turn is not None and turn.resource_id in resource_ids
+            ]
             found = {name: kept.ids_of(sought) for name, kept in self._sessions.items()}
         return {name: ids for name, ids in found.items() if ids}
 
@@ -145,7 +165,9 @@ class InMemoryStore:
     def __getstate__(self) -> dict[str, _Kept]:
         with self._lock:
             return {
-                name: _Kept([*kept.said], [*kept.turns], {**kept.kinds}, {**kept.companions}, {**kept.keys})
+                name: _Kept(
+                    [*kept.said], [*kept.turns], {**kept.kinds}, {**kept.companions}, {**kept.keys}
+                )
                 for name, kept in self._sessions.items()
             }
 

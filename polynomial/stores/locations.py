@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from polycontext.linearity import InvalidOptionError
 
-from .session_store import SessionStore, shown
+from .session_store import SessionStore, hide_secrets
 from .sqlite import SQLiteStore
 
 _SQLITE = "sqlite:///"
@@ -27,7 +27,7 @@ def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionS
 
     >>> store_at("oracle://scott:tiger@host/db?token=1")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: url = 'oracle://***@host/db?***'; legal: the path of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind it, or a store with load and append
+    polycontext.linearity.errors.InvalidOptionError: url = 'oracle://***@host/db?***'. Use the path of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind it, or a store with load and append.
     """
     if isinstance(url, Path):
         return SQLiteStore(url, timeout=timeout, create=create)
@@ -48,6 +48,10 @@ def _path_in(url: str) -> str:
     path = unquote(url.removeprefix(_SQLITE)) if url.startswith(_SQLITE) else url
     memory = path in ("", ":memory:")
     if memory or (path is url and "://" in url) or (path is not url and "?" in url):
-        what = f"{_LEGAL}; what is to be kept in memory needs no url: ContextSession(...)" if memory else _LEGAL
-        raise InvalidOptionError("url", shown(url), what)
+        what = (
+            f"{_LEGAL}; what is to be kept in memory needs no url: ContextSession(...)"
+            if memory
+            else _LEGAL
+        )
+        raise InvalidOptionError("url", hide_secrets(url), what)
     return path

@@ -69,7 +69,14 @@ class AskedWords:
         found = _PIECE.findall(_NO_TEXT.sub(" ", query[:MOST_CHARACTERS]))
         phrases = _first((phrase.strip() for phrase, _ in found), MOST_TERMS, MOST_TOKENS)
         tokens = MOST_TOKENS - sum(map(_tokens, phrases))
-        return cls(phrases, _first(chain.from_iterable(_words(word) for _, word in found), MOST_TERMS - len(phrases), tokens))
+        return cls(
+            phrases,
+            _first(
+                chain.from_iterable(_words(word) for _, word in found),
+                MOST_TERMS - len(phrases),
+                tokens,
+            ),
+        )
 
     def __bool__(self) -> bool:
         return bool(self.phrases or self.words)
@@ -77,13 +84,21 @@ class AskedWords:
     @property
     def match(self) -> str:
         """Return what FTS5 is asked: it ranks by words and phrases, and what the caller typed is no syntax of it."""
-        phrases, words = " AND ".join(map(_quoted, self.phrases)), " OR ".join(map(_quoted, self.words))
-        return f"({phrases} AND ({words})) OR ({phrases})" if phrases and words else phrases or words
+        phrases, words = (
+            " AND ".join(map(_quoted, self.phrases)),
+            " OR ".join(map(_quoted, self.words)),
+        )
+        return (
+            f"({phrases} AND ({words})) OR ({phrases})" if phrases and words else phrases or words
+        )
 
     def snippet(self, text: str) -> str:
         """Return a line of `text` in which something stands that was asked for, of at most `SNIPPET` characters."""
         bare = folded(text)
-        places = (bare.find(folded(term)) for term in (*self.phrases, *sorted(self.words, key=len, reverse=True)))
+        places = (
+            bare.find(folded(term))
+            for term in (*self.phrases, *sorted(self.words, key=len, reverse=True))
+        )
         at = next((place for place in places if place >= 0), 0)
         start = max(0, min(at - _LEAD, len(text) - (SNIPPET - 1)))
         # White space within a line is one space: what lies further on may still fit.
@@ -143,7 +158,10 @@ def _tokens(term: str) -> int:
 
 def _indexed(term: str) -> str:
     """Return a term with a space for each sign that ends a token in FTS5; accents and vowel signs are part of one."""
-    return "".join(char if category(char)[0] in "LN" or category(char) in {"Co", "Mn", "Mc"} else " " for char in term)
+    return "".join(
+        char if category(char)[0] in "LN" or category(char) in {"Co", "Mn", "Mc"} else " "
+        for char in term
+    )
 
 
 def _quoted(term: str) -> str:

@@ -34,7 +34,15 @@ class SessionStore(Protocol):
         """Return the events behind revision `after` and the companions; nothing for a session that was never stored."""
         ...
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None) -> None:
+    def append(
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, str],
+        *,
+        key: str | None = None,
+    ) -> None:
         """Store `events` behind revision `base`, and the companions that changed, all or none; and with them, where there is one, the `key` of the command.
 
         Raises:
@@ -68,7 +76,13 @@ class AsyncSessionStore(SessionStore, Protocol):
         ...
 
     async def aappend(
-        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], *, key: str | None = None
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, str],
+        *,
+        key: str | None = None,
     ) -> None:
         """Store what `append` stores."""
         ...
@@ -129,7 +143,9 @@ class SnapshotStore(SessionStore, Protocol):
 class ForkingStore(SessionStore, Protocol):
     """Keep sessions that share what they have in common; where a store does not, a fork is a copy."""
 
-    def fork(self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]) -> None:
+    def fork(
+        self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
+    ) -> None:
         """Store a session of the first `revision` events of another one, with these companions; texts are shared, keys are not.
 
         Raises:
@@ -151,7 +167,9 @@ class Rewritten:
 class ErasingStore(SessionStore, Protocol):
     """Keep sessions of which words can be erased: the one exception to a journal that is only added to."""
 
-    def holders(self, session_id: str, resource_ids: Collection[str]) -> Mapping[str, Collection[str]]:
+    def holders(
+        self, session_id: str, resource_ids: Collection[str]
+    ) -> Mapping[str, Collection[str]]:
         """Return by session the ids of all turns of the moment of one of these that have its words, or its id: in forks, copies, and the session itself."""
         ...
 
@@ -193,15 +211,17 @@ class SearchableStore(SessionStore, Protocol):
 def check_fork(new_id: str, there: int | None, revision: int, found: int) -> None:
     """Raise `ConflictError` where a session has `new_id` already, or the one to fork has fewer events than `revision`."""
     if there is not None:
-        raise ConflictError(f"session {new_id!r}", "an id that no session has", f"one of {there} events")
+        raise ConflictError(
+            f"session {new_id!r}", "an id that no session has", f"one of {there} events"
+        )
     if found < revision:
         raise ConflictError("session revision", revision, found)
 
 
-def shown(url: str) -> str:
+def hide_secrets(url: str) -> str:
     """Return `url` without what may be secret in it: who opens it by which password, and its options.
 
-    >>> shown("postgresql://me:secret@host:5432/db?sslpassword=x"), shown("sessions.db")
+    >>> hide_secrets("postgresql://me:secret@host:5432/db?sslpassword=x"), hide_secrets("sessions.db")
     ('postgresql://***@host:5432/db?***', 'sessions.db')
     """
     scheme, mark, rest = url.partition("://")

@@ -34,19 +34,35 @@ _SETTINGS = (
 PRIVATE = 0o600
 """The mode of a file that holds conversations: its owner reads and writes it."""
 
-_FULL = "the disk is full, or the file may not grow; nothing of this was stored"
+_WRITABLE = "Use a file and a folder that this user may write to"
+_FOLDER = "Use a folder that exists and that this user may write to"
 _PROBLEMS = {
-    sqlite3.SQLITE_FULL: (_FULL, "making room, and saying it again"),
+    sqlite3.SQLITE_FULL: (
+        "the disk is full, or the file may not grow; nothing of this was stored",
+        "Make room and try again",
+    ),
     sqlite3.SQLITE_IOERR: (
         "reading or writing failed; it is not known whether this was stored",
-        "saying it again with the same idempotency_key",
+        "Try again with the same idempotency_key",
     ),
-    sqlite3.SQLITE_READONLY: ("the file is read-only", "a file and a folder that this user may write to"),
-    sqlite3.SQLITE_PERM: ("the file may not be opened", "a file and a folder that this user may write to"),
-    sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened", "a file and a folder that this user may write to"),
+    sqlite3.SQLITE_READONLY: (
+        "the file is read-only",
+        _WRITABLE,
+    ),
+    sqlite3.SQLITE_PERM: (
+        "the file may not be opened",
+        _WRITABLE,
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        "the file cannot be opened",
+        _WRITABLE,
+    ),
     sqlite3.SQLITE_CORRUPT: ("the file is damaged", DAMAGED),
-    sqlite3.SQLITE_NOTADB: ("the file is no SQLite database", "the file of a store, or one that is not there yet"),
-    sqlite3.SQLITE_BUSY: ("another program has the file open", "closing it there first"),
+    sqlite3.SQLITE_NOTADB: (
+        "the file is no SQLite database",
+        "Use the file of a store, or a new one",
+    ),
+    sqlite3.SQLITE_BUSY: ("another program has the file open", "Close it there first"),
 }
 
 
@@ -63,12 +79,10 @@ class SQLiteFile:
         self._using = Lock()
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
-        self._file_lock = self._locked(timeout)
+        self._file_lock = self._acquire_lock(timeout)
         try:
-            self._connect()
-        except _FAILED as error:
-            self._file_lock.release()
-            raise self._explained(error) from error
+            with self._translate_errors():
+                self._connect()
         except BaseException:
             self._file_lock.release()
             raise
@@ -102,7 +116,7 @@ class SQLiteFile:
                     self._disconnect()
                     self._file_lock.release()
 
-    def left_behind(self) -> None:
+    def abandon(self) -> None:
         """Never touch the connection again: it belongs to the process that this one was forked from.
 
         Even closing it would write to the file (https://sqlite.org/howtocorrupt.html, "Carrying an open database connection across a fork()"), and so would its
@@ -117,11 +131,8 @@ class SQLiteFile:
     def reading(self) -> Generator[sqlite3.Connection]:
         """Hand out the connection; nobody writes meanwhile."""
         self._check_process()
-        with self._using:
-            try:
-                yield self._connected()
-            except _FAILED as error:
-                raise self._explained(error) from error
+        with self._using, self._translate_errors():
+            yield self._connection_in_use()
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
@@ -131,18 +142,15 @@ class SQLiteFile:
             StoreError: it could not be stored; says what to do.
         """
         self._check_process()
-        with self._using:
+        with self._using, self._translate_errors():
+            db = self._connection_in_use()
+            db.execute("BEGIN IMMEDIATE")
             try:
-                db = self._connected()
-                db.execute("BEGIN IMMEDIATE")
-                try:
-                    yield db
-                    db.execute("COMMIT")
-                except BaseException as error:
-                    self._take_back(db, error)
-                    raise
-            except _FAILED as error:
-                raise self._explained(error) from error
+                yield db
+                db.execute("COMMIT")
+            except BaseException as error:
+                self._roll_back(db, error)
+                raise
 
     def checkpoint(self) -> None:
         """Bring everything into the database and empty the log of writes beside it."""
@@ -158,14 +166,20 @@ class SQLiteFile:
     def _check_process(self) -> None:
         if self._process != os.getpid():
             raise StoreError(
-                self.name, "it was opened before this process was forked", "opening it anew here, once the other has closed it"
+                self.name,
+                "it was opened before this process was forked",
+                "Open it again here, once the other has closed it",
             )
 
-    def _locked(self, timeout: float) -> FileLock:
+    def _acquire_lock(self, timeout: float) -> FileLock:
         """Return the lock of the file, taken; whoever waits for it can read in it which process has it."""
         place = self.path.with_name(f"{self.path.name}.lock")
         if not place.parent.is_dir():
-            raise StoreError(self.name, "its folder is not there", "a folder that is there and that this user may write to")
+            raise StoreError(
+                self.name,
+                "its folder is not there",
+                _FOLDER,
+            )
         lock = FileLock(place, timeout=timeout, thread_local=False, mode=PRIVATE)
         # Before it is tried: up to filelock 3.29 whoever tries in vain empties the file of whoever has it.
         before = _pid_in(place)
@@ -174,10 +188,12 @@ class SQLiteFile:
         except Timeout:
             pid = _pid_in(place) or before
             problem = f"process {pid or 'of an unknown number'} has it open, for more than the {timeout:g} seconds that were waited"
-            raise StoreBusyError(self.name, problem, "closing it there, or a longer timeout", pid) from None
+            raise StoreBusyError(
+                self.name, problem, "Close it there, or raise the timeout", pid
+            ) from None
         except OSError as error:
-            legal = "a folder that is there and that this user may write to"
-            raise StoreError(self.name, f"its folder cannot be written to ({error.strerror})", legal) from error
+            problem = f"its folder cannot be written to ({error.strerror})"
+            raise StoreError(self.name, problem, _FOLDER) from error
         with suppress(OSError):
             place.write_text(f"{os.getpid()}\n", encoding="ascii")
         return lock
@@ -204,9 +220,9 @@ class SQLiteFile:
         if problem is not None:
             raise StoreError(self.name, *problem)
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connection_in_use(self) -> sqlite3.Connection:
         if self.users == 0:
-            raise StoreError(self.name, "it was closed", "opening it again")
+            raise StoreError(self.name, "it was closed", "Open it again")
         if self._connection is None:
             self._connect()
         assert self._connection is not None
@@ -218,7 +234,9 @@ class SQLiteFile:
             rows = [(revision, session) for session, revision in self.known.values()]
             with suppress(*_FAILED):
                 self._connection.execute("BEGIN IMMEDIATE")
-                self._connection.executemany("UPDATE sessions SET revision = ?1 WHERE id = ?2 AND revision <> ?1", rows)
+                self._connection.executemany(
+                    "UPDATE sessions SET revision = ?1 WHERE id = ?2 AND revision <> ?1", rows
+                )
                 self._connection.execute("COMMIT")
 
     def _disconnect(self) -> None:
@@ -228,7 +246,7 @@ class SQLiteFile:
             with suppress(*_FAILED):
                 connection.close()
 
-    def _take_back(self, db: sqlite3.Connection, error: BaseException) -> None:
+    def _roll_back(self, db: sqlite3.Connection, error: BaseException) -> None:
         """Undo a transaction. Where the disk failed, what the file holds is found out by opening it again."""
         self.known.clear()
         with suppress(*_FAILED):
@@ -236,11 +254,16 @@ class SQLiteFile:
         if isinstance(error, _FAILED):
             self._disconnect()
 
-    def _explained(self, error: Exception) -> StoreError:
+    @contextmanager
+    def _translate_errors(self) -> Generator[None]:
         """Say in words what SQLite says in codes."""
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-        problem, legal = _PROBLEMS.get(code & 0xFF, ("the file is damaged, or not what it was", DAMAGED))
-        return StoreError(self.name, f"{problem} ({error})", legal)
+        try:
+            yield
+        except _FAILED as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+            unknown = ("the file is damaged, or not what it was", DAMAGED)
+            problem, legal = _PROBLEMS.get(code & 0xFF, unknown)
+            raise StoreError(self.name, f"{problem} ({error})", legal) from error
 
 
 def may_exist(path: Path) -> bool:
@@ -264,14 +287,14 @@ def _pid_in(place: Path) -> int | None:
         return None
 
 
-def _leave_all_behind() -> None:
+def _abandon_all() -> None:
     """Begin without any open file in a process that was just forked."""
     # Another thread of the parent may have held it at that moment.
     SQLiteFile.opening = RLock()
     for file in _OPEN.values():
-        file.left_behind()
+        file.abandon()
     _OPEN.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_all_behind)
+    os.register_at_fork(after_in_child=_abandon_all)

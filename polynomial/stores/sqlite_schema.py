@@ -37,7 +37,7 @@ STEPS = (
 )
 """Step n leads from version n - 1 to version n."""
 
-DAMAGED = "a copy of the file from before, or what `sqlite3 FILE .recover` brings back of it"
+DAMAGED = "Restore a copy of the file, or what `sqlite3 FILE .recover` brings back of it"
 """What is legal where a file is not what was written."""
 
 OF_A_SESSION = ("heads", "pieces", "commands", "companions", "events")
@@ -71,16 +71,28 @@ GROUP BY resource_id HAVING count(*) = 1
 DELETE_OWN_TEXTS = """
 DELETE FROM texts WHERE id IN (SELECT text FROM events WHERE session = ? EXCEPT SELECT text FROM events WHERE session <> ?)
 """
+
+
+COPY_ROWS = "INSERT INTO {table} SELECT ?, revision, body, checksum FROM {table} WHERE session = ?"
+PUT_ROW = "INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)"
 DELETE_ROWS = "DELETE FROM {table} WHERE session = ?"
 
 
 def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
     """Return why a database is none that can be opened here, and what would be legal; None where it can."""
-    application, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    application, version = (
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
     if application != APPLICATION_ID and db.execute("SELECT 1 FROM sqlite_master").fetchone():
-        return "the database belongs to something else", "a file of its own, or one that a session store has made"
+        return (
+            "the database belongs to something else",
+            "Use another file, or one that a session store made",
+        )
     if version > len(STEPS):
-        return f"it was written by a newer polycontext (schema {version}; this one reads up to {len(STEPS)})", "a newer polycontext"
+        return (
+            f"it was written by a newer polycontext (schema {version}; this one reads up to {len(STEPS)})",
+            "Upgrade polycontext",
+        )
     if version and any(row != ("ok",) for row in db.execute("PRAGMA integrity_check(sessions)")):
         return "the file is damaged: sessions are missing", DAMAGED
     return None

@@ -1,7 +1,7 @@
 """The words of one session, indexed by SQLite's FTS5: a table that keeps no text, whose rows are numbers of turns.
 
 Each session has a table of its own. So what a search takes grows with the session and not with the file, what ranks are made of is
-said in the session alone, and dropping the table leaves no word behind (docs/search.md, "In a file").
+said in the session alone, and dropping the table leaves no word behind (docs/history.md, "Search").
 """
 
 import sqlite3
@@ -14,9 +14,7 @@ from polycontext.window import Turn
 from ..errors import StoreError
 from .search_query import AskedWords, said, spaced
 
-_MAKE = (
-    "CREATE VIRTUAL TABLE {table} USING fts5(said, content = '', tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\")"
-)
+_MAKE = "CREATE VIRTUAL TABLE {table} USING fts5(said, content = '', tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\")"
 _ADD = "INSERT INTO {table} (rowid, said) VALUES (?, ?)"
 _FIND = "SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ? ORDER BY rank, rowid DESC LIMIT ?"
 
@@ -47,7 +45,9 @@ class WordIndex:
             if "fts5" not in str(error):
                 raise
             raise StoreError(
-                "the search index", f"the SQLite of this Python has no FTS5 ({error})", "a Python whose SQLite has it"
+                "the search index",
+                f"the SQLite of this Python has no FTS5 ({error})",
+                "Use a Python whose SQLite has it",
             ) from None
 
     def drop(self) -> None:
@@ -61,7 +61,11 @@ class WordIndex:
 
     def find(self, asked: AskedWords, limit: int) -> list[tuple[int, float]]:
         """Return the numbers of the turns that say what is asked, with their scores: the highest first, of equals the newest."""
-        return self.db.execute(_FIND.format(table=self.table), (asked.match, limit)).fetchall() if asked else []
+        return (
+            self.db.execute(_FIND.format(table=self.table), (asked.match, limit)).fetchall()
+            if asked
+            else []
+        )
 
 
 # --- in a file -------------------------------------------------------------------------
@@ -78,14 +82,20 @@ Turns = Callable[[int, int], Iterable[tuple[int, Turn]]]
 """Reads the turns that came in with the events first..last, each with its number."""
 
 
-def next_index(db: sqlite3.Connection, session: int, revision: int, turns: Turns) -> WordIndex | None:
+def next_index(
+    db: sqlite3.Connection, session: int, revision: int, turns: Turns
+) -> WordIndex | None:
     """Index what is new of a session, up to `BATCH` events; return its index where that was all, None where there is more to do."""
     index = WordIndex(db, _table(session))
-    (upto,) = db.execute("SELECT upto FROM indexes WHERE session = ?", (session,)).fetchone() or (None,)
+    (upto,) = db.execute("SELECT upto FROM indexes WHERE session = ?", (session,)).fetchone() or (
+        None,
+    )
     if upto is None:
         _make_room(db)
         index.make()
-        db.execute("INSERT INTO indexes SELECT ?, coalesce(max(made), 0) + 1, 0 FROM indexes", (session,))
+        db.execute(
+            "INSERT INTO indexes SELECT ?, coalesce(max(made), 0) + 1, 0 FROM indexes", (session,)
+        )
     start = upto or 0
     stop = min(revision, start + BATCH)
     if stop > start:

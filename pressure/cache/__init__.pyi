@@ -1,7 +1,7 @@
 from . import schedule
-from .account import Account, Delivered, Limit
+from .account import Account, Limit, Request
 from .bill import Bill
-from .cache_plan import CachePlan, marked
+from .cache_plan import CachePlan, apply_marks
 from .prefix_cache import Breakpoint, CacheUse, PrefixCache
 from .prices import Prices, prices_of
 from .schedule import pays
@@ -12,11 +12,11 @@ __all__ = [
     "Breakpoint",
     "CachePlan",
     "CacheUse",
-    "Delivered",
     "Limit",
     "PrefixCache",
     "Prices",
-    "marked",
+    "Request",
+    "apply_marks",
     "pays",
     "prices_of",
     "schedule",

@@ -36,8 +36,14 @@ class Miss:
     times: int = 1
 
     def __str__(self) -> str:
-        told = str(self.why) + ("" if self.block is None else f" at block {self.block}") + (f" ({self.what})" if self.what else "")
-        return f"{self.tokens:,} tokens: {told}" + (f", {self.times} times" if self.times > 1 else "")
+        told = (
+            str(self.why)
+            + ("" if self.block is None else f" at block {self.block}")
+            + (f" ({self.what})" if self.what else "")
+        )
+        return f"{self.tokens:,} tokens: {told}" + (
+            f", {self.times} times" if self.times > 1 else ""
+        )
 
 
 @frozen
@@ -83,6 +89,7 @@ class Bill:
             f"read {self.read:,}, written {self.all_written:,}, in full {self.plain:,}, answered {self.output:,}",
             f"new {self.new:,}, missed {sum(miss.tokens for miss in self.missed):,}",
             *(f"  {miss}" for miss in sorted(self.missed, key=lambda miss: -miss.tokens)),
-            f"as {self.units:,.0f} tokens at the input price" + ("" if self.money is None else f"; {self.money:,.4f} in money"),
+            f"as {self.units:,.0f} tokens at the input price"
+            + ("" if self.money is None else f"; {self.money:,.4f} in money"),
         ]
         return "\n".join(rows)

@@ -16,7 +16,13 @@ from attrs import define, field, frozen
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter
 from polycontext.window.providers import Message, Provider, Rendered
 from polycontext.window.providers.anthropic import THINKING
-from polycontext.window.tokens import PER_MESSAGE, TURN_OVERHEAD, BlockTokens, SeenTokens, text_blocks
+from polycontext.window.tokens import (
+    PER_MESSAGE,
+    TURN_OVERHEAD,
+    BlockTokens,
+    SeenTokens,
+    text_blocks,
+)
 
 from .prefix_cache import HOUR, MINUTE, Breakpoint
 
@@ -28,7 +34,7 @@ _NEVER_MARKED = THINKING | {"compaction"}
 
 
 @frozen
-class Joined(Generic[T]):
+class Chain(Generic[T]):
     """Read the first `kept` values of `head` and then those of `tail`, as one list."""
 
     head: Sequence[T]
@@ -51,7 +57,7 @@ class Joined(Generic[T]):
 
 
 @frozen
-class Laid:
+class Blocks:
     """Hold a request, laid out: `digests` of all prefixes, `sums` of their tokens, one each a block, and where messages end.
 
     `begun` is what it begins with: what its cache goes by, tools, system. `tools` and `system` are how many blocks of these stand before the
@@ -63,9 +69,9 @@ class Laid:
     begun: tuple[bytes, bytes]
     tools: int
     system: int
-    digests: Joined[bytes]
-    sums: Joined[int]
-    ends: Joined[int]
+    digests: Chain[bytes]
+    sums: Chain[int]
+    ends: Chain[int]
     unmarked: frozenset[int]
     carried: tuple[Breakpoint, ...]
     common: int
@@ -101,7 +107,9 @@ class Layout:
     _unmarked: frozenset[int] = field(init=False, default=frozenset())
     _carried: tuple[Breakpoint, ...] = field(init=False, default=())
 
-    def lay(self, rendered: Rendered, tools: Sequence[Mapping[str, Any]], start: bytes, *, grown: bool) -> Laid:
+    def lay(
+        self, rendered: Rendered, tools: Sequence[Mapping[str, Any]], start: bytes, *, grown: bool
+    ) -> Blocks:
         """Return a request laid out.
 
         `start` names what its cache goes by beside the blocks, `grown` says that all messages but the last of the request before stand there.
@@ -115,7 +123,9 @@ class Layout:
             made = _Making(kept, self._digests[kept - 1], self._sums[kept - 1])
         elif is_anthropic:
             made = _Making(0, start, 0)
-            for block, tokens in zip(head, BlockTokens(self.counter).head(rendered.system, tools), strict=True):
+            for block, tokens in zip(
+                head, BlockTokens(self.counter).head(rendered.system, tools), strict=True
+            ):
                 made.put(b"", block, tokens)
         else:
             made = _Making(0, start, REQUEST_OVERHEAD + SeenTokens(self.counter).tools(tools))
@@ -124,25 +134,32 @@ class Layout:
             for role, block, tokens in self._blocks(message):
                 made.put(role, block, tokens)
             ends.append(kept + len(made.digests))
-        digests = Joined(self._digests, kept, made.digests)
-        return Laid(
+        digests = Chain(self._digests, kept, made.digests)
+        return Blocks(
             begun,
             len(head) - len(rendered.system),
             len(rendered.system),
             digests,
-            Joined(self._sums, kept, made.sums),
-            Joined(self._ends, max(known, 0), ends),
+            Chain(self._sums, kept, made.sums),
+            Chain(self._ends, max(known, 0), ends),
             frozenset((*(block for block in self._unmarked if block < kept), *made.unmarked)),
             (*(mark for mark in self._carried if mark.block < kept), *made.carried),
-            kept + sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._digests[kept:], made.digests, strict=False))),
+            kept
+            + sum(
+                1
+                for _ in takewhile(
+                    lambda pair: pair[0] == pair[1],
+                    zip(self._digests[kept:], made.digests, strict=False),
+                )
+            ),
         )
 
-    def take(self, laid: Laid) -> None:
+    def take(self, blocks: Blocks) -> None:
         """Take in that a request was sent."""
-        self._begun, self._unmarked, self._carried = laid.begun, laid.unmarked, laid.carried
-        laid.digests.write(self._digests)
-        laid.sums.write(self._sums)
-        laid.ends.write(self._ends)
+        self._begun, self._unmarked, self._carried = blocks.begun, blocks.unmarked, blocks.carried
+        blocks.digests.write(self._digests)
+        blocks.sums.write(self._sums)
+        blocks.ends.write(self._ends)
 
     def _blocks(self, message: Message) -> Iterator[tuple[bytes, Mapping[str, Any], int]]:
         """Yield the blocks of a message, each with its role and its tokens."""
@@ -153,7 +170,11 @@ class Layout:
         for number, block in enumerate(text_blocks(message["content"])):
             # A summary that the vendor signed stands for messages: it has no frame of one.
             is_frameless = number or (block.get("type") == "compaction" and block.get("signature"))
-            yield message["role"].encode(), block, count(block) + (0 if is_frameless else PER_MESSAGE)
+            yield (
+                message["role"].encode(),
+                block,
+                count(block) + (0 if is_frameless else PER_MESSAGE),
+            )
 
 
 @define

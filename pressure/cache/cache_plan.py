@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 from polycontext.linearity import InvalidOptionError
 from polycontext.window.providers import Message, Rendered
 
-from .blocks import MARK, Laid, seconds_of
+from .blocks import MARK, Blocks, seconds_of
 from .prefix_cache import MOST_MARKS, Breakpoint, CacheRules
 
 _TTLS = ("5m", "1h")
@@ -46,7 +46,7 @@ class CachePlan:
 
     >>> CachePlan(ttl="1h", head_ttl="5m")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'; legal: '1h', where ttl is that: longer times stand before shorter ones
+    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that: longer times stand before shorter ones.
     """
 
     ttl: str = field(default="5m", validator=_check_ttl)
@@ -57,30 +57,38 @@ class CachePlan:
 
     def __attrs_post_init__(self) -> None:
         if self.head_ttl == "5m" and self.ttl == "1h":
-            raise InvalidOptionError("head_ttl", self.head_ttl, "'1h', where ttl is that: longer times stand before shorter ones")
+            raise InvalidOptionError(
+                "head_ttl",
+                self.head_ttl,
+                "'1h', where ttl is that: longer times stand before shorter ones",
+            )
 
-    def marks(self, laid: Laid, rules: CacheRules, *, head: int = 0, before: int | None = None) -> tuple[Breakpoint, ...]:
+    def marks(
+        self, blocks: Blocks, rules: CacheRules, *, head: int = 0, before: int | None = None
+    ) -> tuple[Breakpoint, ...]:
         """Return where breakpoints go, at most four, in the order of the blocks.
 
         `head` are the blocks that the next compression leaves standing, `before` is the last marked block of the request before.
 
         Law: what was written at `before` is found again, however many blocks came since.
         """
-        if not rules.marked or not len(laid.sums):
+        if not rules.marked or not len(blocks.sums):
             return ()
         first, seconds = seconds_of(self.head_ttl or self.ttl), seconds_of(self.ttl)
-        tail = [_markable(laid, len(laid.sums) - 1)]
-        if before is not None and before < laid.common and tail[0] - before >= rules.look_back:
+        tail = [_markable(blocks, len(blocks.sums) - 1)]
+        if before is not None and before < blocks.common and tail[0] - before >= rules.look_back:
             tail.append(before)
         wanted = [
-            laid.tools - 1 if self.mark_tools else -1,
+            blocks.tools - 1 if self.mark_tools else -1,
             *tail,
-            laid.tools + laid.system - 1 if laid.system else -1,
-            _markable(laid, head - 1),
+            blocks.tools + blocks.system - 1 if blocks.system else -1,
+            _markable(blocks, head - 1),
         ]
         chosen = list(dict.fromkeys(block for block in wanted if block >= 0))[:MOST_MARKS]
         begins = min(tail)  # behind a shorter time no longer one may stand
-        return tuple(Breakpoint(block, first if block < begins else seconds) for block in sorted(chosen))
+        return tuple(
+            Breakpoint(block, first if block < begins else seconds) for block in sorted(chosen)
+        )
 
     def marked_tools(self, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return definitions of tools, the last one with a breakpoint; for a plan with ``mark_tools=True``.
@@ -94,26 +102,28 @@ class CachePlan:
         return made
 
 
-def marked(rendered: Rendered, laid: Laid, marks: Iterable[Breakpoint]) -> Rendered:
+def apply_marks(rendered: Rendered, blocks: Blocks, marks: Iterable[Breakpoint]) -> Rendered:
     """Return `rendered` with breakpoints at `marks` and no others; messages are changed in place, so they are the caller's own."""
     for message in rendered.messages:
         for block in message["content"] if isinstance(message["content"], list) else ():
             _unmark(block)
-    system = [{name: value for name, value in block.items() if name != MARK} for block in rendered.system]
+    system = [
+        {name: value for name, value in block.items() if name != MARK} for block in rendered.system
+    ]
     for mark in marks:
-        if mark.block < laid.tools:
+        if mark.block < blocks.tools:
             continue  # on the caller's own definitions
-        if mark.block < laid.tools + laid.system:
-            system[mark.block - laid.tools][MARK] = _mark(mark.seconds)
+        if mark.block < blocks.tools + blocks.system:
+            system[mark.block - blocks.tools][MARK] = _mark(mark.seconds)
         else:
-            place, number = laid.message_of(mark.block)
+            place, number = blocks.message_of(mark.block)
             _blocks(rendered.messages[place])[number][MARK] = _mark(mark.seconds)
     return evolve(rendered, system=tuple(system))
 
 
-def _markable(laid: Laid, block: int) -> int:
+def _markable(blocks: Blocks, block: int) -> int:
     """Return the last block up to `block` that a breakpoint may stand on, -1 where there is none."""
-    while block in laid.unmarked:
+    while block in blocks.unmarked:
         block -= 1
     return block
 
@@ -133,4 +143,6 @@ def _unmark(block: Message) -> None:
 
 
 def _mark(seconds: float) -> dict[str, str]:
-    return {"type": "ephemeral", "ttl": "1h"} if seconds == seconds_of("1h") else {"type": "ephemeral"}
+    return (
+        {"type": "ephemeral", "ttl": "1h"} if seconds == seconds_of("1h") else {"type": "ephemeral"}
+    )

@@ -81,21 +81,23 @@ class PrefixCache:
     >>> seconds = 0.0
     >>> cache = PrefixCache(lambda: seconds)
     >>> blocks, tokens = [b"system", b"system, question"], [2000, 2100]
-    >>> cache.marked(blocks, tokens, [Breakpoint(0)]).written
+    >>> cache.serve(blocks, tokens, [Breakpoint(0)]).written
     {300.0: 2000}
-    >>> cache.marked(blocks, tokens, [Breakpoint(0)]).read
+    >>> cache.serve(blocks, tokens, [Breakpoint(0)]).read
     2000
     >>> seconds = 301.0
-    >>> cache.marked(blocks, tokens, [Breakpoint(0)]).read
+    >>> cache.serve(blocks, tokens, [Breakpoint(0)]).read
     0
     """
 
     clock: Callable[[], float]
     most: int = 100_000
-    _entries: OrderedDict[bytes, tuple[float, float]] = field(init=False, repr=False, factory=OrderedDict)
+    _entries: OrderedDict[bytes, tuple[float, float]] = field(
+        init=False, repr=False, factory=OrderedDict
+    )
     _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
 
-    def marked(
+    def serve(
         self,
         digests: Values[bytes],
         tokens: Values[int],
@@ -111,16 +113,22 @@ class PrefixCache:
         below `floor` tokens is ignored. What lies between what was read and the last breakpoint is written, each stretch for the time of
         the breakpoint that ends it. Marked prefixes of what was read are used by it, and live on. One that is not `sent` changes nothing: `keep` says later that it was.
         """
-        heard = [mark for mark in sorted(marks, key=lambda mark: mark.block) if tokens[mark.block] >= floor]
+        usable = [
+            mark
+            for mark in sorted(marks, key=lambda mark: mark.block)
+            if tokens[mark.block] >= floor
+        ]
         with self._lock:
-            hit = self._longest(digests, heard, look_back)
+            hit = self._longest(digests, usable, look_back)
             read = start = tokens[hit] if hit is not None else 0
             written: dict[float, int] = {}
             entries = [] if hit is None else [(digests[hit], self._entries[digests[hit]][1])]
-            for mark in heard:
+            for mark in usable:
                 digest = digests[mark.block]
                 if hit is None or mark.block > hit:
-                    written[mark.seconds] = written.get(mark.seconds, 0) + tokens[mark.block] - start
+                    written[mark.seconds] = (
+                        written.get(mark.seconds, 0) + tokens[mark.block] - start
+                    )
                     start = tokens[mark.block]
                     entries.append((digest, mark.seconds))
                 elif self.held(digest) is Held.LIVING:
@@ -128,7 +136,7 @@ class PrefixCache:
             use = CacheUse(read, written, hit, tuple(entries))
             return self._kept(use) if sent else use
 
-    def automatic(
+    def serve_automatic(
         self,
         digests: Values[bytes],
         tokens: Values[int],
@@ -138,11 +146,21 @@ class PrefixCache:
         seconds: float = 5 * MINUTE,
         sent: bool = True,
     ) -> CacheUse:
-        """Account for a request that is cached by itself from `floor` tokens on, in steps of `step` tokens; `sent` is as in `marked`."""
+        """Account for a request that is cached by itself from `floor` tokens on, in steps of `step` tokens; `sent` is as in `serve`."""
         size = len(digests)
         with self._lock:
-            hit = next((block for block in range(size - 1, -1, -1) if self.held(digests[block]) is Held.LIVING), None)
-            found, whole = (tokens[hit] if hit is not None else 0), (tokens[size - 1] if size else 0)
+            hit = next(
+                (
+                    block
+                    for block in range(size - 1, -1, -1)
+                    if self.held(digests[block]) is Held.LIVING
+                ),
+                None,
+            )
+            found, whole = (
+                (tokens[hit] if hit is not None else 0),
+                (tokens[size - 1] if size else 0),
+            )
             read, kept = (count // step * step if count >= floor else 0 for count in (found, whole))
             entries = tuple((digests[block], seconds) for block in range(size))
             use = CacheUse(read, {seconds: kept - read} if kept > read else {}, hit, entries)
@@ -160,7 +178,9 @@ class PrefixCache:
             return Held.UNKNOWN
         return Held.LIVING if entry[0] >= self.clock() else Held.EXPIRED
 
-    def _longest(self, digests: Values[bytes], marks: Sequence[Breakpoint], look_back: int) -> int | None:
+    def _longest(
+        self, digests: Values[bytes], marks: Sequence[Breakpoint], look_back: int
+    ) -> int | None:
         for mark in reversed(marks):
             for block in range(mark.block, max(mark.block - look_back, -1), -1):
                 if self.held(digests[block]) is Held.LIVING:
@@ -214,4 +234,6 @@ def rules_of(provider: Provider, model: str | None = None) -> CacheRules:
     """Return the rules for requests in this format; of a model that is not known, the usual ones."""
     if provider is Provider.ANTHROPIC:
         return CacheRules(marked=True, floor=FLOORS.get(model or "", FLOOR))
-    return CacheRules(marked=False, seconds=30 * MINUTE if _HALF_AN_HOUR.match(model or "") else 5 * MINUTE)
+    return CacheRules(
+        marked=False, seconds=30 * MINUTE if _HALF_AN_HOUR.match(model or "") else 5 * MINUTE
+    )

@@ -19,7 +19,11 @@ _MILLION = 1_000_000
 
 
 def _check(_: object, attribute: Any, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value < float("inf")
+    ):
         raise InvalidOptionError(attribute.name, value, "a price for a million tokens, 0 or more")
 
 
@@ -43,9 +47,15 @@ class Prices:
 
     input: float = field(validator=_check)
     output: float = field(default=0.0, validator=_check)
-    read: float = field(default=Factory(lambda own: own.input, takes_self=True), kw_only=True, validator=_check)
-    write: float = field(default=Factory(lambda own: own.input, takes_self=True), kw_only=True, validator=_check)
-    write_long: float = field(default=Factory(lambda own: own.write, takes_self=True), kw_only=True, validator=_check)
+    read: float = field(
+        default=Factory(lambda own: own.input, takes_self=True), kw_only=True, validator=_check
+    )
+    write: float = field(
+        default=Factory(lambda own: own.input, takes_self=True), kw_only=True, validator=_check
+    )
+    write_long: float = field(
+        default=Factory(lambda own: own.write, takes_self=True), kw_only=True, validator=_check
+    )
     above: int | None = field(default=None, kw_only=True)
     dearer_input: float = field(default=1.0, kw_only=True)
     dearer_output: float = field(default=1.0, kw_only=True)
@@ -56,14 +66,20 @@ class Prices:
         is_long = self.above is not None and plain + read + sum(written.values()) > self.above
         asked, answered = plain * self.input + read * self.read, output * self.output
         asked += self._write(written)
-        return (asked * (self.dearer_input if is_long else 1.0) + answered * (self.dearer_output if is_long else 1.0)) / _MILLION
+        return (
+            asked * (self.dearer_input if is_long else 1.0)
+            + answered * (self.dearer_output if is_long else 1.0)
+        ) / _MILLION
 
     def units(self, *, plain: int, read: int, written: Mapping[float, int]) -> float:
         """Return what the input of one request cost, in tokens at the input price."""
         return plain + (read * self.read + self._write(written)) / self.input if self.input else 0.0
 
     def _write(self, written: Mapping[float, int]) -> float:
-        return sum(tokens * (self.write_long if seconds >= HOUR else self.write) for seconds, tokens in written.items())
+        return sum(
+            tokens * (self.write_long if seconds >= HOUR else self.write)
+            for seconds, tokens in written.items()
+        )
 
 
 MARKED = Prices(1.0, read=0.1, write=1.25, write_long=2.0)
@@ -87,10 +103,19 @@ def prices_of(model: str) -> Prices:
     name, listed = find_listed(model) or ("", None)
     if listed is None or listed.input is None or listed.output is None:
         near = tuple(get_close_matches(model, TABLE, 2))
-        raise UnknownNameError("model with a price", model, ("Prices of your own", "a model of polycontext.pressure.cache.prices"), near)
-    read, write = (listed.input if price is None else price for price in (listed.read, listed.write))
+        raise UnknownNameError(
+            "model with a price",
+            model,
+            ("Prices of your own", "a model of polycontext.pressure.cache.prices"),
+            near,
+        )
+    read, write = (
+        listed.input if price is None else price for price in (listed.read, listed.write)
+    )
     long = 2 * listed.input if name.startswith("claude") else write
-    return Prices(listed.input, listed.output, read=read, write=write, write_long=long, source="genai-prices")
+    return Prices(
+        listed.input, listed.output, read=read, write=write, write_long=long, source="genai-prices"
+    )
 
 
 # --- the table --------------------------------------------------------------------
@@ -99,7 +124,16 @@ _LONG = 272_000
 
 
 def _gpt(price: float, output: float, read: float, source: str, *, write: float = 1.25) -> Prices:
-    return Prices(price, output, read=read, write=write * price, above=_LONG, dearer_input=2.0, dearer_output=1.5, source=source)
+    return Prices(
+        price,
+        output,
+        read=read,
+        write=write * price,
+        above=_LONG,
+        dearer_input=2.0,
+        dearer_output=1.5,
+        source=source,
+    )
 
 
 _RESOLD = "docs.apiyi.com, models"
@@ -107,9 +141,23 @@ _HAIKU = "platform.claude.com, about-claude/pricing"
 
 TABLE: Mapping[str, Prices] = {
     "claude-haiku-5-5": Prices(
-        0.1, 0.5, read=0.01, write=0.125, write_long=0.2, above=100_000, dearer_input=5.0, dearer_output=5.0, source=_HAIKU
+        0.1,
+        0.5,
+        read=0.01,
+        write=0.125,
+        write_long=0.2,
+        above=100_000,
+        dearer_input=5.0,
+        dearer_output=5.0,
+        source=_HAIKU,
     ),
-    "gpt-5.5": _gpt(5, 30, 0.5, "github.com/anomalyco/models.dev, providers/openai/models/gpt-5.5.toml", write=1.0),
+    "gpt-5.5": _gpt(
+        5,
+        30,
+        0.5,
+        "github.com/anomalyco/models.dev, providers/openai/models/gpt-5.5.toml",
+        write=1.0,
+    ),
     "gpt-5.6-terra": _gpt(2, 12, 0.2, _RESOLD),
     "gpt-5.6-luna": _gpt(0.2, 1.2, 0.02, _RESOLD),
     "gpt-6-sol": _gpt(2, 10, 0.2, "github.com/merefield/codexometer, release 0.18.4"),

@@ -43,10 +43,14 @@ def pays(
     turns, grown = len(window) - start, window.total_tokens - left
     if turns < 1 or grown <= 0:
         return False
-    price = (max(prices.write, prices.input) - prices.read) * max(0, left - kept) + summary * prices.input
+    price = (max(prices.write, prices.input) - prices.read) * max(
+        0, left - kept
+    ) + summary * prices.input
     if prices.read * grown * (turns * requests_a_turn if rest is None else rest) < price:
         return False
-    carried = sum(max(0, window.seek(place).tokens - left) for place in range(start + 1, len(window) + 1))
+    carried = sum(
+        max(0, window.seek(place).tokens - left) for place in range(start + 1, len(window) + 1)
+    )
     return prices.read * carried * requests_a_turn >= price
 
 
@@ -55,7 +59,15 @@ def _last_compression(window: ContextWindow, low: float) -> tuple[int, int, int]
     since = window.turns_since_compression
     if since is not None:
         start = max(0, len(window) - since)
-        return start, window.seek(start).tokens, window.seek(min(start, window.epoch.first_changed or 0)).tokens
+        return (
+            start,
+            window.seek(start).tokens,
+            window.seek(min(start, window.epoch.first_changed or 0)).tokens,
+        )
     fixed = window.facts.fixed_tokens
     left = tokens_at(mark_above(fixed / window.max_tokens, low), window.max_tokens)
-    return bisect_right(range(len(window)), left, key=lambda place: window.seek(place + 1).tokens), left, fixed
+    return (
+        bisect_right(range(len(window)), left, key=lambda place: window.seek(place + 1).tokens),
+        left,
+        fixed,
+    )

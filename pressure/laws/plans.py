@@ -39,20 +39,32 @@ def ceilings_fall_along_the_chain(ladder: Ladder) -> None:
 
 
 @law(GALOIS + "; " + PLANS)
-def plans_and_pressures_are_adjoint(planner: ContextProjector, window: ContextWindow, target: float) -> None:
+def plans_and_pressures_are_adjoint(
+    planner: ContextProjector, window: ContextWindow, target: float
+) -> None:
     """``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``, for every plan c_j of the chain and every t that one of them reaches."""
     pressures = [tokens / window.max_tokens for tokens in planner.ladder(window).tokens]
     middle = pressures[len(pressures) // 2]
-    for reached in [t for t in (target, pressures[0], middle, pressures[-1]) if pressures[-1] <= t <= 1.0]:
+    for reached in [
+        t for t in (target, pressures[0], middle, pressures[-1]) if pressures[-1] <= t <= 1.0
+    ]:
         chosen = planner.plan_for(window, reached).step
-        agree([step >= chosen for step in range(len(pressures))], [p <= reached for p in pressures], target=reached)
+        agree(
+            [step >= chosen for step in range(len(pressures))],
+            [p <= reached for p in pressures],
+            target=reached,
+        )
 
 
 @law(PLANS)
-def harsher_targets_raise_no_ceiling(planner: ContextProjector, window: ContextWindow, target: float, other_target: float) -> None:
+def harsher_targets_raise_no_ceiling(
+    planner: ContextProjector, window: ContextWindow, target: float, other_target: float
+) -> None:
     """Monotone in the target: of two targets the lower one has the lower ceiling."""
     log = window.atoms()
-    harsh, gentle = (planner.plan_for(window, t).ceiling(log) for t in sorted((target, other_target)))
+    harsh, gentle = (
+        planner.plan_for(window, t).ceiling(log) for t in sorted((target, other_target))
+    )
     holds(harsh <= gentle, f"at most {gentle!r}", harsh)
 
 
@@ -68,16 +80,26 @@ def planning_repeats(planner: ContextProjector, window: ContextWindow, target: f
 def plans_respect_the_class_floors(plan: Plan) -> None:
     """No ceiling is below the floor of its atom's class: PRESERVED stays VERBATIM, REQUIRED keeps at least a GIST."""
     for atom in plan.window.atoms():
-        floor, ceiling = floor_of(class_of_atom(plan.window, atom)), plan.lowered.get(atom.id, Fidelity.VERBATIM)
+        floor, ceiling = (
+            floor_of(class_of_atom(plan.window, atom)),
+            plan.lowered.get(atom.id, Fidelity.VERBATIM),
+        )
         holds(ceiling >= floor, f"at least {floor.name}", ceiling.name, atom=atom)
 
 
 @law(PLANS)
 def plans_touch_no_turn_twice(plan: Plan) -> None:
     """What a plan replaces and drops are disjoint runs of turns; the prompt cache ends at the first of them, or where parts fall before it."""
-    runs = sorted([run for job in plan.jobs for run in job.runs] + [(drop.start, drop.stop) for drop in plan.drops])
+    runs = sorted(
+        [run for job in plan.jobs for run in job.runs]
+        + [(drop.start, drop.stop) for drop in plan.drops]
+    )
     holds(all(left[1] <= right[0] for left, right in pairwise(runs)), "disjoint runs", runs)
-    falling = [place for place, turn in enumerate(plan.window.all_turns()) if turn.resource_id in plan.bared or place == plan.unbound_from]
+    falling = [
+        place
+        for place, turn in enumerate(plan.window.all_turns())
+        if turn.resource_id in plan.bared or place == plan.unbound_from
+    ]
     agree(plan.first_changed, min([*(run[0] for run in runs[:1]), *falling], default=None))
 
 
@@ -86,14 +108,22 @@ def promises_are_kept(result: CompressionResult) -> None:
     """The tokens after are counted, and at most what the plan promised, where every gist it asked for was made."""
     agree(result.tokens_after, result.window.total_tokens)
     if _is_fulfilled(result):
-        holds(result.tokens_after <= result.plan.tokens_promised, f"at most {result.plan.tokens_promised}", result.tokens_after)
+        holds(
+            result.tokens_after <= result.plan.tokens_promised,
+            f"at most {result.plan.tokens_promised}",
+            result.tokens_after,
+        )
 
 
 @law(PROJECTOR)
 def reports_tell_what_happened(result: CompressionResult) -> None:
     """Every turn is reported once: kept if its words and calls stand, gisted if a gist stands for it, else dropped."""
     standing = held_turns(result.window)
-    gone = [turn for turn in result.plan.window.all_turns() if not says_all_of(standing.get(source_ids(turn)[0]), turn)]
+    gone = [
+        turn
+        for turn in result.plan.window.all_turns()
+        if not says_all_of(standing.get(source_ids(turn)[0]), turn)
+    ]
     gisted = {turn.resource_id for turn in gone if standing.keys() >= set(source_ids(turn))}
     dropped = {turn.resource_id for turn in gone} - gisted
     kept = tuple(turn.resource_id for turn in result.plan.window.all_turns() if turn not in gone)
@@ -101,7 +131,9 @@ def reports_tell_what_happened(result: CompressionResult) -> None:
 
 
 @law('docs/pressure.md, "Fidelity, floors and ceilings"')
-def compressions_do_what_their_plans_say(planner: ContextProjector, window: ContextWindow, target: float, other_target: float) -> None:
+def compressions_do_what_their_plans_say(
+    planner: ContextProjector, window: ContextWindow, target: float, other_target: float
+) -> None:
     """``view_of(after) == view_of(before) ∧ ceiling``, the first and the second time; where a gist could not be made, at least that."""
     log = said_atoms(window)
     first = planner.compress(window, target)
@@ -115,4 +147,6 @@ def compressions_do_what_their_plans_say(planner: ContextProjector, window: Cont
 
 def _is_fulfilled(result: CompressionResult) -> bool:
     """Tell whether every gist of the plan was made: none rejected without another in its place."""
-    return {turn.resource_id for job in result.plan.jobs for turn in job.sources} <= set(result.gisted)
+    return {turn.resource_id for job in result.plan.jobs for turn in job.sources} <= set(
+        result.gisted
+    )

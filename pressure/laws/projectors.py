@@ -56,7 +56,12 @@ def preserved_turns_stay_byte_identical(
         found = [turn for turn in after.all_turns() if turn.resource_id in preserved]
         agree([turn.resource_id for turn in found], list(preserved), target=target)
         for turn in found:
-            holds(says_all_of(turn, preserved[turn.resource_id]), f"all of {preserved[turn.resource_id]!r}", turn, target=target)
+            holds(
+                says_all_of(turn, preserved[turn.resource_id]),
+                f"all of {preserved[turn.resource_id]!r}",
+                turn,
+                target=target,
+            )
         window = _continued(after, turns)
 
 
@@ -66,8 +71,16 @@ def what_stands_is_unchanged(projector: Compressor, window: ContextWindow, targe
     before = {turn.resource_id: turn for turn in window.all_turns()}
     for turn in projector.compress(window, target).window.all_turns():
         if (then := before.get(turn.resource_id)) is not None:
-            holds(turn == then or (says_all_of(turn, then) and len(turn.parts) < len(then.parts)), f"all of {then!r}", turn)
-            holds(turn == then or (turn.tokens or 0) <= (then.tokens or 0), f"at most {then.tokens} tokens", turn.tokens)
+            holds(
+                turn == then or (says_all_of(turn, then) and len(turn.parts) < len(then.parts)),
+                f"all of {then!r}",
+                turn,
+            )
+            holds(
+                turn == then or (turn.tokens or 0) <= (then.tokens or 0),
+                f"at most {then.tokens} tokens",
+                turn.tokens,
+            )
 
 
 @law('docs/window.md, "Turns and atoms"')
@@ -89,7 +102,11 @@ def atoms_are_never_split(projector: Compressor, window: ContextWindow, target: 
 def order_is_kept(projector: Compressor, window: ContextWindow, target: float) -> None:
     """What stands is in the order of the conversation, a gist where the first of its sources stood, and nothing is told twice."""
     after = [source_ids(turn) for turn in projector.compress(window, target).window.all_turns()]
-    places = {source: place for place, turn in enumerate(window.all_turns()) for source in source_ids(turn)}
+    places = {
+        source: place
+        for place, turn in enumerate(window.all_turns())
+        for source in source_ids(turn)
+    }
     told = [source for sources in after for source in sources]
     agree(len(told), len(set(told)))
     firsts = [min(places[source] for source in sources) for sources in after]
@@ -99,36 +116,67 @@ def order_is_kept(projector: Compressor, window: ContextWindow, target: float) -
 @law(PROJECTOR)
 def sources_are_never_lost(projector: Compressor, window: ContextWindow, target: float) -> None:
     """Standing, stood for, or dropped: these are all turns there were, only DROPPABLE ones are dropped, and none is made up."""
-    after, before = (held_turns(each).keys() for each in (projector.compress(window, target).window, window))
-    droppable = {turn.resource_id for turn in window.all_turns() if window.class_of(turn) is ResourceClass.DROPPABLE}
-    holds(before - droppable <= after <= before, f"{before - droppable}, and of {droppable} what stands", after)
+    after, before = (
+        held_turns(each).keys() for each in (projector.compress(window, target).window, window)
+    )
+    droppable = {
+        turn.resource_id
+        for turn in window.all_turns()
+        if window.class_of(turn) is ResourceClass.DROPPABLE
+    }
+    holds(
+        before - droppable <= after <= before,
+        f"{before - droppable}, and of {droppable} what stands",
+        after,
+    )
 
 
 @law('docs/linearity.md, "Three classes"')
-def ledger_survives_compression(projector: Compressor, window: ContextWindow, target: float) -> None:
+def ledger_survives_compression(
+    projector: Compressor, window: ContextWindow, target: float
+) -> None:
     """Every tag stays as it was and where it was, of what yielded too, and the ledger knows every turn that stands."""
     after = projector.compress(window, target).window
     before = list(window.linearity.items())
     agree(list(after.linearity.items())[: len(before)], before)
-    unknown = [turn.resource_id for turn in after.all_turns() if turn.resource_id not in after.linearity]
+    unknown = [
+        turn.resource_id for turn in after.all_turns() if turn.resource_id not in after.linearity
+    ]
     holds(not unknown, "a tag for every turn", unknown)
 
 
 @law('docs/pressure.md, "The ladder"')
-def open_calls_and_last_user_turn_never_yield(projector: Compressor, window: ContextWindow, target: float) -> None:
+def open_calls_and_last_user_turn_never_yield(
+    projector: Compressor, window: ContextWindow, target: float
+) -> None:
     """Calls that wait stand whatever their class, each result they had whole or cut; and so does the question, unless the reach cuts it."""
     said = [turn for turn in window.all_turns() if turn.role is Role.USER and not is_summary(turn)]
     waiting = [turn for atom in window.atoms() if atom.is_open for turn in atom.turns]
     after = projector.compress(window, target).window
     held = held_turns(after)
-    question = [] if getattr(getattr(projector, "reach", None), "cuts_question", False) else said[-1:]
-    missing = [turn for turn in (*question, *waiting[:1]) if not any(says_all_of(each, turn) for each in after.all_turns())]
-    answers = [held[source_ids(turn)[0]].tool_call_id for turn in waiting[1:] if source_ids(turn)[0] in held]
-    agree((missing, answers, after.open_calls), ([], [turn.tool_call_id for turn in waiting[1:]], window.open_calls))
+    question = (
+        [] if getattr(getattr(projector, "reach", None), "cuts_question", False) else said[-1:]
+    )
+    missing = [
+        turn
+        for turn in (*question, *waiting[:1])
+        if not any(says_all_of(each, turn) for each in after.all_turns())
+    ]
+    answers = [
+        held[source_ids(turn)[0]].tool_call_id
+        for turn in waiting[1:]
+        if source_ids(turn)[0] in held
+    ]
+    agree(
+        (missing, answers, after.open_calls),
+        ([], [turn.tool_call_id for turn in waiting[1:]], window.open_calls),
+    )
 
 
 @law(GALOIS)
-def fidelities_only_fall(projector: Compressor, window: ContextWindow, target: float, other_target: float) -> None:
+def fidelities_only_fall(
+    projector: Compressor, window: ContextWindow, target: float, other_target: float
+) -> None:
     """Deflationary on windows: over the log of the beginning, each of two compressions holds no atom at a higher fidelity than before it."""
     log = said_atoms(window)
     first = projector.compress(window, target).window
@@ -138,7 +186,9 @@ def fidelities_only_fall(projector: Compressor, window: ContextWindow, target: f
 
 
 @law(GALOIS)
-def compressing_again_changes_nothing(projector: Compressor, window: ContextWindow, target: float) -> None:
+def compressing_again_changes_nothing(
+    projector: Compressor, window: ContextWindow, target: float
+) -> None:
     """Idempotent on windows: once its target is reached, a second compression to it leaves every turn as it is."""
     once = projector.compress(window, target).window
     if pressure_of(once) <= target:
@@ -146,26 +196,39 @@ def compressing_again_changes_nothing(projector: Compressor, window: ContextWind
 
 
 @law('docs/pressure.md, "The ladder"')
-def gists_are_shorter_than_their_sources(projector: Compressor, window: ContextWindow, target: float) -> None:
+def gists_are_shorter_than_their_sources(
+    projector: Compressor, window: ContextWindow, target: float
+) -> None:
     """A new gist takes fewer tokens than the turns it stands for."""
     after = projector.compress(window, target).window.all_turns()
     known = {turn.resource_id for turn in window.all_turns()}
     for gist in [turn for turn in after if turn.is_gist and turn.resource_id not in known]:
-        sources = [turn for turn in window.all_turns() if set(source_ids(turn)) <= set(gist.sources)]
+        sources = [
+            turn for turn in window.all_turns() if set(source_ids(turn)) <= set(gist.sources)
+        ]
         tokens = sum(turn.tokens or 0 for turn in sources)
         holds(gist.tokens is not None and gist.tokens < tokens, f"fewer than {tokens} tokens", gist)
 
 
 @law('docs/pressure.md, "The ladder"')
-def compressing_never_adds_tokens(projector: Compressor, window: ContextWindow, target: float) -> None:
+def compressing_never_adds_tokens(
+    projector: Compressor, window: ContextWindow, target: float
+) -> None:
     """A compressed window takes at most the tokens it took before."""
     after = projector.compress(window, target).window.total_tokens
     holds(after <= window.total_tokens, f"at most {window.total_tokens}", after)
 
 
 def _preserved(window: ContextWindow) -> list[Turn]:
-    known = [atom for atom in window.atoms() if all(i in window.linearity for i in atom.resource_ids)]
-    return [turn for atom in known if class_of_atom(window, atom) is ResourceClass.PRESERVED for turn in atom.turns]
+    known = [
+        atom for atom in window.atoms() if all(i in window.linearity for i in atom.resource_ids)
+    ]
+    return [
+        turn
+        for atom in known
+        if class_of_atom(window, atom) is ResourceClass.PRESERVED
+        for turn in atom.turns
+    ]
 
 
 def _continued(window: ContextWindow, turns: Sequence[Turn]) -> ContextWindow:
@@ -200,7 +263,9 @@ def view_order_is_transitive(first_view: View, second_view: View, third_view: Vi
 @law(_ORDER)
 def meet_is_associative(first_view: View, second_view: View, third_view: View) -> None:
     """Associative: ``(u ∧ v) ∧ w == u ∧ (v ∧ w)``."""
-    agree(first_view.meet(second_view).meet(third_view), first_view.meet(second_view.meet(third_view)))
+    agree(
+        first_view.meet(second_view).meet(third_view), first_view.meet(second_view.meet(third_view))
+    )
 
 
 @law(_ORDER)
@@ -256,4 +321,7 @@ def compress_undoes_expand(first_view: View, ceiling: View) -> None:
 def expand_and_compress_are_adjoint(first_view: View, second_view: View, ceiling: View) -> None:
     """Adjoint: ``expand(v) <= w`` exactly when ``v <= compress(w)``, for every compressed ``v <= ceiling``."""
     if first_view <= ceiling:
-        agree(expand_view(first_view) <= second_view, first_view <= compress_view(ceiling, second_view))
+        agree(
+            expand_view(first_view) <= second_view,
+            first_view <= compress_view(ceiling, second_view),
+        )

@@ -12,7 +12,9 @@ _SUMMARISER = 'docs/summarisers.md, "What happens to a bad summary"'
 
 
 @law(_SUMMARISER)
-def summaries_keep_to_their_allowance(summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
+def summaries_keep_to_their_allowance(
+    summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
+) -> None:
     """A summary takes at most the tokens it was allowed, by the counter it was given; for fewer than 16 it is never asked."""
     if allowance >= LEAST_ASKED:
         tokens = counter.count(summariser.summarise(turns, allowance, counter=counter))
@@ -20,7 +22,9 @@ def summaries_keep_to_their_allowance(summariser: Summariser, turns: Sequence[Tu
 
 
 @law(_SUMMARISER)
-def summaries_are_storable_text(summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
+def summaries_are_storable_text(
+    summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
+) -> None:
     """A summary is text that a turn can hold: a string without lone surrogates."""
     summary: object = summariser.summarise(turns, max(allowance, LEAST_ASKED), counter=counter)
     holds(_is_storable(summary), "storable text", summary)
@@ -36,16 +40,24 @@ def offline_summaries_keep_to_any_allowance(
 
 
 @law(f"{_SUMMARISER}: the offline default, no demand of the protocol")
-def offline_summaries_repeat(offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
+def offline_summaries_repeat(
+    offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
+) -> None:
     """The offline summariser says the same of the same turns again, so that a replay needs no model."""
-    first, second = (offline_summariser.summarise(turns, allowance, counter=counter) for _ in range(2))
+    first, second = (
+        offline_summariser.summarise(turns, allowance, counter=counter) for _ in range(2)
+    )
     agree(first, second)
 
 
 @law(f"{_SUMMARISER}: the offline default, no demand of the protocol")
-def offline_summaries_say_something(offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter) -> None:
+def offline_summaries_say_something(
+    offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
+) -> None:
     """The offline summariser is never lost for words: where any turn has one, and 40 tokens are allowed, the summary is not empty."""
-    if allowance >= _ENOUGH and any(character.isalnum() for turn in turns for character in turn.text):
+    if allowance >= _ENOUGH and any(
+        character.isalnum() for turn in turns for character in turn.text
+    ):
         summary = offline_summariser.summarise(turns, allowance, counter=counter)
         holds(bool(summary.strip()), "not empty", summary)
 

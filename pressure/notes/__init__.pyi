@@ -1,10 +1,10 @@
 from .cues import asks_about_the_past
 from .facts import Fact, Quotes, complete_text, facts_of
+from .lines import Head, SummaryLine, parse_summary
 from .pieces import clip, excerpt
 from .provenance import find_sources
 from .summariser import MOST_CHARS_A_TOKEN, Candidates, ExtractiveSummariser, truncate
 from .terms import UNSPACED, by_relevance
-from .units import Head, SummaryLine, parse_summary
 
 __all__ = [
     "MOST_CHARS_A_TOKEN",

@@ -8,8 +8,8 @@ from attrs import frozen
 
 from polycontext.window import Role, TokenCounter
 
-from .lines import GAP, HEADED_FROM, render_notes
-from .pieces import clip, most
+from .lines import HEADED_FROM, render_notes
+from .pieces import GAP, clip, most
 from .terms import terms_of
 from .units import Entry, Unit
 
@@ -38,13 +38,15 @@ Bundle = tuple[int, ...]
 def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
     """Return what can be chosen of `units`: short records whole, everything else one by one."""
     found: list[Bundle] = []
-    for (_, record), group in groupby(range(len(units)), key=lambda index: (units[index].entry, units[index].record)):
+    for (_, record), group in groupby(
+        range(len(units)), key=lambda index: (units[index].entry, units[index].record)
+    ):
         indices = tuple(group)
-        first = units[indices[0]]
-        if record >= 0 and (first.header or first.parent) and sum(len(units[index].text) for index in indices) <= WHOLE_RECORD:
+        first, size = units[indices[0]], sum(len(units[index].text) for index in indices)
+        if record >= 0 and (first.header or first.parent) and size <= WHOLE_RECORD:
             found.append(indices)
             continue
-        places = {units[index].place: index for index in indices} if any(units[index].under >= 0 for index in indices) else {}
+        places = {units[index].place: index for index in indices}
         for index in indices:
             head = places.get(units[index].under)
             found.append((index,) if head is None else (head, index))
@@ -58,7 +60,13 @@ class Chooser:
     whatever they add: what the query asks about, by how much of it.
     """
 
-    def __init__(self, entries: Mapping[int, Entry], units: Sequence[Unit], weights: Mapping[str, float], asked: Sequence[float]) -> None:
+    def __init__(
+        self,
+        entries: Mapping[int, Entry],
+        units: Sequence[Unit],
+        weights: Mapping[str, float],
+        asked: Sequence[float],
+    ) -> None:
         self._entries, self._units, self._left, self._asked = entries, units, dict(weights), asked
         self._opened: set[tuple[int, int | None]] = set()
         self._taken: set[int] = set()
@@ -97,13 +105,25 @@ class Chooser:
         unit = self._units[index]
         if unit.header or len(bundle) > 1:
             return bundle
-        return unit.entry, unit.terms, unit.cost, unit.boost, self._asked[index], self._claimed[bundle]
+        return (
+            unit.entry,
+            unit.terms,
+            unit.cost,
+            unit.boost,
+            self._asked[index],
+            self._claimed[bundle],
+        )
 
     def _claims(self, bundle: Bundle) -> tuple[int, ...]:
         """Return the numbers of the rooms that a bundle may go to, the first of which has precedence."""
         unit = self._units[bundle[-1]]
         role = self._entries[unit.entry].role
-        claims = (unit.standing, any(self._asked[index] > 0 for index in bundle), unit.step, role == Role.USER and unit.said)
+        claims = (
+            unit.standing,
+            any(self._asked[index] > 0 for index in bundle),
+            unit.step,
+            role == Role.USER and unit.said,
+        )
         return tuple(number for number, claim in enumerate(claims) if claim)
 
     def _class(self, bundle: Bundle) -> int:
@@ -159,32 +179,42 @@ class Fitter:
         count = most(len(order), lambda number: self._tokens(order[:number]) <= self.max_tokens)
         kept = [*order[:count]]
         left = self.max_tokens - self._tokens(kept)
-        small = [each for each in order[count:] if sum(self.units[index].cost for index in each) <= left]
+        small = [
+            each for each in order[count:] if sum(self.units[index].cost for index in each) <= left
+        ]
         for bundle in small[:_TRIES]:
             if self._tokens([*kept, bundle]) <= self.max_tokens:
                 kept.append(bundle)
-        return (self._extend(kept, order[count:]) or self._text(kept)) if kept else self._truncate_first(order[:_TRIES])
+        return (
+            (self._extend(kept, order[count:]) or self._text(kept))
+            if kept
+            else self._truncate_first(order[:_TRIES])
+        )
 
     def _extend(self, kept: Sequence[Bundle], rest: Sequence[Bundle]) -> str:
         """Return what is kept with the marked start of the next sentence or line; empty where there is no room for one."""
         taken = {*chain.from_iterable(kept)}
         left = self.max_tokens - self._tokens(kept)
-        plain = (self.units[bundle[0]] for bundle in rest if len(bundle) == 1 and bundle[0] not in taken)
-        unit = next((unit for unit in plain if not unit.subject and not unit.header and not unit.hidden), None)
+        single = (bundle[0] for bundle in rest if len(bundle) == 1)
+        plain = (self.units[index] for index in single if index not in taken)
+        unit = next((u for u in plain if not (u.subject or u.header or u.hidden)), None)
         if unit is None or left < _LEAST_BEGUN:
             return ""
         start = clip(unit.text, left - 4 - self.entries[unit.entry].cost, self.counter)
         if not start or start == unit.text:
             return ""
-        units = sorted([*(self.units[index] for index in taken), unit._replace(text=start, ends=False, was="")], key=_place)
-        longer = render_notes(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
+        units = [self.units[index] for index in taken]
+        units.append(unit._replace(text=start, ends=False, was=""))
+        longer = self._render(sorted(units, key=_place))
         return longer if self.counter.count(longer) <= self.max_tokens else ""
 
     def _tokens(self, bundles: Sequence[Bundle]) -> int:
         return self.counter.count(self._text(bundles)) if bundles else 0
 
     def _text(self, bundles: Sequence[Bundle]) -> str:
-        units = [self.units[index] for index in sorted({*chain.from_iterable(bundles)})]
+        return self._render([self.units[i] for i in sorted({*chain.from_iterable(bundles)})])
+
+    def _render(self, units: Sequence[Unit]) -> str:
         return render_notes(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
 
     def _truncate_first(self, order: Sequence[Bundle]) -> str:
@@ -193,9 +223,13 @@ class Fitter:
             opening = self.entries[unit.entry].opening
             words = unit.text if unit.opens else f"{GAP} {unit.text}"
             bare = () if unit.subject else ((words, f" {GAP}"), (words, GAP), (words, ""))
-            for text, mark in () if unit.hidden else ((render_notes(self.entries, [unit]), f" {GAP}"), *bare):
+            for text, mark in (
+                () if unit.hidden else ((render_notes(self.entries, [unit]), f" {GAP}"), *bare)
+            ):
                 start = clip(text, self.max_tokens, self.counter, mark)
-                if len(start.strip(f"{GAP} ")) > (len(opening) + _LEAST_LETTERS if text is not words else 0):
+                if len(start.strip(f"{GAP} ")) > (
+                    len(opening) + _LEAST_LETTERS if text is not words else 0
+                ):
                     return start
         return ""
 

@@ -39,7 +39,8 @@ _MARKED = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(
-    rf"(?:[-*+•]|\d{{1,3}}[.)])?\s*(?:\[[xX✓✔]\]|[✅✓✔☑])|.{{0,120}}[(（\[【|:：–—-]\s*{_FINISHED}\s*[)）\]】|]?\s*$", re.IGNORECASE
+    rf"(?:[-*+•]|\d{{1,3}}[.)])?\s*(?:\[[xX✓✔]\]|[✅✓✔☑])|.{{0,120}}[(（\[【|:：–—-]\s*{_FINISHED}\s*[)）\]】|]?\s*$",
+    re.IGNORECASE,
 )
 _HEADING = re.compile(
     r"[#*_\s]*(?:next(?: steps?| up)?|what(?:'s| is) (?:next|left|open)|open(?: items| points)?|remaining|left|still (?:open|to (?:do|come)|missing|left)|to[- ]?do|not (?:yet )?(?:started|begun|done)"
@@ -103,7 +104,9 @@ def steps(text: str) -> list[str]:
     >>> steps("It works. Next I'll tidy up. Shall I?")
     ["Next I'll tidy up."]
     """
-    found = [*islice(_open_items(text), MOST_STEPS)] or [*islice(filter(is_intention, reversed([*_sentences(text)])), 1)]
+    found = [*islice(_open_items(text), MOST_STEPS)] or [
+        *islice(filter(is_intention, reversed([*_sentences(text)])), 1)
+    ]
     return [step[:LONGEST_STEP] for step in found]
 
 
@@ -113,7 +116,9 @@ def is_open(note: str) -> bool:
     >>> is_open("{content Count, status pending}"), is_open("- [ ] Count"), is_open("{content Sort, status completed}")
     (True, True, False)
     """
-    return _PAIR.search(note) is not None or (_MARKED.match(note) is not None and not _DONE.match(note))
+    return _PAIR.search(note) is not None or (
+        _MARKED.match(note) is not None and not _DONE.match(note)
+    )
 
 
 def is_intention(sentence: str) -> bool:

@@ -16,11 +16,11 @@ from polycontext.window import Role, TokenCounter, Turn
 from polycontext.window.items import attachment_of
 
 from .cues import is_intention
-from .lines import pair_text
+from .lines import LAWGIVERS, TITLES, Head, pair_text, parse_summary
 from .pieces import one_line
 from .summariser import Candidates, ExtractiveSummariser
 from .terms import STRONG, kind_of, terms_of
-from .units import LAWGIVERS, TITLES, Head, Unit, parse_summary
+from .units import Unit
 
 MOST_IDS, MOST_NEWEST = 20, 20
 """How many identifiers are told, those that matter most first, and how many newer values, the latest."""
@@ -54,8 +54,13 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
         Head.OPEN: [unit for unit in coming if not is_intention(unit.text)],
         Head.NEXT: [unit for unit in coming if is_intention(unit.text)],
     }
-    demands = (Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn))
-    return (*demands, *(_fact(head, unit, candidates) for head, units in told.items() for unit in units))
+    demands = (
+        Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn)
+    )
+    return (
+        *demands,
+        *(_fact(head, unit, candidates) for head, units in told.items() for unit in units),
+    )
 
 
 def _demands(turn: Turn) -> Iterator[str]:
@@ -78,7 +83,11 @@ def _naming(candidates: Candidates) -> Iterator[Unit]:
         spoken.update(unit.terms if unit.said else ())
         for term in unit.terms:
             in_turns.setdefault(term, set()).add(unit.turn)
-    used = [term for term, turns in in_turns.items() if kind_of(term) in STRONG and (term in spoken or len(turns) > 1)]
+    used = [
+        term
+        for term, turns in in_turns.items()
+        if kind_of(term) in STRONG and (term in spoken or len(turns) > 1)
+    ]
     wanted = set(sorted(used, key=lambda term: -weights[term])[:MOST_IDS])
     for unit in candidates.units:
         if wanted.intersection(unit.terms):
@@ -117,8 +126,12 @@ def is_told(fact: Fact, text: str) -> bool:
     if not words or words in text.split("\n"):
         return True
     named = [term for term in terms_of(words) if kind_of(term) in STRONG]
-    stand = all(re.search(rf"(?<!\w)(?<!\w[-.]){re.escape(name)}(?!\w|[-.]\w)", text) for name in named)
-    return stand and ((bool(named) and fact.head in NAMED) or words.casefold() in one_line(text.casefold()))
+    stand = all(
+        re.search(rf"(?<!\w)(?<!\w[-.]){re.escape(name)}(?!\w|[-.]\w)", text) for name in named
+    )
+    return stand and (
+        (bool(named) and fact.head in NAMED) or words.casefold() in one_line(text.casefold())
+    )
 
 
 SHORTEST_QUOTE, LONGEST_QUOTE, MOST_QUOTES = 4, 400, 100
@@ -141,15 +154,19 @@ class Quotes:
     @classmethod
     def of(cls, turns: Iterable[Turn], facts: Iterable[Fact] = ()) -> Self:
         """Return what looks in the prose of the user's `turns` (no code, nothing pasted, no attachment, no gist), and in the demands among `facts`."""
-        texts = [turn.text for turn in turns if turn.role is Role.USER and not turn.is_gist and attachment_of(turn) is None]
+        texts = [
+            turn.text
+            for turn in turns
+            if turn.role is Role.USER and not turn.is_gist and attachment_of(turn) is None
+        ]
         texts += [fact.text for fact in facts if fact.head is Head.CONSTRAINTS]
         prose = (" ".join(" ".join(sentences(text)).split()) for text in texts)
         return cls(tuple((text, unquoted(text)) for text in prose))
 
-    def marked(self, summary: str) -> str:
+    def mark(self, summary: str) -> str:
         r"""Return `summary` with the lines under `TITLE` that quote the user marked as the user's, each once, and no other line there.
 
-        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).marked("Constraints:\n- \"Never push.\"\n- user: Push daily.")
+        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).mark("Constraints:\n- \"Never push.\"\n- user: Push daily.")
         'Constraints:\nuser: Never push.\nPush daily.'
         """
         lines, under, left = dict[object, str](), "", MOST_QUOTES
@@ -161,13 +178,21 @@ class Quotes:
                 lines[number] = line
             elif bare := _LABELS.sub("", _MARKUP.sub("", " ".join(line.split()))):
                 quote, left = bare.strip(_MARKS), left - 1
-                is_own = left >= 0 and SHORTEST_QUOTE <= len(quote) <= LONGEST_QUOTE and self._hold(quote)
+                is_own = (
+                    left >= 0
+                    and SHORTEST_QUOTE <= len(quote) <= LONGEST_QUOTE
+                    and self._hold(quote)
+                )
                 lines[quote if is_own else number] = USER + quote if is_own else bare
         return "\n".join(lines.values())
 
     def _hold(self, quote: str) -> bool:
         for prose, own in self.said:
             start = prose.find(quote)
-            if start >= 0 and own[start : start + len(quote)].count("_") * 2 < len(quote) + quote.count("_") * 2:
+            if (
+                start >= 0
+                and own[start : start + len(quote)].count("_") * 2
+                < len(quote) + quote.count("_") * 2
+            ):
                 return True
         return False

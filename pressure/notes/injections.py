@@ -29,7 +29,9 @@ _SPECIAL = re.compile(
     r"|(?P<path>(?:\s--?[a-z]|[\w.~-]{0,30}/)[\w./~-]{1,80}|\w{1,40}\.[a-z]{2,4}\b)|(?P<number>\d[\d.,:%-]{0,30})"
 )
 _IS_SPECIAL = re.compile(r"[@/\d]|--|\.\w")
-_TOKEN = re.compile(rf"[{_ASIAN}]+|[^\W\d_{_ASIAN}]+(?:['’][a-z]+)?|<(?:url|mail|path|number)>|[?!<>{{}}\[\]#=|;:]")
+_TOKEN = re.compile(
+    rf"[{_ASIAN}]+|[^\W\d_{_ASIAN}]+(?:['’][a-z]+)?|<(?:url|mail|path|number)>|[?!<>{{}}\[\]#=|;:]"
+)
 _CLITIC = re.compile("^[ldnmtsj]['’]|['’]s$")
 
 
@@ -37,7 +39,9 @@ _CLITIC = re.compile("^[ldnmtsj]['’]|['’]s$")
 def table() -> tuple[dict[str, str], dict[str, float]]:
     """Return the class of each word that has one, and the weight of each feature; they are read when the first sentence is scored."""
     data = json.loads(FILE.read_text(encoding="utf-8"))
-    return {word: name for name, words in data["classes"].items() for word in words.split()}, data["weights"]
+    return {word: name for name, words in data["classes"].items() for word in words.split()}, data[
+        "weights"
+    ]
 
 
 def features(text: str) -> set[str]:
@@ -71,7 +75,9 @@ def _word(word: str) -> tuple[str, str]:
 
 @cache
 def _asian_words() -> re.Pattern[str]:
-    return re.compile("|".join(sorted((word for word in table()[0] if word > "\u3040"), key=len, reverse=True)))
+    return re.compile(
+        "|".join(sorted((word for word in table()[0] if word > "\u3040"), key=len, reverse=True))
+    )
 
 
 @lru_cache(4_096)
@@ -81,7 +87,10 @@ def score(text: str) -> float:
         return -inf
     weights = table()[1]
     cuts = (text[start : start + WINDOW] for start in range(0, len(text) or 1, WINDOW))
-    return max(weights[""] + sum(weights[feature] for feature in features(part) if feature in weights) for part in cuts)
+    return max(
+        weights[""] + sum(weights[feature] for feature in features(part) if feature in weights)
+        for part in cuts
+    )
 
 
 def flag_injections(sentences: Sequence[str]) -> Iterator[bool]:

@@ -1,17 +1,53 @@
-"""Print units on the lines of their entries. Nobody else writes the mark ``…``: it stands wherever something is left out."""
+"""The lines of a summary: units printed on the lines of their entries, and the lines of an earlier summary read back.
 
+Nobody else writes the mark ``…``: it stands wherever something is left out.
+"""
+
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from polycontext.linearity import constraint_sentences
+from polycontext.window import Role, Turn
+
+from ..gist import SUMMARY_END, unframed
+from .pieces import GAP, excerpt, one_line
 
 if TYPE_CHECKING:
     from .units import Entry, Unit
 
-GAP = "…"
-"""Stands where something is left out."""
-
 STANDING, NEXT, CONVERSATION = "Standing instructions:", "Next:", "Conversation:"
 """The headings of notes: for what is certain only."""
+
+
+class Head(Enum):
+    """Name what a note is about that a model writes; the order of the members is that of its summary."""
+
+    TASK = "Task"
+    CONSTRAINTS = "Constraints"
+    DECISIONS = "Decisions"
+    FACTS = "Facts"
+    FILES = "Files"
+    ERRORS = "Errors"
+    DONE = "Done"
+    OPEN = "Open"
+    NEXT = "Next step"
+
+
+TITLES = frozenset((STANDING, NEXT, CONVERSATION, *(f"{head.value}:" for head in Head)))
+"""The headings of notes, and those of a model's: no line of a summary."""
+
+LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
+EARLIER = "earlier: "
+"""Stands before what a gist that came in says in another's name."""
+
+SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?(system|user|assistant|tool)(?: [^:\n]{1,64})?: ")
+CALL_LINE = re.compile(
+    r"(?:\[[^\]\s]{1,80}\] )?([\w.-]{1,64})(?:\((.*?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL
+)
+NEW_LINE = re.compile(r"\n(?=\S)")
 
 HEADED_FROM = 300
 """From how many tokens on there are headings."""
@@ -29,7 +65,9 @@ def left_out(number: int, what: str) -> str:
     return f"{GAP} {number:,} {what}{'' if number == 1 else 's'}"
 
 
-def render_notes(entries: Mapping[int, "Entry"], units: Sequence["Unit"], *, headed: bool = False) -> str:
+def render_notes(
+    entries: Mapping[int, "Entry"], units: Sequence["Unit"], *, headed: bool = False
+) -> str:
     """Return `units`, which are in order, on the lines of their entries; standing instructions and what comes next apart where it is `headed`."""
     standing = [unit for unit in units if unit.standing] if headed else []
     coming = [unit for unit in units if unit.step and not unit.standing] if headed else []
@@ -37,7 +75,9 @@ def render_notes(entries: Mapping[int, "Entry"], units: Sequence["Unit"], *, hea
         return "\n".join(_lines(entries, units))
     others = [unit for unit in units if not unit.standing and not unit.step]
     parts = ((STANDING, standing), (NEXT, coming), (CONVERSATION, others))
-    return "\n".join(line for title, under in parts if under for line in (title, *_lines(entries, under)))
+    return "\n".join(
+        line for title, under in parts if under for line in (title, *_lines(entries, under))
+    )
 
 
 def _lines(entries: Mapping[int, "Entry"], units: Sequence["Unit"]) -> Iterator[str]:
@@ -75,7 +115,9 @@ def _body(entry: "Entry", records: Sequence[Sequence["Unit"]]) -> Iterator[str]:
 
 
 def _pairs(units: Sequence["Unit"] | Iterator["Unit"], entry: "Entry") -> dict[int, str]:
-    return {item: pair_text([*each], entry) for item, each in groupby(units, key=lambda unit: unit.item)}
+    return {
+        item: pair_text([*each], entry) for item, each in groupby(units, key=lambda unit: unit.item)
+    }
 
 
 def opening_of(entry: "Entry", told: Mapping[int, str]) -> str:
@@ -83,7 +125,9 @@ def opening_of(entry: "Entry", told: Mapping[int, str]) -> str:
     if entry.arguments is None:
         return entry.opening
     shown = (
-        told.get(place, text.removesuffix("=") + (f"={GAP}" if text != "=" else GAP)) if text.endswith("=") else text
+        told.get(place, text.removesuffix("=") + (f"={GAP}" if text != "=" else GAP))
+        if text.endswith("=")
+        else text
         for place, text in enumerate(entry.arguments)
     )
     return f"{entry.opening}({', '.join(shown)})"
@@ -106,10 +150,63 @@ def pair_text(pieces: Sequence["Unit"], entry: "Entry") -> str:
         before = piece
     is_all = last.ends and last.place + 1 >= last.pieces
     begins = first.opens and (first.place == 0 or not first.pieces)
-    return f"{first.label}{'' if begins else f'{GAP} '}{text}{'' if is_all else f' {GAP}'}{last.close}"
+    return (
+        f"{first.label}{'' if begins else f'{GAP} '}{text}{'' if is_all else f' {GAP}'}{last.close}"
+    )
 
 
 def _shown(unit: "Unit", entry: "Entry") -> str:
     if unit.hidden:
         return NOTICE.format(f", see {entry.id}" if entry.id else "")
     return f"{unit.text} (was {unit.was})" if unit.was else unit.text
+
+
+class SummaryLine(NamedTuple):
+    """Hold a line of an earlier summary: what it begins with, who speaks, what it says, and what it demands."""
+
+    label: str
+    role: Role
+    text: str
+    is_call: bool = False
+    standing: tuple[str, ...] = ()
+
+
+def parse_summary(gist: Turn) -> Iterator[SummaryLine]:
+    """Yield the lines of a summary that stands in a conversation; of one that came in only the user's own words are taken as such.
+
+    What carries no label there may be the user's too, who wrote something that looks like a summary: what it demands stands.
+    """
+    trusted, under = bool(gist.sources), ""
+    text = unframed(gist.text.strip())
+    for block in NEW_LINE.split(text if trusted else excerpt(text, demands=True)):
+        line = "\n".join(filter(None, map(one_line, block.splitlines())))
+        if line in TITLES:
+            under = line
+        elif line and line != SUMMARY_END:
+            yield _parse_line(
+                line, trusted=trusted, is_quoted=under in (STANDING, f"{Head.CONSTRAINTS.value}:")
+            )
+
+
+def _parse_line(line: str, *, trusted: bool, is_quoted: bool) -> SummaryLine:
+    spoken, called = SPOKEN_LINE.match(line), CALL_LINE.match(line)
+    if spoken and (trusted or spoken[1] == Role.USER):
+        label, role, said = spoken[0], Role(spoken[1]), line[spoken.end() :]
+        if role not in LAWGIVERS:
+            return SummaryLine(label, role, said)
+        # What stands under these headings was checked when the gist was made (`Quotes`).
+        is_quote = trusted and role is Role.USER and is_quoted
+        return SummaryLine(
+            label,
+            role,
+            said,
+            standing=tuple(said.split(f" {GAP} ")) if is_quote else constraint_sentences(said),
+        )
+    if called:
+        return SummaryLine(called[0], Role.TOOL, line[called.end() :], is_call=True)
+    return SummaryLine(
+        "" if trusted else EARLIER,
+        Role.ASSISTANT,
+        line,
+        standing=() if trusted or spoken else constraint_sentences(line),
+    )

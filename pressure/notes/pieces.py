@@ -11,8 +11,10 @@ from polycontext.linearity import constraint_sentences
 from polycontext.window import TokenCounter
 
 from .cues import says_failure
-from .lines import GAP
 from .terms import relevance
+
+GAP = "…"
+"""Stands where something is left out."""
 
 LONGEST_LINE, LONGEST_SENTENCE = 320, 90
 """From how many characters on a line of code, and a sentence of prose, is parted: prose between clauses."""
@@ -33,7 +35,9 @@ _HEAD = re.compile(
 _LISTED = re.compile(r"[-*•] |\d{1,3}[.)] ")
 _CODE = re.compile(r"[={}<>/\\|_]")
 _GOES_ON = re.compile(r"[a-z,]")
-_CLAUSE_END = re.compile(r"[,;:—–、，]\s?|\s(?=(?:and|but|because|so|which|that|when|if|while|since|although|for|to|with)\s)")
+_CLAUSE_END = re.compile(
+    r"[,;:—–、，]\s?|\s(?=(?:and|but|because|so|which|that|when|if|while|since|although|for|to|with)\s)"
+)
 _SOFT = re.compile(r"[,;:、，]\s?|\s[-–—]\s|[\s/&|]")
 _MARK_REACH = 64
 
@@ -66,7 +70,9 @@ def split(text: str, hides: Hides | None = None) -> Iterator[Piece]:
     glue, number = "", 0
     heads: list[tuple[int, int]] = []
     lines = [(indent, line, [*_sentences(line)]) for indent, line in _lines(text)]
-    hidden_ones = iter(hides([sentence for _, _, sentences in lines for sentence in sentences]) if hides else ())
+    hidden_ones = iter(
+        hides([sentence for _, _, sentences in lines for sentence in sentences]) if hides else ()
+    )
     for indent, line, sentences in lines:
         while heads and heads[-1][0] >= indent:
             heads.pop()
@@ -96,7 +102,10 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         if whole:
             yield indent, " ".join(whole)
         section = line.startswith(("#", "["))
-        whole, indent = [line], -1 if section else len(raw) - len(raw.lstrip()) + (1 if _LISTED.match(line) else 0)
+        whole, indent = (
+            [line],
+            -1 if section else len(raw) - len(raw.lstrip()) + (1 if _LISTED.match(line) else 0),
+        )
     if whole:
         yield indent, " ".join(whole)
 
@@ -110,7 +119,9 @@ def _sentences(line: str) -> Iterator[str]:
     start = 0
     for match in _SENTENCE_END.finditer(line):
         end = whole_letter(line, match.end())
-        if end - start > _SHORT and not _ABBREVIATION.search(line, max(start, match.start() - 12), match.start() + 1):
+        if end - start > _SHORT and not _ABBREVIATION.search(
+            line, max(start, match.start() - 12), match.start() + 1
+        ):
             yield line[start:end].rstrip()
             start = end
     if start < len(line):
@@ -127,7 +138,10 @@ def _parted(text: str, glue: str) -> Iterator[Piece]:
     while len(text) - start > limit:
         low, high = start + limit // 3, start + limit
         end = next((match.end() for match in soft.finditer(text, low, high)), 0)
-        end = end or next((match.end() for match in _SOFT.finditer(text, start + limit * 2 // 3, high + limit)), high)
+        end = end or next(
+            (match.end() for match in _SOFT.finditer(text, start + limit * 2 // 3, high + limit)),
+            high,
+        )
         end = whole_letter(text, end)
         if end >= len(text.rstrip()):
             break
@@ -156,7 +170,11 @@ def whole_letter(text: str, place: int) -> int:
 def _is_joined(left: str, right: str) -> bool:
     if right.isascii():
         return left == "\u200d"
-    return "\u200d" in (left, right) or unicodedata.category(right)[0] == "M" or "\U0001f3fb" <= right <= "\U0001f3ff"
+    return (
+        "\u200d" in (left, right)
+        or unicodedata.category(right)[0] == "M"
+        or "\U0001f3fb" <= right <= "\U0001f3ff"
+    )
 
 
 def clip(text: str, max_tokens: int, counter: TokenCounter, mark: str = "") -> str:
@@ -178,10 +196,14 @@ def clip(text: str, max_tokens: int, counter: TokenCounter, mark: str = "") -> s
         return text if end >= whole else f"{text[:end]}{mark}" if end else ""
 
     def longest(ends: Sequence[int]) -> str:
-        count = most(len(ends), lambda number: counter.count(started(ends[number - 1])) <= max_tokens)
+        count = most(
+            len(ends), lambda number: counter.count(started(ends[number - 1])) <= max_tokens
+        )
         return started(ends[count - 1]) if count else ""
 
-    return longest([match.end() for match in re.finditer(r"\S+", text)]) or longest([*_letter_ends(text[: 16 * max_tokens + 16])])
+    return longest([match.end() for match in re.finditer(r"\S+", text)]) or longest(
+        [*_letter_ends(text[: 16 * max_tokens + 16])]
+    )
 
 
 def _letter_ends(text: str) -> Iterator[int]:
@@ -217,9 +239,15 @@ def excerpt(text: str, query: str = "", *, demands: bool = False) -> str:
     longest = max(_LONG_LINE, MOST_CHARS // (2 * len(lines)))
     lines = [line if len(line) <= longest else _shortened(line, longest // 2) for line in lines]
     scores = relevance(lines, query) if query else [0.0] * len(lines)
-    scores = [score + says_failure(line.lstrip()) for score, line in zip(scores, lines, strict=True)]
-    inward = [place for first in range((len(lines) + 1) // 2) for place in (first, len(lines) - 1 - first)]
-    best = sorted((place for place, score in enumerate(scores) if score), key=lambda place: -scores[place])
+    scores = [
+        score + says_failure(line.lstrip()) for score, line in zip(scores, lines, strict=True)
+    ]
+    inward = [
+        place for first in range((len(lines) + 1) // 2) for place in (first, len(lines) - 1 - first)
+    ]
+    best = sorted(
+        (place for place, score in enumerate(scores) if score), key=lambda place: -scores[place]
+    )
     kept, size = set[int](), 0
     for place in (*inward[: 2 * _EDGE], *best, *inward):
         if size < MOST_CHARS // 2 and place not in kept:

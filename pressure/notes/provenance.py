@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from polycontext.window import Role, Turn
 
-from .lines import GAP, NOTICE, render_notes
-from .pieces import one_line
+from .lines import CALL_LINE, EARLIER, NOTICE, SPOKEN_LINE, TITLES, render_notes
+from .pieces import GAP, one_line
 from .summariser import Estimate
-from .units import ATTACHED, CALL_LINE, EARLIER, SPOKEN_LINE, TITLES, attached_label, parse_turns
+from .units import ATTACHED, attached_label, parse_turns
 
-_PARTS = re.compile(rf"{GAP}(?: [\d,]+ (?:line|record|letter|argument)s?\b)?|, | -> |\n|(?<=\S): |[()\[\]{{}}\"]")
+_PARTS = re.compile(
+    rf"{GAP}(?: [\d,]+ (?:line|record|letter|argument)s?\b)?|, | -> |\n|(?<=\S): |[()\[\]{{}}\"]"
+)
 _WAS = re.compile(r" \(was ([^)]*)\)")
 _NOTICE = re.compile(re.escape(NOTICE).replace(r"\{\}", r"(\S+)"))
 _WORD = re.compile(r"\w+")
@@ -27,15 +29,20 @@ def find_sources(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """
     turns = list(turns)
     if line.partition("] ")[2 if line.startswith("[") else 0].startswith(ATTACHED):
-        attached = [turn for turn in turns if (label := attached_label(turn)) and f"{label}:" in line]
-        return tuple(attached[-1:])
+        labelled = [(attached_label(turn), turn) for turn in turns]
+        return tuple([turn for label, turn in labelled if label and f"{label}:" in line][-1:])
     noticed = {*_NOTICE.findall(line)}
     text = _WAS.sub(rf" {GAP} \1 {GAP} ", _NOTICE.sub(GAP, _unlabelled(line)))
     pieces = {piece for part in _PARTS.split(text) if (piece := one_line(part).strip(" ,"))}
-    said = [(places, {piece for piece in pieces if piece in told}) for places, told in _atoms(turns, pieces)]
+    said = [
+        (places, {piece for piece in pieces if piece in told})
+        for places, told in _atoms(turns, pieces)
+    ]
     found = {place for place, turn in enumerate(turns) if turn.resource_id in noticed}
     while pieces:
-        best = max(range(len(said)), key=lambda place: (len(said[place][1] & pieces), place), default=None)
+        best = max(
+            range(len(said)), key=lambda place: (len(said[place][1] & pieces), place), default=None
+        )
         if best is None or not said[best][1] & pieces:
             return ()
         pieces -= said[best][1]
@@ -63,6 +70,11 @@ def _atoms(turns: Sequence[Turn], pieces: Iterable[str]) -> Iterator[tuple[range
             continue
         places, start = range(start, stop), stop
         atom = turns[places.start : places.stop]
-        raw = "\n".join(text for turn in atom for text in (turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)))
+        raw = "\n".join(
+            text
+            for turn in atom
+            for text in (turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls))
+        )
         if any(word in raw for word in words):
-            yield places, one_line(f"{render_notes(*parse_turns(atom, 0, 0, Estimate()))} {raw}".replace('"', " "))
+            told = f"{render_notes(*parse_turns(atom, 0, 0, Estimate()))} {raw}"
+            yield places, one_line(told.replace('"', " "))

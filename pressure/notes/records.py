@@ -77,7 +77,9 @@ def parse_records(text: str) -> tuple[str, Any]:
 
 def _json_lines(text: str) -> list[Any] | None:
     lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) == 1 or not all(line.startswith("{") and line.rstrip().endswith("}") for line in lines):
+    if len(lines) == 1 or not all(
+        line.startswith("{") and line.rstrip().endswith("}") for line in lines
+    ):
         return None
     records = [*map(read_json, lines)]
     return None if None in records else records
@@ -90,20 +92,42 @@ def _table(text: str) -> list[dict[str, Any]] | None:
         return None
     lines = text.splitlines()
     if first.startswith("|"):
-        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line.strip())]
+        rows = [
+            [cell.strip() for cell in line.strip().strip("|").split("|")]
+            for line in lines
+            if not _RULE.fullmatch(line.strip())
+        ]
     else:
         mark = next((mark for mark in "\t;," if first.count(mark) > (mark == ",")), None)
-        if mark is None or any(line.count(mark) != first.count(mark) and '"' not in line for line in lines):
+        if mark is None or any(
+            line.count(mark) != first.count(mark) and '"' not in line for line in lines
+        ):
             return None
         try:
             rows = list(csv.reader(lines, delimiter=mark))
         except csv.Error:
             return None
     head = rows[0]
-    is_table = len(rows) >= _LEAST_ROWS and len(head) > 1 and len({*head}) == len(head) and all(len(row) == len(head) for row in rows)
-    if not is_table or not all(cell and len(cell) <= _LONGEST_ID and not cell[0].isdigit() for cell in head):
+    is_table = (
+        len(rows) >= _LEAST_ROWS
+        and len(head) > 1
+        and len({*head}) == len(head)
+        and all(len(row) == len(head) for row in rows)
+    )
+    if not is_table or not all(
+        cell and len(cell) <= _LONGEST_ID and not cell[0].isdigit() for cell in head
+    ):
         return None
-    return [dict(zip(head, (Literal(cell) if _LOOKS_TYPED.fullmatch(cell) else cell for cell in row), strict=True)) for row in rows[1:]]
+    return [
+        dict(
+            zip(
+                head,
+                (Literal(cell) if _LOOKS_TYPED.fullmatch(cell) else cell for cell in row),
+                strict=True,
+            )
+        )
+        for row in rows[1:]
+    ]
 
 
 def records_of(value: Any) -> Iterator[Record]:
@@ -129,7 +153,12 @@ def _walk(value: Any, parent: str, name: str, place: str, *, depth: int) -> Iter
     """Yield the records of a value that stands under the key `name`, at a `place` in a list, in what `parent` names."""
     numbered = f"{name} {place}".strip()
     if not isinstance(value, dict | list) or value == {} or depth > MOST_DEPTH:
-        yield Record(parent, f"{name}: " if name else "", {place: value if depth <= MOST_DEPTH else "nested too deep"}, "")
+        yield Record(
+            parent,
+            f"{name}: " if name else "",
+            {place: value if depth <= MOST_DEPTH else "nested too deep"},
+            "",
+        )
     elif isinstance(value, list):
         for number, each in enumerate(value, 1):
             yield from _walk(each, parent, numbered, f"#{number}", depth=depth + 1)
@@ -137,27 +166,51 @@ def _walk(value: Any, parent: str, name: str, place: str, *, depth: int) -> Iter
         key, heads = identifier(value)
         named = f"{name} {plain(value[key])}".strip() if key else numbered
         own = named if heads else numbered
-        inner = {each: told for each, told in value.items() if not (heads and each == key) and _is_nested(told)}
-        pairs = {each: told for each, told in value.items() if each not in inner and not (heads and each == key)}
+        inner = {
+            each: told
+            for each, told in value.items()
+            if not (heads and each == key) and _is_nested(told)
+        }
+        pairs = {
+            each: told
+            for each, told in value.items()
+            if each not in inner and not (heads and each == key)
+        }
         if pairs or not inner:
-            yield Record(parent, f"{own}: " if own else "", pairs or {key: value[key]}, f"{parent}{named}")
+            yield Record(
+                parent, f"{own}: " if own else "", pairs or {key: value[key]}, f"{parent}{named}"
+            )
         for each, told in inner.items():
-            yield from _walk(told, f"{parent}{named} " if named else parent, plain(each), "", depth=depth + 1)
+            yield from _walk(
+                told, f"{parent}{named} " if named else parent, plain(each), "", depth=depth + 1
+            )
 
 
 def _is_nested(value: Any) -> bool:
-    return isinstance(value, dict | list) and bool(value) and not _all_plain(value) and len(inline(value, INLINE)) > INLINE
+    return (
+        isinstance(value, dict | list)
+        and bool(value)
+        and not _all_plain(value)
+        and len(inline(value, INLINE)) > INLINE
+    )
 
 
 def identifier(value: Mapping[str, Any]) -> tuple[str, bool]:
     """Return the key that says which thing a record is about, and whether it is an id: the first id, else the first name, else the first key of a few."""
-    short = [key for key, told in value.items() if isinstance(told, str) and 0 < len(told) <= _LONGEST_ID]
+    short = [
+        key for key, told in value.items() if isinstance(told, str) and 0 < len(told) <= _LONGEST_ID
+    ]
     for pattern in (_ID_KEY, _NAME_KEY):
         for key in short:
             if pattern.fullmatch(key):
                 return key, pattern is _ID_KEY
     first = next(iter(value), "")
-    is_name = first in short and len(value) >= _LEAST_PAIRS and not isinstance(value[first], Literal) and _PLAIN.fullmatch(value[first])
+    is_name = (
+        first in short
+        and len(value) >= _LEAST_PAIRS
+        and not isinstance(value[first], Literal)
+        and _PLAIN.fullmatch(value[first])
+    )
     return (first if is_name else ""), False
 
 
@@ -168,14 +221,30 @@ def _all_plain(value: Any) -> bool:
 def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) -> Item:
     """Return the pair of `key` and `value`: one piece where it is short, else its sentences, or its elements."""
     label = f"{plain(key)}{joint}"
-    if isinstance(value, list) and ((len(value) > 1 and _all_plain(value)) or len(inline(value, INLINE)) > INLINE):
+    if isinstance(value, list) and (
+        (len(value) > 1 and _all_plain(value)) or len(inline(value, INLINE)) > INLINE
+    ):
         size = TOGETHER if _all_plain(value) else 1
-        texts = [", ".join(map(inline, value[start : start + size])) for start in range(0, len(value), size)]
-        pieces = (Piece(text, ", ", place == 0, place == len(texts) - 1) for place, text in enumerate(texts))
+        texts = [
+            ", ".join(map(inline, value[start : start + size]))
+            for start in range(0, len(value), size)
+        ]
+        pieces = (
+            Piece(text, ", ", place == 0, place == len(texts) - 1)
+            for place, text in enumerate(texts)
+        )
         count = f"({len(value)}) " if size < len(value) and size == TOGETHER else ""
-        return Item(f"{label}{count}[", tuple(pieces), "]", key, any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER]))
+        return Item(
+            f"{label}{count}[",
+            tuple(pieces),
+            "]",
+            key,
+            any(_ID_LIKE.fullmatch(str(each)) for each in value[:TOGETHER]),
+        )
     text = inline(value)
-    if isinstance(value, str) and (len(text) > INLINE or (hides is not None and may_command(value) and any(hides([value])))):
+    if isinstance(value, str) and (
+        len(text) > INLINE or (hides is not None and may_command(value) and any(hides([value])))
+    ):
         return Item(f'{label}"', tuple(split(value, hides)), '"', key)
     return Item("", (Piece(f"{label}{text}", ""),), key=key)
 

@@ -4,7 +4,6 @@ No network, nothing invented: whatever it returns stood in the turns. It is dete
 same bytes, and it fits whatever the text. It is the default, and what a model's refused summary falls back to.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -18,7 +17,7 @@ from ..gist import unframed
 from .choice import Bundle, Chooser, Fitter
 from .cues import is_intention
 from .injections import ASKS_OF_INSTRUCTIONS
-from .lines import HEADED_FROM, render_notes
+from .lines import HEADED_FROM, NEW_LINE, render_notes
 from .pieces import clip, excerpt
 from .terms import relevance, weights_of
 from .units import Entry, Unit, parse_turns
@@ -32,8 +31,6 @@ _LEAST_ROOM = 0.3
 
 _MORE, _MORE_TOKENS = 1.4, 64
 """How much more than fits is chosen: tokens do not add up exactly."""
-
-_NEW_LINE = re.compile(r"\n(?=\S)")
 
 
 class Estimate:
@@ -72,14 +69,20 @@ class Candidates:
 
     def ranked(self, tokens: float, query: str | None = None, bonus: float = 0.0) -> list[Bundle]:
         """Return the units that matter most, about `tokens` of them."""
-        asked = self.asked(query) if query and bonus else [0.0] * len(self.units)
-        return Chooser(self.entries, self.units, self.weights(), asked).choose(tokens)
+        scores = self.score(query) if query and bonus else [0.0] * len(self.units)
+        return Chooser(self.entries, self.units, self.weights(), scores).choose(tokens)
 
-    def asked(self, query: str) -> list[float]:
+    def score(self, query: str) -> list[float]:
         """Return how much of what `query` asks about each unit has: 0 where it is less than half of what another has."""
         told = (f"{unit.parent}{unit.header}{unit.label}{unit.text}" for unit in self.units)
-        opened = {number: entry.opening + " ".join(entry.arguments or ()) for number, entry in self.entries.items()}
-        scores = relevance([f"{text} {opened[unit.entry]}" for text, unit in zip(told, self.units, strict=True)], query)
+        opened = {
+            number: entry.opening + " ".join(entry.arguments or ())
+            for number, entry in self.entries.items()
+        }
+        scores = relevance(
+            [f"{text} {opened[unit.entry]}" for text, unit in zip(told, self.units, strict=True)],
+            query,
+        )
         least = max(scores, default=0.0) / 2
         return [score if score > least else 0.0 for score in scores]
 
@@ -87,22 +90,34 @@ class Candidates:
     def current(self) -> "Candidates":
         """Return them with the steps alone that are still to come: of the last plan, and of what the assistant said last."""
         plans = [unit.entry for unit in self.units if unit.step and not is_intention(unit.text)]
-        said = [number for number, entry in self.entries.items() if entry.role == Role.ASSISTANT and entry.arguments is None]
+        said = [
+            number
+            for number, entry in self.entries.items()
+            if entry.role == Role.ASSISTANT and entry.arguments is None
+        ]
         living = {*plans[-1:], *said[-1:]}
         return evolve(
-            self, units=tuple(unit._replace(step=False) if unit.step and unit.entry not in living else unit for unit in self.units)
+            self,
+            units=tuple(
+                unit._replace(step=False) if unit.step and unit.entry not in living else unit
+                for unit in self.units
+            ),
         )
 
     def within(self, tokens: int) -> "Candidates":
         """Return those that matter most, up to about `tokens`."""
-        return self.of(self.units[index] for index in sorted({*chain.from_iterable(self.ranked(tokens))}))
+        return self.of(
+            self.units[index] for index in sorted({*chain.from_iterable(self.ranked(tokens))})
+        )
 
     def beside(self, standing: Sequence[tuple[Turn, int]], counter: TokenCounter) -> "Candidates":
         """Return those that `standing` turns do not make out of date: they stay as they are, each before so many of the turns read."""
         entries, units = parse_turns([turn for turn, _ in standing], self.read, 0, Estimate())
         # A turn that stands comes before the first of those read behind it.
         placed = [(self.turns - standing[unit.turn][1], unit) for unit in units]
-        together = sorted([*placed, *((unit.turn + 0.5, unit) for unit in self.units)], key=lambda each: each[0])
+        together = sorted(
+            [*placed, *((unit.turn + 0.5, unit) for unit in self.units)], key=lambda each: each[0]
+        )
         kept = drop_outdated({**self.entries, **entries}, [unit for _, unit in together])
         return self.of(unit for unit in kept if unit.entry < self.read)
 
@@ -115,12 +130,21 @@ class Candidates:
         """Return these units and their entries."""
         kept = tuple(units)
         living = {unit.entry for unit in kept}
-        return evolve(self, units=kept, entries={number: entry for number, entry in self.entries.items() if number in living})
+        return evolve(
+            self,
+            units=kept,
+            entries={number: entry for number, entry in self.entries.items() if number in living},
+        )
 
     def to_json(self) -> bytes:
         """Return them as JSON text: they are flat."""
         return orjson.dumps(
-            [[(number, tuple(entry)) for number, entry in self.entries.items()], [*map(tuple, self.units)], self.turns, self.read]
+            [
+                [(number, tuple(entry)) for number, entry in self.entries.items()],
+                [*map(tuple, self.units)],
+                self.turns,
+                self.read,
+            ]
         )
 
     @classmethod
@@ -166,30 +190,63 @@ class ExtractiveSummariser:
     frozen: int = field(default=0, validator=[validators.instance_of(int), validators.ge(0)])
     ids: bool = field(default=False, validator=validators.instance_of(bool))
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return a summary of at most `max_tokens`; empty only where no start of any text fits.
 
         `query` is what the reader will ask next: what speaks of it goes first.
 
         Law: ``counter.count(summarise(turns, n, counter=counter)) <= n`` for n >= 0.
         """
-        return self.write(self.read(turns, counter=counter), max_tokens, counter=counter, query=query)
+        return self.write(
+            self.read(turns, counter=counter), max_tokens, counter=counter, query=query
+        )
 
-    def read(self, turns: Sequence[Turn], known: Candidates | None = None, *, counter: TokenCounter, most: int | None = None) -> Candidates:
+    def read(
+        self,
+        turns: Sequence[Turn],
+        known: Candidates | None = None,
+        *,
+        counter: TokenCounter,
+        most: int | None = None,
+    ) -> Candidates:
         """Return what could be kept of `turns` and of what was `known` before; of more than `most` tokens what is worth most."""
         known = known or Candidates()
-        entries, units = parse_turns(turns, known.read, known.turns, counter, self.failure_bonus, ids=self.ids)
-        found = Candidates({**known.entries, **entries}, (*known.units, *units), known.turns + len(turns), known.read + len(entries))
+        entries, units = parse_turns(
+            turns, known.read, known.turns, counter, self.failure_bonus, ids=self.ids
+        )
+        found = Candidates(
+            {**known.entries, **entries},
+            (*known.units, *units),
+            known.turns + len(turns),
+            known.read + len(entries),
+        )
         found = found.of(drop_outdated(found.entries, found.units))
         return found if most is None or found.cost <= SLACK * most else found.within(most)
 
     def write(
-        self, candidates: Candidates, max_tokens: int, *, counter: TokenCounter, query: str | None = None, former: Turn | None = None
+        self,
+        candidates: Candidates,
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+        former: Turn | None = None,
     ) -> str:
         """Return the summary of at most `max_tokens` that `candidates` make; `former` is the gist that it takes the place of."""
         if max_tokens <= 0:
             return ""
-        if former is not None and former.level % (self.frozen + 1) < self.frozen and (kept := _first_half(unframed(former.text))):
+        if (
+            former is not None
+            and former.level % (self.frozen + 1) < self.frozen
+            and (kept := _first_half(unframed(former.text)))
+        ):
             room = max_tokens - counter.count(kept + "\n")
             if room > _LEAST_ROOM * max_tokens:
                 text = f"{kept}\n{self.write(candidates.behind(kept), room, counter=counter, query=query)}"
@@ -197,18 +254,26 @@ class ExtractiveSummariser:
                     return text.rstrip()
         candidates = candidates.current
         if query and ASKS_OF_INSTRUCTIONS.search(query):
-            candidates = candidates.of(tuple(unit._replace(hidden=False) for unit in candidates.units))
+            candidates = candidates.of(
+                tuple(unit._replace(hidden=False) for unit in candidates.units)
+            )
         if candidates.cost <= 3 * max_tokens:
-            text = render_notes(candidates.entries, candidates.units, headed=max_tokens >= HEADED_FROM and not self.frozen)
+            text = render_notes(
+                candidates.entries,
+                candidates.units,
+                headed=max_tokens >= HEADED_FROM and not self.frozen,
+            )
             if counter.count(text) <= max_tokens:
                 return text
-        order = candidates.ranked(max(_MORE * max_tokens, max_tokens + _MORE_TOKENS), query, self.query_bonus)
+        order = candidates.ranked(
+            max(_MORE * max_tokens, max_tokens + _MORE_TOKENS), query, self.query_bonus
+        )
         return Fitter(candidates.entries, candidates.units, max_tokens, counter).fit(order)
 
 
 def _first_half(body: str) -> str:
     """Return the lines of a summary that stand in its first half, whole."""
-    ends = [match.start() for match in _NEW_LINE.finditer(body) if match.start() <= len(body) // 2]
+    ends = [match.start() for match in NEW_LINE.finditer(body) if match.start() <= len(body) // 2]
     return body[: ends[-1]] if ends else ""
 
 
@@ -219,7 +284,9 @@ SAMPLE = 4_000
 """How many characters tell how far the estimate of tokens is from their count."""
 
 
-def truncate(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", whole: str = "") -> str:
+def truncate(
+    text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", whole: str = ""
+) -> str:
     r"""Return the most useful part of `text` within `max_tokens`: `text` itself where it fits, empty where nothing does.
 
     `wanted` is what the reader asked for: what holds its words comes first, wherever it stands. `whole` says in a last line how to
@@ -247,13 +314,15 @@ def truncate(text: str, max_tokens: int, counter: TokenCounter, *, wanted: str =
     shown = excerpt(text, wanted)
     entries, units = parse_turns([Turn(Role.TOOL, shown, tool_call_id="cut")], 0, 0, Estimate())
     candidates = Candidates(entries, tuple(units), 1, 1)
-    asked = candidates.asked(wanted) if wanted else [0.0] * len(candidates.units)
+    scores = candidates.score(wanted) if wanted else [0.0] * len(candidates.units)
     if candidates.units and not candidates.entries[0].records:
         # A text is known by its beginning and its end.
-        asked[0] = asked[-1] = max(1.0, *asked)
+        scores[0] = scores[-1] = max(1.0, *scores)
     wide = max(1.4 * room, room + 64) * _overestimate(shown[:SAMPLE], counter)
-    order = Chooser(candidates.entries, candidates.units, candidates.weights(), asked).choose(wide)
-    body = Fitter(candidates.entries, candidates.units, room, counter).fit(order) or clip(text[: MOST_CHARS_A_TOKEN * room], room, counter)
+    order = Chooser(candidates.entries, candidates.units, candidates.weights(), scores).choose(wide)
+    body = Fitter(candidates.entries, candidates.units, room, counter).fit(order) or clip(
+        text[: MOST_CHARS_A_TOKEN * room], room, counter
+    )
     return body + last if body and counter.count(body + last) <= max_tokens else body
 
 

@@ -18,7 +18,9 @@ UNSPACED = (
 )
 """Scripts without white space between words (and Korean, whose particles stick to them): their terms are pairs of characters."""
 
-_LETTER = "A-Za-z0-9_\u00aa\u00b5\u00ba\u00c0-\u0dff\u10a0-\u177f\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff"
+_LETTER = (
+    "A-Za-z0-9_\u00aa\u00b5\u00ba\u00c0-\u0dff\u10a0-\u177f\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff"
+)
 _TERM = re.compile(rf"[{_LETTER}](?:[{_LETTER}./@-]{{0,118}}[{_LETTER}])?|[{UNSPACED}]{{1,40}}")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
 _NUMBER = re.compile(r"\d[\d.,x/-]*")
@@ -85,7 +87,9 @@ def kind_of(term: str) -> Kind:
         return Kind.ID if _DATE_OR_LONG.fullmatch(term) else Kind.NUMBER
     if len(term) >= _SHORTEST_STRONG and (strong := _strong_kind(term)):
         return strong
-    if term.lower() in _STOP or (term.isascii() and len(term) < _SHORTEST_WORD and not term[0].isupper()):
+    if term.lower() in _STOP or (
+        term.isascii() and len(term) < _SHORTEST_WORD and not term[0].isupper()
+    ):
         return Kind.STOP
     return Kind.NAME if term[0].isupper() else Kind.WORD
 
@@ -98,7 +102,9 @@ def _strong_kind(term: str) -> Kind | None:
     if any(map(str.isdigit, term)):
         return Kind.ID
     inner = term[1:]
-    return Kind.SYMBOL if "_" in term or "." in term or "@" in term or inner != inner.lower() else None
+    return (
+        Kind.SYMBOL if "_" in term or "." in term or "@" in term or inner != inner.lower() else None
+    )
 
 
 def terms_of(text: str) -> tuple[str, ...]:
@@ -126,12 +132,20 @@ def _telling(raw: str) -> tuple[str, ...]:
 
 @lru_cache(50_000)
 def _plain(raw: str) -> tuple[str, ...]:
-    return tuple(key for key in _split(raw) if key not in _STOP and (len(key) >= _SHORTEST_WORD or not key.isascii() or key.isdigit()))
+    return tuple(
+        key
+        for key in _split(raw)
+        if key not in _STOP and (len(key) >= _SHORTEST_WORD or not key.isascii() or key.isdigit())
+    )
 
 
 def _split(raw: str) -> list[str]:
     """Return the terms of a match: pairs of characters where words are not spaced."""
-    return [left + right for left, right in pairwise(raw)] if len(raw) > 1 and _UNSPACED_RUN.match(raw) else [raw]
+    return (
+        [left + right for left, right in pairwise(raw)]
+        if len(raw) > 1 and _UNSPACED_RUN.match(raw)
+        else [raw]
+    )
 
 
 def is_prose(text: str) -> bool:
@@ -142,7 +156,10 @@ def is_prose(text: str) -> bool:
     """
     start = text[:_LOOKED_AT]
     letters = sum(map(str.isalpha, start)) + start.count(" ")
-    return len(start) < _SHORT_TEXT or (letters >= _LETTERS_SHARE * len(start) and len(start) >= _LONG_LINE * (1 + start.count("\n")))
+    return len(start) < _SHORT_TEXT or (
+        letters >= _LETTERS_SHARE * len(start)
+        and len(start) >= _LONG_LINE * (1 + start.count("\n"))
+    )
 
 
 def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> dict[str, float]:
@@ -152,7 +169,10 @@ def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> d
         for term in terms:
             seen, last, before = known.get(term, (0, -1, False))
             known[term] = (seen + (last != turn), turn, said or before)
-    return {term: _weight(kind_of(term), seen, last, max(1, turns), said=said) for term, (seen, last, said) in known.items()}
+    return {
+        term: _weight(kind_of(term), seen, last, max(1, turns), said=said)
+        for term, (seen, last, said) in known.items()
+    }
 
 
 def _weight(kind: Kind, seen: int, last: int, turns: int, *, said: bool) -> float:
@@ -171,9 +191,15 @@ def relevance(texts: Sequence[str], query: str) -> list[float]:
     [True, False]
     """
     asked = {*plain_terms(query)}
-    held = [asked.intersection(plain_terms(low)) if any(term in low for term in asked) else _NONE for low in map(str.lower, texts)]
+    held = [
+        asked.intersection(plain_terms(low)) if any(term in low for term in asked) else _NONE
+        for low in map(str.lower, texts)
+    ]
     holding = Counter(term for terms in held for term in terms)
-    worth = {term: log(1 + len(held) / times) * (2 if kind_of(term) in STRONG else 1) for term, times in holding.items()}
+    worth = {
+        term: log(1 + len(held) / times) * (2 if kind_of(term) in STRONG else 1)
+        for term, times in holding.items()
+    }
     return [sum(worth[term] for term in sorted(terms)) for terms in held]
 
 
@@ -182,8 +208,14 @@ _NONE = frozenset[str]()
 
 def by_relevance(texts: Sequence[str], query: str) -> list[int]:
     """Return the indices of the texts that share a term with `query`, best first: those that need fewest words for it; of equals the later one."""
-    scores = [score / (20 + len(text)) ** _LENGTH for score, text in zip(relevance(texts, query), texts, strict=True)]
-    return sorted((index for index, score in enumerate(scores) if score > 0), key=lambda index: (-scores[index], -index))
+    scores = [
+        score / (20 + len(text)) ** _LENGTH
+        for score, text in zip(relevance(texts, query), texts, strict=True)
+    ]
+    return sorted(
+        (index for index, score in enumerate(scores) if score > 0),
+        key=lambda index: (-scores[index], -index),
+    )
 
 
 _LENGTH = 0.3

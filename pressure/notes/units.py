@@ -7,7 +7,6 @@ is read back into the entries that it was printed as.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import Enum
 from posixpath import normpath
 from typing import Any, NamedTuple
 
@@ -15,36 +14,24 @@ from polycontext.linearity import constraint_sentences
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
 from polycontext.window.items import attached_outline, attachment_of
 
-from ..gist import NO_TEXT, SUMMARY_END, unframed
+from ..gist import NO_TEXT, unframed
 from . import cues
 from .injections import LIKELY, flag_injections, score
-from .lines import CONVERSATION, GAP, NEXT, STANDING, left_out, opening_of
-from .pieces import Hides, excerpt, one_line, split
-from .records import Item, Record, item_of, items_of, may_command, parse_records, read_json, records_of
+from .lines import LAWGIVERS, left_out, opening_of, parse_summary
+from .pieces import GAP, Hides, excerpt, one_line, split
+from .records import (
+    Item,
+    Record,
+    item_of,
+    items_of,
+    may_command,
+    parse_records,
+    read_json,
+    records_of,
+)
 from .terms import FAILED, is_prose, terms_of
 
-
-class Head(Enum):
-    """Name what a note is about that a model writes; the order of the members is that of its summary."""
-
-    TASK = "Task"
-    CONSTRAINTS = "Constraints"
-    DECISIONS = "Decisions"
-    FACTS = "Facts"
-    FILES = "Files"
-    ERRORS = "Errors"
-    DONE = "Done"
-    OPEN = "Open"
-    NEXT = "Next step"
-
-
-TITLES = frozenset((STANDING, NEXT, CONVERSATION, *(f"{head.value}:" for head in Head)))
-"""The headings of notes, and those of a model's: no line of a summary."""
-
-LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 ATTACHED = "attached "
-EARLIER = "earlier: "
-"""Stands before what a gist that came in says in another's name."""
 
 SHOWN_ARGUMENT, SHOWN_ARGUMENTS, MOST_ARGUMENTS = 40, 60, 40
 """How many characters an argument, and all of a call, may have to be shown whenever the call is; how many arguments are."""
@@ -57,19 +44,21 @@ COMMANDING = 0.1
 """What is left of the worth of a sentence in a tool's text that looks like an injection."""
 
 _CHANGING_ARGUMENT = re.compile(
-    r"(?:new|content|text|value|body|command|code|replace|insert|status|message|data|patch|file_text)", re.IGNORECASE
+    r"(?:new|content|text|value|body|command|code|replace|insert|status|message|data|patch|file_text)",
+    re.IGNORECASE,
 )
 _PATH_KEY = re.compile(r"(?:target_?|absolute_?)?(?:path|file(?:_?(?:path|name))?)", re.IGNORECASE)
-_WHOLE_KEY = re.compile(r"command|content|contents|file_text|text|data|encoding|description", re.IGNORECASE)
-_FILE_TOOL = re.compile(r"(?:^|_)(?:read|write|view|create|save|open|cat)(?:_?file)?(?: |$)", re.IGNORECASE)
+_WHOLE_KEY = re.compile(
+    r"command|content|contents|file_text|text|data|encoding|description", re.IGNORECASE
+)
+_FILE_TOOL = re.compile(
+    r"(?:^|_)(?:read|write|view|create|save|open|cat)(?:_?file)?(?: |$)", re.IGNORECASE
+)
 _FAILED = re.compile(
     r"[\W\d]*(?:[\w.]*error\b|failed|failure|could not|cannot|can't|permission denied|access denied|no such|not found|unable|traceback|[\"{\s]*(?:ok|success)\"\s?:\s?false)|cat: ",
     re.IGNORECASE,
 )
 _FAILED_WITHIN = 200
-SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?(system|user|assistant|tool)(?: [^:\n]{1,64})?: ")
-CALL_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?([\w.-]{1,64})(?:\((.*?)\)(?: -> |\Z)| -> (?=\S))", re.DOTALL)
-_NEW_LINE = re.compile(r"\n(?=\S)")
 
 
 class Entry(NamedTuple):
@@ -124,31 +113,39 @@ class Unit(NamedTuple):
     was: str = ""
 
 
-class SummaryLine(NamedTuple):
-    """Hold a line of an earlier summary: what it begins with, who speaks, what it says, and what it demands."""
-
-    label: str
-    role: Role
-    text: str
-    is_call: bool = False
-    standing: tuple[str, ...] = ()
-
-
 class _TurnParser:
     """Collect the entries and units of turns, counted."""
 
-    def __init__(self, first_entry: int, counter: TokenCounter, failure_bonus: float, *, ids: bool) -> None:
+    def __init__(
+        self, first_entry: int, counter: TokenCounter, failure_bonus: float, *, ids: bool
+    ) -> None:
         self.entries: dict[int, Entry] = {}
         self.units: list[Unit] = []
-        self._next, self._counter, self._failure_bonus, self._ids = first_entry, counter, failure_bonus, ids
+        self._next, self._counter, self._failure_bonus, self._ids = (
+            first_entry,
+            counter,
+            failure_bonus,
+            ids,
+        )
 
-    def add(self, turn: Turn, index: int, opening: str, role: Role, *, arguments: tuple[str, ...] | None = None, key: str = "") -> int:
+    def add(
+        self,
+        turn: Turn,
+        index: int,
+        opening: str,
+        role: Role,
+        *,
+        arguments: tuple[str, ...] | None = None,
+        key: str = "",
+    ) -> int:
         number, self._next = self._next, self._next + 1
         if self._ids and opening and not opening.startswith("["):
             opening = f"[{turn.resource_id}] {opening}"
         entry = Entry(opening, index, str(role), turn.resource_id, arguments, key)
         shown = opening_of(entry, {})  # pyright: ignore[reportArgumentType] - it sees this module twice
-        self.entries[number] = entry._replace(terms=() if arguments is None else terms_of(shown), cost=self._cost(shown))
+        self.entries[number] = entry._replace(
+            terms=() if arguments is None else terms_of(shown), cost=self._cost(shown)
+        )
         return number
 
     def call(self, turn: Turn, index: int, call: ToolCall) -> tuple[int, str]:
@@ -158,15 +155,23 @@ class _TurnParser:
         arguments, items = _arguments(call.arguments, value)
         number = self.add(turn, index, one_line(call.name), Role.TOOL, arguments=arguments)
         units = [*self._of_records(number, [(Record("", "", {}, ""), items)], -1)]
-        coming = [unit for unit in units if unit.label and cues.is_open(unit.text)][: cues.MOST_STEPS]
+        coming = [unit for unit in units if unit.label and cues.is_open(unit.text)][
+            : cues.MOST_STEPS
+        ]
         self.units += [unit._replace(step=unit in coming) for unit in units]
         shown = call.arguments if value is None else json.dumps(value, sort_keys=True)
         return number, _file_key(call.name, value or {}) or f"{call.name}({shown})"
 
     def result(self, number: int, key: str, turn: Turn, index: int) -> None:
         # What failed, or is cut, takes the place of nothing.
-        failed = turn.is_gist or turn.metadata.get("is_error") is True or _FAILED.match(turn.text[:_FAILED_WITHIN])
-        self.entries[number] = self.entries[number]._replace(turn=index, id=turn.resource_id, key="" if failed else key)
+        failed = (
+            turn.is_gist
+            or turn.metadata.get("is_error") is True
+            or _FAILED.match(turn.text[:_FAILED_WITHIN])
+        )
+        self.entries[number] = self.entries[number]._replace(
+            turn=index, id=turn.resource_id, key="" if failed else key
+        )
         self._text(number, unframed(turn.text))
 
     def spoken(self, turn: Turn, index: int) -> None:
@@ -184,23 +189,39 @@ class _TurnParser:
         """Add the units of what was said or answered: records as notes, all else by sentences and lines; a line of a gist brings its `demands`."""
         role = self.entries[number].role
         # What a user pasted is as little the user's words as what a tool said.
-        hides = flag_injections if role == Role.TOOL or (role == Role.USER and not is_prose(text)) else None
+        hides = (
+            flag_injections
+            if role == Role.TOOL or (role == Role.USER and not is_prose(text))
+            else None
+        )
         lead, value = parse_records(text) if demands is None else ("", None)
         prose = text if value is None else lead
         if prose:
-            self.units += self._of_prose(number, excerpt(prose, demands=role in LAWGIVERS), demands, hides)
+            self.units += self._of_prose(
+                number, excerpt(prose, demands=role in LAWGIVERS), demands, hides
+            )
         if value is not None:
             records = [*records_of(value)]
             self.entries[number] = self.entries[number]._replace(records=len(records))
-            near = records if len(records) <= MOST_RECORDS else [*records[: MOST_RECORDS // 2], *records[-MOST_RECORDS // 2 :]]
-            self.units += self._of_records(number, ((record, items_of(record, hides)) for record in near), 1 if prose else 0)
+            near = (
+                records
+                if len(records) <= MOST_RECORDS
+                else [*records[: MOST_RECORDS // 2], *records[-MOST_RECORDS // 2 :]]
+            )
+            self.units += self._of_records(
+                number, ((record, items_of(record, hides)) for record in near), 1 if prose else 0
+            )
 
-    def _of_records(self, number: int, records: Iterable[tuple[Record, Sequence[Item]]], first: int) -> Iterator[Unit]:
+    def _of_records(
+        self, number: int, records: Iterable[tuple[Record, Sequence[Item]]], first: int
+    ) -> Iterator[Unit]:
         turn, is_call = self.entries[number].turn, first < 0
         said = is_call or self.entries[number].role != Role.TOOL
         for nth, (record, items) in enumerate(records, first):
             for place, item in enumerate(items):
-                boost = (LIST_BOOST if item.lists_ids else 1.0) * (CHANGING if is_call and _CHANGING_ARGUMENT.match(item.key) else 1.0)
+                boost = (LIST_BOOST if item.lists_ids else 1.0) * (
+                    CHANGING if is_call and _CHANGING_ARGUMENT.match(item.key) else 1.0
+                )
                 subject = "" if is_call or item.label else f"{record.about}\t{item.key}"
                 together = len(item.pieces) if item.label or is_call else 0
                 for at, piece in enumerate(item.pieces):
@@ -212,7 +233,9 @@ class _TurnParser:
                         len(items), together, subject=subject,
                     )  # fmt: skip
 
-    def _of_prose(self, number: int, text: str, demands: Sequence[str] | None, hides: Hides | None) -> Iterator[Unit]:
+    def _of_prose(
+        self, number: int, text: str, demands: Sequence[str] | None, hides: Hides | None
+    ) -> Iterator[Unit]:
         _, turn, role, *_ = self.entries[number]
         said = role != Role.TOOL and hides is None
         if demands is None:
@@ -240,7 +263,13 @@ class _TurnParser:
 
 
 def parse_turns(
-    turns: Sequence[Turn], first_entry: int, first_turn: int, counter: TokenCounter, failure_bonus: float = 3.0, *, ids: bool = False
+    turns: Sequence[Turn],
+    first_entry: int,
+    first_turn: int,
+    counter: TokenCounter,
+    failure_bonus: float = 3.0,
+    *,
+    ids: bool = False,
 ) -> tuple[dict[int, Entry], list[Unit]]:
     """Return the entries of `turns` by number and their units, in order, counted; each result stands on the line of its call."""
     parser = _TurnParser(first_entry, counter, failure_bonus, ids=ids)
@@ -273,36 +302,9 @@ def _attached(turn: Turn) -> str:
     return "\n".join(outline) or fenced_text(turn.text)[1] or NO_TEXT
 
 
-def parse_summary(gist: Turn) -> Iterator[SummaryLine]:
-    """Yield the lines of a summary that stands in a conversation; of one that came in only the user's own words are taken as such.
-
-    What carries no label there may be the user's too, who wrote something that looks like a summary: what it demands stands.
-    """
-    trusted, under = bool(gist.sources), ""
-    text = unframed(gist.text.strip())
-    for block in _NEW_LINE.split(text if trusted else excerpt(text, demands=True)):
-        line = "\n".join(filter(None, map(one_line, block.splitlines())))
-        if line in TITLES:
-            under = line
-        elif line and line != SUMMARY_END:
-            yield _parse_line(line, trusted=trusted, is_quoted=under in (STANDING, f"{Head.CONSTRAINTS.value}:"))
-
-
-def _parse_line(line: str, *, trusted: bool, is_quoted: bool) -> SummaryLine:
-    spoken, called = SPOKEN_LINE.match(line), CALL_LINE.match(line)
-    if spoken and (trusted or spoken[1] == Role.USER):
-        label, role, said = spoken[0], Role(spoken[1]), line[spoken.end() :]
-        if role not in LAWGIVERS:
-            return SummaryLine(label, role, said)
-        # What stands under these headings was checked when the gist was made (`Quotes`).
-        is_quote = trusted and role is Role.USER and is_quoted
-        return SummaryLine(label, role, said, standing=tuple(said.split(f" {GAP} ")) if is_quote else constraint_sentences(said))
-    if called:
-        return SummaryLine(called[0], Role.TOOL, line[called.end() :], is_call=True)
-    return SummaryLine("" if trusted else EARLIER, Role.ASSISTANT, line, standing=() if trusted or spoken else constraint_sentences(line))
-
-
-def _arguments(text: str, value: Mapping[str, Any] | None) -> tuple[tuple[str, ...], tuple[Item, ...]]:
+def _arguments(
+    text: str, value: Mapping[str, Any] | None
+) -> tuple[tuple[str, ...], tuple[Item, ...]]:
     """Return the arguments of a call as they are shown, each whole or as its name, and the pieces of those that are long."""
     if value is None:
         short = one_line(text)
@@ -330,10 +332,17 @@ _NO_ITEM = Item("", ())
 
 def _file_key(name: str, value: Mapping[str, Any]) -> str:
     """Return what tells that a call reads or writes all of a file, or the same part of it; empty where it does neither."""
-    path = next((value[key] for key in value if _PATH_KEY.fullmatch(key) and isinstance(value[key], str)), "")
+    path = next(
+        (value[key] for key in value if _PATH_KEY.fullmatch(key) and isinstance(value[key], str)),
+        "",
+    )
     if not path or not _FILE_TOOL.search(f"{name} {value.get('command', '')}"):
         return ""
-    part = [f"{key}={told}" for key, told in value.items() if not _PATH_KEY.fullmatch(key) and not _WHOLE_KEY.fullmatch(key)]
+    part = [
+        f"{key}={told}"
+        for key, told in value.items()
+        if not _PATH_KEY.fullmatch(key) and not _WHOLE_KEY.fullmatch(key)
+    ]
     return " ".join(("file", normpath(path), *sorted(part)))
 
 

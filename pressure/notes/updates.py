@@ -6,7 +6,7 @@ that of the same file and section, a line or sentence to one with the same words
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, islice
 from typing import NamedTuple
@@ -29,15 +29,21 @@ _VALUE = re.compile(
 )
 """What may change in a sentence or line that tells of the same thing: numbers and codes, days, states."""
 
-_TIME = re.compile(r"^\W?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\W*|^\W?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?\W+")
+_TIME = re.compile(
+    r"^\W?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\W*|^\W?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?\W+"
+)
 _NOUN = re.compile(
     r"(?<![^\W\d_])(?!(?:is|are|was|be|at|to|of|for|on|in|by|from|than|until|with|only|now|takes|has|ist|um|der|das|auf|est|à|es|de)[ \t#])[A-Za-zÀ-ÿ]{2,}[ \t#]{1,2}$"
 )
 _COUNTED = re.compile(r" [a-z]{3,}s\b")
 _UNSPACED = re.compile("[\u2e80-\U0010ffff]")
 _CODE = re.compile(r"#?[A-Za-z]+[-_]?\w*\d\w*|#?\d{1,5}[A-Za-z]?")
-_SETTING = re.compile(r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?:=|:(?=\s|\d|$)|\s->)\s?(\S.*)$")
-_FILE_NAME = re.compile(r"[\w./-]*\w\.[A-Za-z]\w{0,9}\b|(?<!\S)\.[a-z]\w{2,}[\w.]*|\b\w+_config\b|\b\w*[Ff]ile\b|^[\w-]+(?:\.d)?/[\w-]+$")
+_SETTING = re.compile(
+    r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?:=|:(?=\s|\d|$)|\s->)\s?(\S.*)$"
+)
+_FILE_NAME = re.compile(
+    r"[\w./-]*\w\.[A-Za-z]\w{0,9}\b|(?<!\S)\.[a-z]\w{2,}[\w.]*|\b\w+_config\b|\b\w*[Ff]ile\b|^[\w-]+(?:\.d)?/[\w-]+$"
+)
 _PREFIX = re.compile(r"(.{3,80}?)(?:: | -> | = )(?=\S)")
 _REPLACED = re.compile(
     r"(?:instead of|rather than|in place of|no longer|forget(?: about)?|scratch|swap|drop|replaces|and not|, not|\(was|from(?=[^.,]{1,30} to )|du(?=[^.,]{1,30} au )"
@@ -56,11 +62,16 @@ _CHANGED = re.compile(
 )
 """Words by which somebody says that what was said no longer holds."""
 
-_SCOPE = re.compile(r"(?:.*[_-])?(?:date|day|month|year|period|slot|host|region|env|type|kind|metric|from|to)", re.IGNORECASE)
+_SCOPE = re.compile(
+    r"(?:.*[_-])?(?:date|day|month|year|period|slot|host|region|env|type|kind|metric|from|to)",
+    re.IGNORECASE,
+)
 """Keys that say which of several things of one name a record is about."""
 
 _MOST_BEFORE, _MOST_PAIRS, _LONGEST, _STEM = 200, 100, 300, 5
-_QUESTION = re.compile(r"[?？]|\b(?:maybe|perhaps|might|vielleicht|peut-être|quizás)\b", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"[?？]|\b(?:maybe|perhaps|might|vielleicht|peut-être|quizás)\b", re.IGNORECASE
+)
 _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
 
@@ -77,30 +88,32 @@ class Telling(NamedTuple):
 def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
     """Return `units`, which are in order, without those that a later one makes out of date; that one says what it replaces."""
     last = {entries[unit.entry].key: unit.entry for unit in units}
-    gone = {index for index, unit in enumerate(units) if _is_answered_anew(unit, entries[unit.entry], last)}
+    gone = {
+        index
+        for index, unit in enumerate(units)
+        if _is_answered_anew(unit, entries[unit.entry], last)
+    }
     was: dict[int, str] = {}
-    known: dict[str, Telling] = {}
-    tellings = [*_tellings(entries, units)]
-    alike = _alike(tellings)
-    for subject, new in tellings:
-        old = known.get(subject)
-        known[subject] = new
-        if old is None or old.unit in gone or not _replaces(new, old, units[new.unit]):
+    pairs = [*_pairs(_tellings(entries, units))]
+    alike = _alike(pairs)
+    for subject, old, new in pairs:
+        if old.unit in gone or not _replaces(new, old, units[new.unit]):
             continue
-        if subject[0] == "=" and (new.entry, old.entry) not in alike:
-            continue
-        gone.add(old.unit)
-        was[new.unit] = _old_value(new, old)
+        if subject[0] != "=" or (new.entry, old.entry) in alike:
+            gone.add(old.unit)
+            was[new.unit] = _old_value(new, old)
     gone.update(_corrected(entries, units, gone))
-    return [_marked(unit, was.get(index, "")) for index, unit in enumerate(units) if index not in gone]
+    kept = ((index, unit) for index, unit in enumerate(units) if index not in gone)
+    return [_mark_newer(unit, was.get(index, "")) for index, unit in kept]
 
 
-def _marked(unit: Unit, was: str) -> Unit:
+def _mark_newer(unit: Unit, was: str) -> Unit:
     return unit._replace(was=was, boost=unit.boost * NEWER_BOOST) if was and not unit.was else unit
 
 
 def _is_answered_anew(unit: Unit, entry: Entry, last: Mapping[str, int]) -> bool:
-    return entry.key != "" and last[entry.key] != unit.entry and (unit.record >= 0 or entry.key.startswith("file "))
+    is_older = entry.key != "" and last[entry.key] != unit.entry
+    return is_older and (unit.record >= 0 or entry.key.startswith("file "))
 
 
 def _replaces(new: Telling, old: Telling, unit: Unit) -> bool:
@@ -116,19 +129,26 @@ def _replaces(new: Telling, old: Telling, unit: Unit) -> bool:
     return bool(changed) and not _names(unit.text, changed[0])
 
 
-def _alike(tellings: Sequence[tuple[str, Telling]]) -> set[tuple[int, int]]:
-    """Return which two entries tell of the settings of one file: more of them are the same than differ, or one alone differs."""
+def _pairs(tellings: Iterable[tuple[str, Telling]]) -> Iterator[tuple[str, Telling, Telling]]:
+    """Yield each subject that was told of before, with its older and its newer telling."""
     known: dict[str, Telling] = {}
-    counts: dict[tuple[int, int], list[int]] = {}
-    for subject, telling in tellings:
-        if subject[0] == "=":
-            if (before := known.get(subject)) is not None:
-                counts.setdefault((telling.entry, before.entry), [0, 0])[telling.values != before.values] += 1
-            known[subject] = telling
-    return {pair for pair, (same, other) in counts.items() if other <= max(1, same)}
+    for subject, new in tellings:
+        if subject in known:
+            yield subject, known[subject], new
+        known[subject] = new
 
 
-def _corrected(entries: Mapping[int, Entry], units: Sequence[Unit], gone: set[int]) -> Iterator[int]:
+def _alike(pairs: Iterable[tuple[str, Telling, Telling]]) -> set[tuple[int, int]]:
+    """Return which two entries tell of the settings of one file: more of them are the same than differ, or one alone differs."""
+    settings = [(old, new) for subject, old, new in pairs if subject[0] == "="]
+    same = Counter((new.entry, old.entry) for old, new in settings if new.values == old.values)
+    other = Counter((new.entry, old.entry) for old, new in settings if new.values != old.values)
+    return {pair for pair in same | other if other[pair] <= max(1, same[pair])}
+
+
+def _corrected(
+    entries: Mapping[int, Entry], units: Sequence[Unit], gone: set[int]
+) -> Iterator[int]:
     """Yield the sentences that a later one puts right in words that say so: it names the old value, or the subject and that it changed."""
     said: list[tuple[int, int, int, frozenset[str]]] = []
     for index, unit in enumerate(units):
@@ -138,7 +158,9 @@ def _corrected(entries: Mapping[int, Entry], units: Sequence[Unit], gone: set[in
         named, needed = _put_right(unit.text)
         for place, entry, other_rank, others in reversed(said[-_MOST_BEFORE:]) if needed else ():
             shared = words & others
-            if len(shared) < max(needed, min(len(others), len(words)) / 3) or (named and not named & shared):
+            if len(shared) < max(needed, min(len(others), len(words)) / 3) or (
+                named and not named & shared
+            ):
                 continue
             if entry != unit.entry and other_rank <= rank:
                 yield place
@@ -163,7 +185,8 @@ def _stems(text: str) -> frozenset[str]:
 def _old_value(new: Telling, old: Telling) -> str:
     changed = [one for one, other in zip(old.values, new.values, strict=False) if one != other]
     # Of several nobody could tell which is which.
-    return changed[0] if len(changed) == 1 and len(changed[0]) <= LONGEST_WAS and "…" not in changed[0] else ""
+    value = changed[0] if len(changed) == 1 else ""
+    return value if len(value) <= LONGEST_WAS and "…" not in value else ""
 
 
 def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[tuple[str, Telling]]:
@@ -176,24 +199,41 @@ def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[t
         yield from (each for each in told if times[each[0]] == 1)
 
 
-def _records(indices: Sequence[int], units: Sequence[Unit], rank: int) -> Iterator[tuple[str, Telling]]:
+def _records(
+    indices: Sequence[int], units: Sequence[Unit], rank: int
+) -> Iterator[tuple[str, Telling]]:
     """Yield the pairs of records, each under its record; one without an identifier is known by all that it says beside the pair, as what says which of several it is."""
     pairs = [index for index in indices if units[index].subject]
     for _, group in groupby(pairs, key=lambda index: units[index].record):
         record = {index: units[index].text for index in group}
         if len(record) > _MOST_PAIRS:
             continue
-        scoped = {index for index in record if _SCOPE.fullmatch(units[index].subject.partition("\t")[2])}
+        scoped = {
+            index for index in record if _SCOPE.fullmatch(units[index].subject.partition("\t")[2])
+        }
         beside = [text for index, text in record.items() if index in scoped]
         for index, text in record.items():
             about, _, key = units[index].subject.partition("\t")
-            others = beside if about and index not in scoped else [other for each, other in record.items() if each != index]
+            others = (
+                beside
+                if about and index not in scoped
+                else [other for each, other in record.items() if each != index]
+            )
             if about or others:
-                yield f"{about}\t{key}|{others}", Telling(index, units[index].entry, rank, "", (text.removeprefix(key).strip(),))
+                yield (
+                    f"{about}\t{key}|{others}",
+                    Telling(index, units[index].entry, rank, "", (text.removeprefix(key).strip(),)),
+                )
 
 
-def _lines(indices: Sequence[int], units: Sequence[Unit], entry: Entry, rank: int) -> Iterator[tuple[str, Telling]]:
-    spoken = [index for index in indices if not units[index].subject and units[index].record >= 0 and not units[index].hidden]
+def _lines(
+    indices: Sequence[int], units: Sequence[Unit], entry: Entry, rank: int
+) -> Iterator[tuple[str, Telling]]:
+    spoken = [
+        index
+        for index in indices
+        if not units[index].subject and units[index].record >= 0 and not units[index].hidden
+    ]
     if not spoken:
         return
     first, is_prose = units[spoken[0]].text, entry.role != Role.TOOL
@@ -205,12 +245,20 @@ def _lines(indices: Sequence[int], units: Sequence[Unit], entry: Entry, rank: in
         if unit.opens and unit.ends and not unit.step and len(unit.text) <= _LONGEST:
             is_first = index == spoken[0]
             section = units[places[unit.under]].text if unit.under in places else ""
-            if told := _line(unit.text, "" if is_first else file, section, "" if is_first else head, is_prose=is_prose):
+            if told := _line(
+                unit.text,
+                "" if is_first else file,
+                section,
+                "" if is_first else head,
+                is_prose=is_prose,
+            ):
                 yield told[0], Telling(index, unit.entry, rank, *told[1:])
 
 
 @lru_cache(20_000)
-def _line(text: str, file: str, section: str, head: str, *, is_prose: bool) -> tuple[str, str, tuple[str, ...]] | None:
+def _line(
+    text: str, file: str, section: str, head: str, *, is_prose: bool
+) -> tuple[str, str, tuple[str, ...]] | None:
     """Return what a line or sentence tells of, the words around its values, and the values; None where it tells nothing that may change.
 
     `file` and `section` are where a setting stands, `head` the frame of the first line of a result.
@@ -219,11 +267,13 @@ def _line(text: str, file: str, section: str, head: str, *, is_prose: bool) -> t
         return None
     text = _TIME.sub("", text)
     if file and (setting := _SETTING.match(text)):
-        return f"={file}|{_file_of(section) or section}|{setting[1]}", "", (setting[2].rstrip(";,"),)
+        subject = f"={file}|{_file_of(section) or section}|{setting[1]}"
+        return subject, "", (setting[2].rstrip(";,"),)
     prefix = _PREFIX.match(text)
     if not is_prose and prefix and any(kind_of(term) in STRONG for term in terms_of(prefix[1])):
         rest = text[prefix.end() :]
-        named = "" if any(map(str.isdigit, prefix[1] + rest[:1])) else re.sub(r"\W+", " ", rest).split(" ")[0]
+        has_digit = any(map(str.isdigit, prefix[1] + rest[:1]))
+        named = "" if has_digit else re.sub(r"\W+", " ", rest).split(" ")[0]
         return f":{prefix[1]}|{named}", "", (rest,)
     frame, values = _frame(text)
     letters = sum(map(str.isalpha, frame)) + 3 * len(_UNSPACED.findall(frame)) if values else 0

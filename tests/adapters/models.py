@@ -17,7 +17,9 @@ class Looking:
     steps: int = 1
     requests: list[Mapping[str, Any]] = field(factory=list)
 
-    def _looks(self, entries: Sequence[Mapping[str, Any]], is_result: Callable[[Mapping[str, Any]], bool]) -> bool:
+    def _looks(
+        self, entries: Sequence[Mapping[str, Any]], is_result: Callable[[Mapping[str, Any]], bool]
+    ) -> bool:
         """Tell whether it looks things up: after the user's words; or, for more steps than one, as often as it was asked to."""
         if self.steps > 1:
             # A view may have lost the first of them: whoever counts results would look for ever.
@@ -30,7 +32,13 @@ class Looking:
         number = len(self.requests)
         if not self._looks(request["messages"], lambda entry: entry["role"] == "tool"):
             return f"Answer {number}."
-        calls = [{"type": "function", "function": {"name": "look", "arguments": json.dumps({"at": f"{number}{side}"})}} for side in "ab"]
+        calls = [
+            {
+                "type": "function",
+                "function": {"name": "look", "arguments": json.dumps({"at": f"{number}{side}"})},
+            }
+            for side in "ab"
+        ]
         return {"role": "assistant", "content": f"Let me look, {number}.", "tool_calls": calls}
 
     def anthropic(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -40,18 +48,45 @@ class Looking:
         thought = {"type": "thinking", "thinking": f"I think of {number}."}
         if not self._looks(request["messages"], _has_results):
             return [thought, {"type": "text", "text": f"Answer {number}."}]
-        return [thought, *({"type": "tool_use", "name": "look", "input": {"at": f"{number}{side}"}} for side in "ab")]
+        return [
+            thought,
+            *(
+                {"type": "tool_use", "name": "look", "input": {"at": f"{number}{side}"}}
+                for side in "ab"
+            ),
+        ]
 
     def responses(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Answer as OpenAI's responses do, with reasoning."""
         self.requests.append(request)
         number = len(self.requests)
         thought = {"type": "reasoning", "summary": []}
-        if not self._looks(request["input"], lambda entry: entry.get("type") == "function_call_output"):
-            return [thought, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"Answer {number}."}]}]
-        return [thought, *({"type": "function_call", "name": "look", "arguments": json.dumps({"at": f"{number}{side}"})} for side in "ab")]
+        if not self._looks(
+            request["input"], lambda entry: entry.get("type") == "function_call_output"
+        ):
+            return [
+                thought,
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": f"Answer {number}."}],
+                },
+            ]
+        return [
+            thought,
+            *(
+                {
+                    "type": "function_call",
+                    "name": "look",
+                    "arguments": json.dumps({"at": f"{number}{side}"}),
+                }
+                for side in "ab"
+            ),
+        ]
 
 
 def _has_results(entry: Mapping[str, Any]) -> bool:
     content = entry.get("content")
-    return isinstance(content, list) and any(block.get("type") == "tool_result" for block in content)
+    return isinstance(content, list) and any(
+        block.get("type") == "tool_result" for block in content
+    )

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from polycontext.adapters.blocks import arguments_text, block, block_parts, content_of, own_blocks, picture, sent_tokens
+from polycontext.adapters.blocks import (
+    arguments_text,
+    block,
+    block_parts,
+    content_of,
+    own_blocks,
+    picture,
+    sent_tokens,
+)
 from polycontext.adapters.wire_dialect import ThinkingDialect, besides_of, learn_from
 from polycontext.window import Turn
 
@@ -21,7 +29,10 @@ PLUM = "https://example.org/plum.png"
         ({"type": "image_url", "image_url": {"url": PLUM}}, PLUM),
         ({"type": "input_image", "image_url": PLUM}, PLUM),
         ({"type": "image", "source": {"type": "url", "url": PLUM}}, PLUM),
-        ({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PNG}}, f"data:image/gif;base64,{PNG}"),
+        (
+            {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PNG}},
+            f"data:image/gif;base64,{PNG}",
+        ),
         ({"type": "image", "base64": PNG}, f"data:image/png;base64,{PNG}"),
     ],
 )
@@ -45,7 +56,14 @@ def test_files_recordings_thoughts_and_what_nobody_knows() -> None:
             ]
         )
     ]
-    assert [part.type for part in parts] == ["file", "input_audio", "thinking", "reasoning", "thinking", "citation"]
+    assert [part.type for part in parts] == [
+        "file",
+        "input_audio",
+        "thinking",
+        "reasoning",
+        "thinking",
+        "citation",
+    ]
     assert [part.is_medium for part in parts] == [True, True, False, False, False, False]
     assert [part.is_bound for part in parts] == [False, False, True, True, True, False]
     assert "index" not in json.loads(parts[4].data)
@@ -55,12 +73,26 @@ def test_files_recordings_thoughts_and_what_nobody_knows() -> None:
 def test_a_turn_is_words_or_blocks() -> None:
     """Words alone where it has no parts."""
     assert content_of(Turn("user", "Which?")) == "Which?"
-    assert [each["type"] for each in content_of(Turn("user", "", parts=(picture(PLUM),))) if isinstance(each, dict)] == ["image_url"]
-    assert (arguments_text(None), arguments_text({"at": 1}), arguments_text("{")) == ("{}", '{"at": 1}', "{")
+    assert [
+        each["type"]
+        for each in content_of(Turn("user", "", parts=(picture(PLUM),)))
+        if isinstance(each, dict)
+    ] == ["image_url"]
+    assert (arguments_text(None), arguments_text({"at": 1}), arguments_text("{")) == (
+        "{}",
+        '{"at": 1}',
+        "{",
+    )
 
 
 @pytest.mark.parametrize(
-    ("mime", "kind"), [("image/png", "image"), ("video/mp4", "audio"), ("application/pdf", "document"), (None, "document")]
+    ("mime", "kind"),
+    [
+        ("image/png", "image"),
+        ("video/mp4", "audio"),
+        ("application/pdf", "document"),
+        (None, "document"),
+    ],
 )
 def test_a_medium_that_only_a_framework_knows_counts_as_one(mime: str | None, kind: str) -> None:
     """And comes back as it was given."""
@@ -84,16 +116,31 @@ def test_thoughts_beside_words_are_bound_and_come_back() -> None:
     reasoning = {"type": "reasoning", "summary": [], "encrypted_content": "ZW5j"}
     messages: list[dict[str, Any]] = [
         {"role": "user", "content": "Which?"},
-        {"role": "assistant", "content": "Plums.", "thinking_blocks": [thinking], "reasoning_content": "Plums."},
+        {
+            "role": "assistant",
+            "content": "Plums.",
+            "thinking_blocks": [thinking],
+            "reasoning_content": "Plums.",
+        },
         {"role": "assistant", "content": "Pears.", "reasoning_items": [reasoning], "refusal": None},
         {"role": "assistant", "content": "None.", "thinking_blocks": None},
     ]
     dialect = ThinkingDialect()
     turns = [piece.turn for piece in dialect.split(messages)]
-    assert [[part.type for part in turn.parts] for turn in turns] == [[], ["thinking"], ["reasoning"], []]
+    assert [[part.type for part in turn.parts] for turn in turns] == [
+        [],
+        ["thinking"],
+        ["reasoning"],
+        [],
+    ]
     written = dialect.write(turns)
     assert [message.get("thinking_blocks") for message in written] == [None, [thinking], None, None]
-    assert [message.get("reasoning_items") for message in written] == [None, None, [reasoning], None]
+    assert [message.get("reasoning_items") for message in written] == [
+        None,
+        None,
+        [reasoning],
+        None,
+    ]
     assert all("reasoning_content" not in message for message in written)
 
 
@@ -102,14 +149,23 @@ def test_thoughts_beside_words_are_bound_and_come_back() -> None:
 
 def test_what_a_request_needs_besides() -> None:
     """Under each vendor's names; what is none is nothing."""
-    assert besides_of({"max_completion_tokens": 5, "max_tokens": 9, "instructions": "Be brief."}) == {
+    assert besides_of(
+        {"max_completion_tokens": 5, "max_tokens": 9, "instructions": "Be brief."}
+    ) == {
         "tools": (),
         "reserve": 5,
         "system": "Be brief.",
     }
     blocks = [{"type": "text", "text": "Be brief."}, {"type": "text", "text": "Be kind."}]
-    assert besides_of({"system": blocks, "tools": [{"name": "look"}]})["system"] == "Be brief.\nBe kind."
-    assert besides_of({"max_tokens": "many", "system": 5}) == {"tools": (), "reserve": 0, "system": None}
+    assert (
+        besides_of({"system": blocks, "tools": [{"name": "look"}]})["system"]
+        == "Be brief.\nBe kind."
+    )
+    assert besides_of({"max_tokens": "many", "system": 5}) == {
+        "tools": (),
+        "reserve": 0,
+        "system": None,
+    }
 
 
 def test_an_answer_that_is_no_json_teaches_nothing() -> None:

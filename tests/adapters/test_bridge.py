@@ -46,8 +46,15 @@ class Made(Dialect[Native]):
     def write(self, turns: Sequence[Turn]) -> list[Native]:
         """Return one message of what is left of one."""
         if turns[0].role is Role.TOOL:
-            return [Native("tool", results=tuple((turn.tool_call_id or "", turn.text) for turn in turns))]
-        return [Native(turn.role.value, turn.text, tuple(call.id for call in turn.tool_calls)) for turn in turns]
+            return [
+                Native(
+                    "tool", results=tuple((turn.tool_call_id or "", turn.text) for turn in turns)
+                )
+            ]
+        return [
+            Native(turn.role.value, turn.text, tuple(call.id for call in turn.tool_calls))
+            for turn in turns
+        ]
 
 
 def talk(exchanges: int) -> list[Native]:
@@ -57,7 +64,9 @@ def talk(exchanges: int) -> list[Native]:
         calls = (f"c{number}a", f"c{number}b")
         natives.append(Native("user", words(10, f"u{number}x")))
         natives.append(Native("assistant", "", calls))
-        natives.append(Native("tool", results=tuple((call, words(10, f"{call}x")) for call in calls)))
+        natives.append(
+            Native("tool", results=tuple((call, words(10, f"{call}x")) for call in calls))
+        )
         natives.append(Native("assistant", words(10, f"a{number}x")))
     return natives
 
@@ -79,7 +88,11 @@ def test_what_stands_is_the_frameworks_own() -> None:
 def test_results_that_are_cut_are_written_anew_in_one_message() -> None:
     """Those of one step stay together."""
     bridge = Bridge(Made(), model=600, counter=FAST)
-    natives = [Native("user", "Look."), Native("assistant", "", ("a", "b")), Native("tool", results=(("a", words(2000)), ("b", "none")))]
+    natives = [
+        Native("user", "Look."),
+        Native("assistant", "", ("a", "b")),
+        Native("tool", results=(("a", words(2000)), ("b", "none"))),
+    ]
     fitted = bridge.fit(natives)
     assert [call for call, _ in fitted[-1].results] == ["a", "b"]
     assert fitted[-1] is not natives[-1]
@@ -88,7 +101,10 @@ def test_results_that_are_cut_are_written_anew_in_one_message() -> None:
 
 def test_results_of_which_some_has_fallen_stay_in_one_message() -> None:
     """A picture that yields leaves its result where it stood, beside those of the same step."""
-    seen_of = [Kept(None, Turn("tool", "a", tool_call_id="a"), Held((), 2, 2)), Kept(Held((), 2, 2), Turn("tool", "b", tool_call_id="b"))]
+    seen_of = [
+        Kept(None, Turn("tool", "a", tool_call_id="a"), Held((), 2, 2)),
+        Kept(Held((), 2, 2), Turn("tool", "b", tool_call_id="b")),
+    ]
     assert [native.results for native in Made().join(seen_of)] == [(("a", "a"), ("b", "b"))]
 
 
@@ -106,7 +122,9 @@ def test_a_providers_list_comes_back_valid(messages: list[dict[str, Any]], end: 
     for part in (messages[:end], messages):
         if part and part[-1]["role"] != "assistant":
             fitted = bridge.fit(part, key="k")
-            assert all(any(message is each for each in part) or "content" in message for message in fitted)
+            assert all(
+                any(message is each for each in part) or "content" in message for message in fitted
+            )
 
 
 # --- what is reported ------------------------------------------------------------------
@@ -115,7 +133,7 @@ def test_a_providers_list_comes_back_valid(messages: list[dict[str, Any]], end: 
 def test_what_is_reported_is_learned() -> None:
     """A provider that counts twice as many gets half as much."""
     bridge, natives = Bridge(Made(), model=4_000, counter=FAST), talk(16)
-    fitted = bridge.fitted(natives)
+    fitted = bridge.fit_with_session(natives)
     assert fitted.natives == natives
     fitted.learn({"prompt_tokens": 2 * fitted.session.window.total_tokens})
     assert 1_500 < fitted.session.window.max_tokens < 2_500
@@ -124,8 +142,15 @@ def test_what_is_reported_is_learned() -> None:
 
 def test_what_tells_of_no_tokens_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
     """Fake models report zeros, and whatever they report breaks nothing; what is no usage is refused."""
-    fitted = Bridge(Made(), model=4_000, counter=FAST).fitted(talk(40))
-    nothing: list[Any] = [None, {}, {"usage": None}, {"usage": {"prompt_tokens": 0}}, {"input_tokens": 0}, {"prompt_tokens": None}]
+    fitted = Bridge(Made(), model=4_000, counter=FAST).fit_with_session(talk(40))
+    nothing: list[Any] = [
+        None,
+        {},
+        {"usage": None},
+        {"usage": {"prompt_tokens": 0}},
+        {"input_tokens": 0},
+        {"prompt_tokens": None},
+    ]
     for usage in nothing:
         fitted.learn(usage)
     assert not caplog.records
@@ -141,7 +166,11 @@ def test_what_tells_of_no_tokens_is_passed_over(caplog: pytest.LogCaptureFixture
 
 def test_conversations_are_told_apart_by_key_or_by_how_they_begin() -> None:
     """One that was edited is another one: the first is left alone."""
-    bridge, one, other = Bridge(Made(), model=600, counter=FAST), talk(3), [Native("user", "Otherwise."), *talk(3)[1:]]
+    bridge, one, other = (
+        Bridge(Made(), model=600, counter=FAST),
+        talk(3),
+        [Native("user", "Otherwise."), *talk(3)[1:]],
+    )
     for end in (1, 4, 5, 12):
         bridge.fit(one[:end])
         bridge.fit(other[:end])

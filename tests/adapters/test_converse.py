@@ -9,7 +9,13 @@ from polycontext.adapters.converse import read_message, read_usage, write_messag
 from polycontext.window import Role
 
 PNG = {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
-S3 = {"document": {"format": "pdf", "name": "plums", "source": {"location": {"type": "s3", "uri": "s3://a/b"}}}}
+S3 = {
+    "document": {
+        "format": "pdf",
+        "name": "plums",
+        "source": {"location": {"type": "s3", "uri": "s3://a/b"}},
+    }
+}
 
 
 def _result(side: str, *content: Mapping[str, Any], status: str = "success") -> dict[str, Any]:
@@ -21,10 +27,22 @@ def _result(side: str, *content: Mapping[str, Any], status: str = "success") -> 
     [
         {"guardContent": {"text": {"text": "so", "qualifiers": ["query"]}}},
         {"guardContent": {"image": {"format": "png", "source": {"bytes": b"\xff\x00"}}}},
-        {"citationsContent": {"content": [{"text": "Plums."}], "citations": [{"source": "a", "digest": b"\xfe"}]}},
+        {
+            "citationsContent": {
+                "content": [{"text": "Plums."}],
+                "citations": [{"source": "a", "digest": b"\xfe"}],
+            }
+        },
         {"cachePoint": {"type": "default"}},
         {"later": "what nobody knows yet"},
-        {"document": {"format": "pdf", "name": "plums", "source": {"bytes": b"%PDF"}, "citations": {"enabled": True}}},
+        {
+            "document": {
+                "format": "pdf",
+                "name": "plums",
+                "source": {"bytes": b"%PDF"},
+                "citations": {"enabled": True},
+            }
+        },
         S3,
     ],
     ids=["guarded", "guarded-picture", "citations", "cache", "unknown", "document", "location"],
@@ -33,7 +51,11 @@ def test_whatever_a_message_holds_is_written_again(block: Mapping[str, Any]) -> 
     """What nobody here knows is kept as it is, bytes too."""
     message = {
         "role": "assistant",
-        "content": [{"text": "So."}, block, {"toolUse": {"toolUseId": "t1", "name": "look", "input": {"at": "ü"}}}],
+        "content": [
+            {"text": "So."},
+            block,
+            {"toolUse": {"toolUseId": "t1", "name": "look", "input": {"at": "ü"}}},
+        ],
     }
     (turn,) = read_message(message)
     assert write_message([turn]) == message
@@ -43,7 +65,11 @@ def test_results_are_turns_and_are_written_as_one_message() -> None:
     """With their media, and what went wrong; words beside results come after them."""
     message = {
         "role": "user",
-        "content": [_result("a", {"text": "jar"}, PNG, S3), _result("b", {"text": "none"}, status="error"), {"text": "And?"}],
+        "content": [
+            _result("a", {"text": "jar"}, PNG, S3),
+            _result("b", {"text": "none"}, status="error"),
+            {"text": "And?"},
+        ],
     }
     turns = [*read_message(message)]
     assert [(turn.role, turn.text, turn.tool_call_id) for turn in turns] == [
@@ -58,7 +84,11 @@ def test_results_without_words() -> None:
     """JSON is text, and nothing is nothing."""
     message = {
         "role": "user",
-        "content": [_result("a", {"json": {"a": "ü"}}, {"text": "b"}), _result("b"), {"toolResult": {"toolUseId": "tc"}}],
+        "content": [
+            _result("a", {"json": {"a": "ü"}}, {"text": "b"}),
+            _result("b"),
+            {"toolResult": {"toolUseId": "tc"}},
+        ],
     }
     assert [turn.text for turn in read_message(message)] == ['{"a": "ü"}\nb', "", ""]
 
@@ -66,7 +96,16 @@ def test_results_without_words() -> None:
 def test_reasoning_is_bound() -> None:
     """Signed or redacted: it holds only behind what it was thought on, and what is written anew goes without."""
     signed = {"reasoningContent": {"reasoningText": {"text": "Plums.", "signature": "c2ln"}}}
-    (turn,) = read_message({"role": "assistant", "content": [signed, {"reasoningContent": {"redactedContent": b"\xff"}}, {"text": "Yes."}]})
+    (turn,) = read_message(
+        {
+            "role": "assistant",
+            "content": [
+                signed,
+                {"reasoningContent": {"redactedContent": b"\xff"}},
+                {"text": "Yes."},
+            ],
+        }
+    )
     assert [part.is_bound for part in turn.parts] == [True, True]
     assert '"c2ln"' in turn.parts[0].data
     assert "xff" in turn.parts[1].data
@@ -76,7 +115,9 @@ def test_reasoning_is_bound() -> None:
 def test_media_count_as_what_they_are() -> None:
     """A picture, a recording or a film, and a document."""
     kinds = {"image": "png", "audio": "wav", "video": "mp4", "document": "pdf"}
-    content = [{kind: {"format": name, "source": {"bytes": b"\x00"}}} for kind, name in kinds.items()]
+    content = [
+        {kind: {"format": name, "source": {"bytes": b"\x00"}}} for kind, name in kinds.items()
+    ]
     (turn,) = read_message({"role": "user", "content": content})
     assert [part.type for part in turn.parts] == ["image", "audio", "audio", "document"]
     assert write_message([turn])["content"] == content
@@ -84,9 +125,14 @@ def test_media_count_as_what_they_are() -> None:
 
 def test_messages_that_say_nothing_are_turns() -> None:
     """They go out as they came."""
-    assert [(turn.role, turn.text) for turn in read_message({"role": "user", "content": []})] == [(Role.USER, "")]
+    assert [(turn.role, turn.text) for turn in read_message({"role": "user", "content": []})] == [
+        (Role.USER, "")
+    ]
 
 
 def test_a_cache_is_part_of_what_was_counted() -> None:
     """Whether the vendor has it in its input or not."""
-    assert read_usage({"inputTokens": 1, "outputTokens": 2, "totalTokens": 9}) == {"input_tokens": 7, "output_tokens": 2}
+    assert read_usage({"inputTokens": 1, "outputTokens": 2, "totalTokens": 9}) == {
+        "input_tokens": 7,
+        "output_tokens": 2,
+    }

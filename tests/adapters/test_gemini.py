@@ -24,8 +24,16 @@ def _result(name: str, response: object, **fields: object) -> dict[str, Any]:
     "parts",
     [
         [{"text": "Let me see.", "thought": True}],
-        [{"executable_code": {"code": "1 + 1", "language": "PYTHON"}}, {"code_execution_result": {"output": "2"}}],
-        [{"inline_data": {"mime_type": "audio/wav", "data": "UklGRv8="}, "part_metadata": {"a": 1}}],
+        [
+            {"executable_code": {"code": "1 + 1", "language": "PYTHON"}},
+            {"code_execution_result": {"output": "2"}},
+        ],
+        [
+            {
+                "inline_data": {"mime_type": "audio/wav", "data": "UklGRv8="},
+                "part_metadata": {"a": 1},
+            }
+        ],
         [{"file_data": {"file_uri": "gs://cellar/plums.pdf"}}],
         [{"text": "", "thought_signature": "_v4="}],
         [{"text": "I look."}, {"thought_signature": "_v4=", **CALL}, CALL],
@@ -44,7 +52,15 @@ def test_whatever_a_content_holds_is_written_again(parts: Sequence[Mapping[str, 
 def test_signed_thoughts_are_bound() -> None:
     """They hold only behind what they were thought on; what is written anew goes without them."""
     signature = urlsafe_b64encode(b"c2ln").decode()
-    (turn,) = _turns({"role": "model", "parts": [{"text": "Plums.", "thought": True, "thought_signature": signature}, {"text": "Yes."}]})
+    (turn,) = _turns(
+        {
+            "role": "model",
+            "parts": [
+                {"text": "Plums.", "thought": True, "thought_signature": signature},
+                {"text": "Yes."},
+            ],
+        }
+    )
     assert [part.is_bound for part in turn.parts] == [True]
     assert '"c2ln"' in turn.parts[0].data
     assert write_content([turn])["parts"] == [{"text": "Yes."}]
@@ -53,7 +69,12 @@ def test_signed_thoughts_are_bound() -> None:
 def test_media_count_as_what_they_are() -> None:
     """A picture, a recording or a film, and anything else as a document."""
     kinds = ["image/png", "audio/wav", "video/mp4", "application/pdf", None]
-    (turn,) = _turns({"role": "user", "parts": [{"inline_data": {"mime_type": kind, "data": "AA=="}} for kind in kinds]})
+    (turn,) = _turns(
+        {
+            "role": "user",
+            "parts": [{"inline_data": {"mime_type": kind, "data": "AA=="}} for kind in kinds],
+        }
+    )
     assert [part.type for part in turn.parts] == ["image", "audio", "audio", "document", "document"]
 
 
@@ -80,8 +101,16 @@ def test_results_are_told_by_name_and_order() -> None:
 
 def test_ids_are_kept_where_there_are_any() -> None:
     """A result finds its call in whatever order."""
-    asked = {"role": "model", "parts": [{"function_call": {"id": f"c{side}", "name": "look", "args": {}}} for side in "ab"]}
-    answered = {"role": "user", "parts": [_result("look", {"result": side}, id=f"c{side}") for side in "ba"]}
+    asked = {
+        "role": "model",
+        "parts": [
+            {"function_call": {"id": f"c{side}", "name": "look", "args": {}}} for side in "ab"
+        ],
+    }
+    answered = {
+        "role": "user",
+        "parts": [_result("look", {"result": side}, id=f"c{side}") for side in "ba"],
+    }
     turns = _turns(asked, answered)
     assert [turn.tool_call_id for turn in turns[1:]] == ["cb", "ca"]
     assert write_content(turns[1:]) == answered
@@ -90,15 +119,31 @@ def test_ids_are_kept_where_there_are_any() -> None:
 
 def test_a_result_keeps_its_media() -> None:
     """Where it is written anew beside one that was cut."""
-    answered = _result("look", {"result": "Here."}, id="c1", parts=[{"inline_data": {"mime_type": "image/png", "data": "AA=="}}])
-    turns = _turns({"parts": [{"function_call": {"id": "c1", "name": "look"}}], "role": "model"}, {"role": "user", "parts": [answered]})
+    answered = _result(
+        "look",
+        {"result": "Here."},
+        id="c1",
+        parts=[{"inline_data": {"mime_type": "image/png", "data": "AA=="}}],
+    )
+    turns = _turns(
+        {"parts": [{"function_call": {"id": "c1", "name": "look"}}], "role": "model"},
+        {"role": "user", "parts": [answered]},
+    )
     assert write_content(turns[1:])["parts"] == [answered]
 
 
 def test_contents_that_say_nothing_are_turns() -> None:
     """They go out as they came; without a role it is the user's, who calls nothing."""
-    turns = _turns({"role": "user"}, {"role": "model", "parts": [{"text": ""}]}, {"parts": [{"text": "one"}, {"text": "two"}, CALL]})
-    assert [(turn.role, turn.text) for turn in turns] == [(Role.USER, ""), (Role.ASSISTANT, ""), (Role.USER, "one\ntwo")]
+    turns = _turns(
+        {"role": "user"},
+        {"role": "model", "parts": [{"text": ""}]},
+        {"parts": [{"text": "one"}, {"text": "two"}, CALL]},
+    )
+    assert [(turn.role, turn.text) for turn in turns] == [
+        (Role.USER, ""),
+        (Role.ASSISTANT, ""),
+        (Role.USER, "one\ntwo"),
+    ]
     assert not turns[2].tool_calls
     assert CALL in write_content(turns[2:])["parts"]
 

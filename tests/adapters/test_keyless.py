@@ -27,12 +27,18 @@ from tests.adapters.test_bridge import Made, Native
 CONVERSATIONS, EXCHANGES, ROOM = 8, 12, 800
 FIRST = 10
 """Up to so many messages all of them come at the same moment."""
-OPENING = [Native("user", "Look after the cellar, all of it."), Native("assistant", "Gladly, and where to begin?")]
+OPENING = [
+    Native("user", "Look after the cellar, all of it."),
+    Native("assistant", "Gladly, and where to begin?"),
+]
 
 
 def conversation(name: str, exchanges: int = EXCHANGES) -> list[Native]:
     """Return a conversation that begins as all others do; every message but the first two has a word of its own."""
-    says = [Native("user" if n % 2 == 0 else "assistant", f"mark-{name}-{n} " + "plums and pears " * 12) for n in range(2 * exchanges - 1)]
+    says = [
+        Native("user" if n % 2 == 0 else "assistant", f"mark-{name}-{n} " + "plums and pears " * 12)
+        for n in range(2 * exchanges - 1)
+    ]
     # Objects of its own: a view must not have those of another conversation that says the same.
     return [*(Native(each.who, each.words) for each in OPENING), *says]
 
@@ -45,13 +51,17 @@ def marks(natives: Sequence[Native]) -> set[str]:
 def naming(turns: Sequence[Turn], max_tokens: int) -> str:
     """Summarise by naming what is summed up, slowly: others come in between."""
     sleep(0.002)
-    return " ".join(re.findall(r"mark-\w+-\d+", " ".join(turn.text for turn in turns))) or "A cellar."
+    return (
+        " ".join(re.findall(r"mark-\w+-\d+", " ".join(turn.text for turn in turns))) or "A cellar."
+    )
 
 
 def bridge_of(store: Any = None, most: int = 256) -> Bridge[Native]:
     """Return a bridge of little room."""
     kept = {} if store is None else {"store": store}
-    return Bridge(Made(), model=ROOM, counter=FAST, projector=ContextProjector(naming), most=most, **kept)
+    return Bridge(
+        Made(), model=ROOM, counter=FAST, projector=ContextProjector(naming), most=most, **kept
+    )
 
 
 def ends(natives: Sequence[Native]) -> range:
@@ -109,7 +119,10 @@ def in_tasks(bridge: Bridge[Native], lists: Sequence[list[Native]]) -> dict[str,
 def check(view: Sequence[Native], natives: Sequence[Native], wrong: dict[str, str]) -> None:
     """Note where a view is not of all these messages, and of no others."""
     strangers = [
-        native for native in view if not any(native is each for each in natives) and any(native.words == each.words for each in natives)
+        native
+        for native in view
+        if not any(native is each for each in natives)
+        and any(native.words == each.words for each in natives)
     ]
     if marks(view) != marks(natives) or strangers or view[-1] is not natives[-1]:
         wrong[natives[-1].words[:12]] = f"{sorted(marks(view) ^ marks(natives))} {strangers}"
@@ -117,14 +130,19 @@ def check(view: Sequence[Native], natives: Sequence[Native], wrong: dict[str, st
 
 @pytest.mark.parametrize("run", [in_threads, in_tasks])
 @pytest.mark.parametrize("kept", [False, True])
-def test_each_view_is_of_its_own_conversation(run: Callable[..., dict[str, str]], kept: bool, tmp_path: Path) -> None:
+def test_each_view_is_of_its_own_conversation(
+    run: Callable[..., dict[str, str]], kept: bool, tmp_path: Path
+) -> None:
     """All of it and nothing else, though they begin alike and come at once; and the journals were never rewound."""
     store = SQLiteStore(tmp_path / "s.db") if kept else None
-    bridge, lists = bridge_of(store), [conversation(f"c{number}") for number in range(CONVERSATIONS)]
+    bridge, lists = (
+        bridge_of(store),
+        [conversation(f"c{number}") for number in range(CONVERSATIONS)],
+    )
     assert run(bridge, lists) == {}
     assert len(bridge.fit(lists[0])) < len(lists[0])
     for natives in lists:
-        session = bridge.fitted(natives).session
+        session = bridge.fit_with_session(natives).session
         assert [turn.text for turn in session.log()] == [native.words for native in natives]
         assert not any(isinstance(event, RewindEvent) for event in session.history.events())
     assert len(bridge.sessions) == CONVERSATIONS
@@ -133,9 +151,15 @@ def test_each_view_is_of_its_own_conversation(run: Callable[..., dict[str, str]]
 
 
 @pytest.mark.parametrize("awaited", [False, True])
-def test_whoever_has_waited_for_a_session_looks_again_whether_it_is_still_its_own(awaited: bool) -> None:
+def test_whoever_has_waited_for_a_session_looks_again_whether_it_is_still_its_own(
+    awaited: bool,
+) -> None:
     """Nobody has it at the same time; and where it has gone on otherwise meanwhile, another one is taken."""
-    sessions, one, other = bridge_of().sessions, [*map(turn_of, conversation("one"))], [*map(turn_of, conversation("other"))]
+    sessions, one, other = (
+        bridge_of().sessions,
+        [*map(turn_of, conversation("one"))],
+        [*map(turn_of, conversation("other"))],
+    )
     first = sessions.longest(one)
     first.sync(one[:2])
     taken: list[ContextSession] = []
@@ -166,20 +190,20 @@ def test_whoever_has_waited_for_a_session_looks_again_whether_it_is_still_its_ow
 def test_what_is_alike_shares_a_session_until_it_differs() -> None:
     """The same list is the same conversation: whoever goes on first has it."""
     bridge, one, other = bridge_of(), conversation("one"), conversation("other")
-    first = bridge.fitted(OPENING[:1]).session
-    assert bridge.fitted(OPENING).session is first
-    assert bridge.fitted([*OPENING]).session is first
-    assert bridge.fitted(one).session is first
-    assert bridge.fitted(other).session is not first
-    assert bridge.fitted(one).session is first
+    first = bridge.fit_with_session(OPENING[:1]).session
+    assert bridge.fit_with_session(OPENING).session is first
+    assert bridge.fit_with_session([*OPENING]).session is first
+    assert bridge.fit_with_session(one).session is first
+    assert bridge.fit_with_session(other).session is not first
+    assert bridge.fit_with_session(one).session is first
     assert len(bridge.sessions) == 2
 
 
 def test_a_key_keeps_a_conversation_to_itself() -> None:
     """One without a key is another one, though it begins alike."""
     bridge, natives = bridge_of(), conversation("c")
-    keyed = bridge.fitted(natives, key="k").session
-    assert bridge.fitted(natives).session is not keyed
+    keyed = bridge.fit_with_session(natives, key="k").session
+    assert bridge.fit_with_session(natives).session is not keyed
     assert bridge.sessions.get("k") is keyed
 
 
@@ -195,16 +219,18 @@ def test_conversations_are_found_again_after_a_restart(tmp_path: Path) -> None:
         bridge = bridge_of(store)
         bridge.fit(OPENING[:1])
         for end in ends(natives):
-            views[natives[-1].words] = bridge.fitted(natives[:end])
+            views[natives[-1].words] = bridge.fit_with_session(natives[:end])
         store.close()
     store = SQLiteStore(tmp_path / "s.db")
     bridge = bridge_of(store)
     bridge.fit(conversation("third", 2))
     for natives in (other, one):
         before = views[natives[-1].words]
-        again = bridge.fitted(natives)
+        again = bridge.fit_with_session(natives)
         assert again.session.history.revision == before.session.history.revision
-        assert [native.words for native in again.natives] == [native.words for native in before.natives]
+        assert [native.words for native in again.natives] == [
+            native.words for native in before.natives
+        ]
     assert len(store.list_sessions()) == 3
     store.close()
 
@@ -219,8 +245,12 @@ def test_bridges_on_one_store_do_not_rewind_each_other(tmp_path: Path) -> None:
             view = bridge.fit(lists[bridge][:end])
             assert marks(view) == marks(lists[bridge][:end])
     logs = [ContextSession.open(store, name, ROOM, counter=FAST) for name in store.list_sessions()]
-    assert sorted(len(marks([Native("", turn.text) for turn in session.log()])) for session in logs) == [23, 23]
-    assert not any(isinstance(event, RewindEvent) for session in logs for event in session.history.events())
+    assert sorted(
+        len(marks([Native("", turn.text) for turn in session.log()])) for session in logs
+    ) == [23, 23]
+    assert not any(
+        isinstance(event, RewindEvent) for session in logs for event in session.history.events()
+    )
     store.close()
 
 
@@ -240,9 +270,15 @@ def test_processes_may_take_turns_with_one_conversation(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_view_of_what_another_process_has_led_on_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_of_what_another_process_has_led_on_is_not_handed_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It came between taking in and handing out: this conversation gets a session of its own."""
-    store, natives, other = InMemoryStore(), conversation("c"), [*OPENING, Native("user", "mark-other-0 " + "jars " * 1000)]
+    store, natives, other = (
+        InMemoryStore(),
+        conversation("c"),
+        [*OPENING, Native("user", "mark-other-0 " + "jars " * 1000)],
+    )
     bridge, elsewhere = bridge_of(store), bridge_of(store)
     view, done = ContextSession.view, Event()
 
@@ -259,7 +295,9 @@ def test_a_view_of_what_another_process_has_led_on_is_not_handed_out(monkeypatch
     assert marks(bridge.fit(natives)) == marks(natives)
 
 
-def test_more_that_begin_alike_than_are_looked_for_get_sessions_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_that_begin_alike_than_are_looked_for_get_sessions_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """They are not found again after a restart, and nobody else's is taken for them."""
     monkeypatch.setattr(module, "MOST_ALIKE", 2)
     store = InMemoryStore()
@@ -285,7 +323,9 @@ def test_a_fit_from_within_a_fit_is_refused() -> None:
         return naming(turns, max_tokens)
 
     natives = conversation("c")
-    bridge: Bridge[Native] = Bridge(Made(), model=ROOM, counter=FAST, projector=ContextProjector(asking))
+    bridge: Bridge[Native] = Bridge(
+        Made(), model=ROOM, counter=FAST, projector=ContextProjector(asking)
+    )
     assert marks(bridge.fit(natives, key="k")) == marks(natives)
     assert "a summariser or listener" in str(raised[0])
     seen = len(raised)
@@ -311,8 +351,12 @@ def test_waiting_tasks_leave_the_loop_free_and_may_be_cancelled() -> None:
     async def work() -> None:
         bridge, natives = bridge_of(), conversation("c")[:3]
         async with bridge.sessions.aalone([], "k"):
-            waiting = asyncio.create_task(bridge.afit(natives, key="k"), context=contextvars.Context())
-            cancelled = asyncio.create_task(bridge.afit(natives, key="k"), context=contextvars.Context())
+            waiting = asyncio.create_task(
+                bridge.afit(natives, key="k"), context=contextvars.Context()
+            )
+            cancelled = asyncio.create_task(
+                bridge.afit(natives, key="k"), context=contextvars.Context()
+            )
             await asyncio.sleep(0.02)
             assert not waiting.done()
             cancelled.cancel()

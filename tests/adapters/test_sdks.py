@@ -14,10 +14,16 @@ from httpx2 import RemoteProtocolError
 from polycontext.adapters import anthropic as anthropic_adapter
 from polycontext.adapters import openai as openai_adapter
 from polycontext.linearity import InvalidOptionError
-from polycontext.testing.strict import Break, StrictAnthropic, StrictChat, StrictResponses, StrictServer
-from polycontext.testing.strict.anthropic import overloaded
+from polycontext.testing.strict import (
+    Break,
+    StrictAnthropic,
+    StrictChat,
+    StrictResponses,
+    StrictServer,
+    overloaded,
+)
 from polycontext.window import default_counter
-from tests.adapters.asking import (
+from tests.adapters.agent_step import (
     ANTHROPIC,
     Ask,
     Message,
@@ -51,7 +57,10 @@ def clients(url: str, room: int = ROOM, **options: Any) -> dict[str, tuple[Calla
         "responses, async": (of(openai_adapter.wrap, openai.AsyncOpenAI, f"{url}/v1"), responses),
         "messages": (of(anthropic_adapter.wrap, anthropic.Anthropic, url), messages_),
         "messages, async": (of(anthropic_adapter.wrap, anthropic.AsyncAnthropic, url), messages_),
-        "messages, streamed": (of(anthropic_adapter.wrap, anthropic.Anthropic, url), messages_stream),
+        "messages, streamed": (
+            of(anthropic_adapter.wrap, anthropic.Anthropic, url),
+            messages_stream,
+        ),
     }
 
 
@@ -78,7 +87,12 @@ class Deployed(StrictChat):
 def served() -> Iterator[Served]:
     """Serve all three, with a model that looks things up once before it answers."""
     model = Looking()
-    providers = (StrictChat(model.chat), Deployed(model.chat), StrictResponses(model.responses), StrictAnthropic(model.anthropic))
+    providers = (
+        StrictChat(model.chat),
+        Deployed(model.chat),
+        StrictResponses(model.responses),
+        StrictAnthropic(model.anthropic),
+    )
     with StrictServer(providers) as server:
         yield Served(server, model)
 
@@ -98,14 +112,32 @@ def test_two_conversations_side_by_side(form: str, served: Served) -> None:
         for number in range(EXCHANGES):
             for name, messages in zip("AB", lists, strict=True):
                 demand = f" {DEMAND}" if number == 0 else ""
-                await exchange(client, ask, messages, f"{name}{number}: look for plums.{demand} " + "please " * 20)
+                await exchange(
+                    client,
+                    ask,
+                    messages,
+                    f"{name}{number}: look for plums.{demand} " + "please " * 20,
+                )
         await closed(client)
         return lists
 
     for name, messages in zip("AB", asyncio.run(talk()), strict=True):
-        said = [entry["content"] for entry in messages if entry.get("role") == "user" and isinstance(entry["content"], str)]
-        assert [text.partition(":")[0] for text in said] == [f"{name}{number}" for number in range(EXCHANGES)]
-    own = {name: [request for request in served.model.requests if f"{name}{EXCHANGES - 1}: " in json.dumps(sent(request))] for name in "AB"}
+        said = [
+            entry["content"]
+            for entry in messages
+            if entry.get("role") == "user" and isinstance(entry["content"], str)
+        ]
+        assert [text.partition(":")[0] for text in said] == [
+            f"{name}{number}" for number in range(EXCHANGES)
+        ]
+    own = {
+        name: [
+            request
+            for request in served.model.requests
+            if f"{name}{EXCHANGES - 1}: " in json.dumps(sent(request))
+        ]
+        for name in "AB"
+    }
     for name, other in ("AB", "BA"):
         assert len(own[name]) == 2
         for request in own[name]:
@@ -119,7 +151,9 @@ def test_two_conversations_side_by_side(form: str, served: Served) -> None:
 def test_retries_send_the_same() -> None:
     """The SDK asks again by itself: the conversation has it once."""
     model = Looking(steps=0)
-    with StrictServer((StrictAnthropic(model.anthropic, faults={2: overloaded(), 3: overloaded()}),)) as server:
+    with StrictServer(
+        (StrictAnthropic(model.anthropic, faults={2: overloaded(), 3: overloaded()}),)
+    ) as server:
         make, ask = clients(server.url)["messages"]
         client, messages = make().with_options(max_retries=4), list[Message]()
         for number in range(3):
@@ -135,24 +169,39 @@ def test_thoughts_that_are_not_wanted_stay_away(served: Served) -> None:
         asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 20))
     assert served.model.requests[-1]["thinking"] != ANTHROPIC["thinking"]
     messages.append({"role": "user", "content": "And now?"})
-    client.messages.create(model="claude-opus-4-7", messages=messages, **{**ANTHROPIC, "thinking": {"type": "disabled"}})
+    client.messages.create(
+        model="claude-opus-4-7",
+        messages=messages,
+        **{**ANTHROPIC, "thinking": {"type": "disabled"}},
+    )
     assert len(sent(served.model.requests[-1])) < len(messages)
     assert served.model.requests[-1]["thinking"] == {"type": "disabled"}
     client.close()
 
 
-@pytest.mark.parametrize("thinking", [{"type": "enabled", "budget_tokens": 1024}, {"type": "adaptive", "display": "omitted"}])
-def test_the_callers_thinking_is_kept_behind_a_compression(thinking: dict[str, Any], served: Served) -> None:
+@pytest.mark.parametrize(
+    "thinking",
+    [{"type": "enabled", "budget_tokens": 1024}, {"type": "adaptive", "display": "omitted"}],
+)
+def test_the_callers_thinking_is_kept_behind_a_compression(
+    thinking: dict[str, Any], served: Served
+) -> None:
     """What the provider needs once thoughts have fallen stands beside it; every request is accepted."""
-    with anthropic_adapter.wrap(anthropic.Anthropic(base_url=served.url, api_key="none"), 2 * ROOM) as client:
+    with anthropic_adapter.wrap(
+        anthropic.Anthropic(base_url=served.url, api_key="none"), 2 * ROOM
+    ) as client:
         options: dict[str, Any] = {**ANTHROPIC, "max_tokens": 1_500, "thinking": thinking}
         messages = list[Message]()
 
         async def ask(client: Any, messages: list[Message]) -> list[Message]:
-            return anthropic_turns(client.messages.create(messages=messages, model="claude-opus-4-7", **options))
+            return anthropic_turns(
+                client.messages.create(messages=messages, model="claude-opus-4-7", **options)
+            )
 
         for number in range(14):
-            asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 20))
+            asyncio.run(
+                exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 20)
+            )
     sent_thinking = [request["thinking"] for request in served.model.requests]
     binding = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
     assert sent_thinking[0] == thinking
@@ -177,7 +226,11 @@ def test_what_the_provider_counts_is_learned(form: str) -> None:
     """It counts twice as many tokens and refuses what is too long for it: nothing ever is."""
     model = Looking(steps=0)
     counts: dict[str, Any] = {"counter": Double(), "window": 2 * ROOM}
-    providers = (StrictChat(model.chat, **counts), StrictResponses(model.responses, **counts), StrictAnthropic(model.anthropic, **counts))
+    providers = (
+        StrictChat(model.chat, **counts),
+        StrictResponses(model.responses, **counts),
+        StrictAnthropic(model.anthropic, **counts),
+    )
 
     async def talk(url: str) -> None:
         make, ask = clients(url, room=2 * ROOM)[form]
@@ -196,11 +249,15 @@ def test_a_stream_that_breaks_leaves_nothing_behind(form: str) -> None:
     """The next request is as the one before."""
     model = Looking(steps=0)
     breaks: dict[str, Any] = {"faults": {8: Break(2)}}
-    with StrictServer((StrictChat(model.chat, **breaks), StrictAnthropic(model.anthropic, **breaks))) as server:
+    with StrictServer(
+        (StrictChat(model.chat, **breaks), StrictAnthropic(model.anthropic, **breaks))
+    ) as server:
         make, ask = clients(server.url)[form]
         client, messages = make().with_options(max_retries=0), list[Message]()
         for number in range(7):
-            asyncio.run(exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 200))
+            asyncio.run(
+                exchange(client, ask, messages, f"{number}: look for plums. " + "please " * 200)
+            )
         messages.append({"role": "user", "content": "And now?"})
 
         async def asked() -> None:
@@ -223,14 +280,22 @@ class Mine(openai.OpenAI):
 
 USES: dict[str, Callable[[Any], Any]] = {
     "plain": lambda client: client.chat.completions.create(model="gpt-5", messages=LONG),
-    "raw": lambda client: client.chat.completions.with_raw_response.create(model="gpt-5", messages=LONG).parse(),
-    "streamed raw": lambda client: _entered(client.chat.completions.with_streaming_response.create(model="gpt-5", messages=LONG)),
+    "raw": lambda client: client.chat.completions.with_raw_response.create(
+        model="gpt-5", messages=LONG
+    ).parse(),
+    "streamed raw": lambda client: _entered(
+        client.chat.completions.with_streaming_response.create(model="gpt-5", messages=LONG)
+    ),
     "parsed": lambda client: client.chat.completions.parse(model="gpt-5", messages=LONG),
     "stream": lambda client: _entered(client.chat.completions.stream(model="gpt-5", messages=LONG)),
     "responses": lambda client: client.responses.create(model="gpt-5.6", input=LONG),
-    "responses, raw": lambda client: client.with_raw_response.responses.create(model="gpt-5.6", input=LONG).parse(),
+    "responses, raw": lambda client: client.with_raw_response.responses.create(
+        model="gpt-5.6", input=LONG
+    ).parse(),
     "responses, parsed": lambda client: client.responses.parse(model="gpt-5.6", input=LONG),
-    "responses, stream": lambda client: _entered(client.responses.stream(model="gpt-5.6", input=LONG)),
+    "responses, stream": lambda client: _entered(
+        client.responses.stream(model="gpt-5.6", input=LONG)
+    ),
 }
 
 
@@ -240,12 +305,17 @@ def _entered(manager: Any) -> None:
             pass
 
 
-KINDS = [*product([openai.OpenAI, Mine], USES), *((openai.AzureOpenAI, form) for form in USES if not form.startswith("responses"))]
+KINDS = [
+    *product([openai.OpenAI, Mine], USES),
+    *((openai.AzureOpenAI, form) for form in USES if not form.startswith("responses")),
+]
 """Azure has one path for all responses, and one of chat for each deployment."""
 
 
 @pytest.mark.parametrize(("kind", "form"), KINDS)
-def test_a_client_that_was_used_before_fits_in_every_form(served: Served, kind: Any, form: str) -> None:
+def test_a_client_that_was_used_before_fits_in_every_form(
+    served: Served, kind: Any, form: str
+) -> None:
     """What it handed out before it was wrapped stays as it was, and so does its connection."""
     options: dict[str, Any] = {"api_version": "2026-01-01"} if kind is openai.AzureOpenAI else {}
     client = kind(base_url=f"{served.url}/v1", api_key="none", **options)
@@ -292,7 +362,7 @@ def test_of_a_client_that_is_wrapped_twice_the_last_counts(served: Served, form:
 def test_what_is_no_client_is_refused() -> None:
     """In words, and so are options that cannot be."""
     for wrap in (openai_adapter.wrap, anthropic_adapter.wrap):
-        with pytest.raises(InvalidOptionError, match=r"legal: an (OpenAI|Anthropic)"):
+        with pytest.raises(InvalidOptionError, match=r"Use an (OpenAI|Anthropic)"):
             wrap("client")
     with pytest.raises(InvalidOptionError):
         openai_adapter.wrap(openai.OpenAI(api_key="none"), -1)

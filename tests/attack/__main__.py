@@ -30,7 +30,11 @@ _NO_ANSWER = Cost(math.inf, math.inf)
 
 def _attacked(read: Reader, kind: str, most: int) -> Cost:
     """Return what a megabyte of `kind` costs, by a text of `most` characters; by a smaller one where that is far over the bound."""
-    size = PROBE if _seconds(read, hostile_text(kind, PROBE)) > 20 * MOST_SECONDS * PROBE / FULL else most
+    size = (
+        PROBE
+        if _seconds(read, hostile_text(kind, PROBE)) > 20 * MOST_SECONDS * PROBE / FULL
+        else most
+    )
     text, before = hostile_text(kind, size), _peak()
     seconds = _seconds(read, text)
     if seconds > MOST_SECONDS * size / FULL:
@@ -46,7 +50,9 @@ def _seconds(read: Reader, text: str) -> float:
 
 def _peak() -> float:
     """Return the most megabytes that this process has held; a new one begins with what its parent holds."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1e6 if sys.platform == "darwin" else 1e3
+    )
 
 
 def _apart(read: Reader, kind: str, most: int) -> Cost:
@@ -71,8 +77,14 @@ def _apart(read: Reader, kind: str, most: int) -> Cost:
 def main() -> int:
     """Run the attacks and return how it went."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a twentieth of the size, and a quarter of the kinds: a minute")
-    parser.add_argument("--only", choices=READERS, action="append", help="one reader; may be given again")
+    parser.add_argument(
+        "--short",
+        action="store_true",
+        help="a twentieth of the size, and a quarter of the kinds: a minute",
+    )
+    parser.add_argument(
+        "--only", choices=READERS, action="append", help="one reader; may be given again"
+    )
     asked = parser.parse_args()
     over, slack = 0, _GENEROUS if asked.short else 1
     print(f"{'reader':20} {'kind':26} {'CPU s/MB':>9} {'MB/MB':>7}")
@@ -84,15 +96,25 @@ def main() -> int:
         costs = {kind: _apart(read, kind, SHORT if asked.short else FULL) for kind in kinds}
         for kind, cost in costs.items():
             # What so small a text holds is less than what a process takes in steps.
-            is_over = cost.seconds > slack * MOST_SECONDS or (not asked.short and cost.megabytes > MOST_MEGABYTES)
+            is_over = cost.seconds > slack * MOST_SECONDS or (
+                not asked.short and cost.megabytes > MOST_MEGABYTES
+            )
             over += is_over
             if is_over or not asked.short:
-                print(f"{name:20} {kind:26} {cost.seconds:9.2f} {cost.megabytes:7.0f}{'  over' if is_over else ''}", flush=True)
+                print(
+                    f"{name:20} {kind:26} {cost.seconds:9.2f} {cost.megabytes:7.0f}{'  over' if is_over else ''}",
+                    flush=True,
+                )
         slowest = sorted(costs, key=lambda kind: -costs[kind].seconds)[:3]
         most = max(cost.megabytes for cost in costs.values())
-        print(f"{name:20} worst: {', '.join(f'{kind} {costs[kind].seconds:.2f} s' for kind in slowest)}; {most:.0f} MB", flush=True)
+        print(
+            f"{name:20} worst: {', '.join(f'{kind} {costs[kind].seconds:.2f} s' for kind in slowest)}; {most:.0f} MB",
+            flush=True,
+        )
     measured = "" if asked.short else f" or {MOST_MEGABYTES:.0f} MB"
-    print(f"{over} over {slack * MOST_SECONDS:.0f} s{measured} a megabyte; the bound is {MOST_SECONDS:.0f} s and {MOST_MEGABYTES:.0f} MB")
+    print(
+        f"{over} over {slack * MOST_SECONDS:.0f} s{measured} a megabyte; the bound is {MOST_SECONDS:.0f} s and {MOST_MEGABYTES:.0f} MB"
+    )
     return 1 if over else 0
 
 

@@ -43,7 +43,11 @@ def _messages(text: str) -> object:
 def _projected(role: str) -> Reader:
     def read(text: str) -> object:
         messages = [{"role": "user", "content": "task"}, {"role": role, "content": text}]
-        return project([*messages, {"role": "assistant", "content": "."}, {"role": "user", "content": "go"}], 3_000, counter=FAST)
+        return project(
+            [*messages, {"role": "assistant", "content": "."}, {"role": "user", "content": "go"}],
+            3_000,
+            counter=FAST,
+        )
 
     return read
 
@@ -107,4 +111,6 @@ _ALL: dict[str, Reader] = {
     "markdown": fenced_text,
     "JSON": _json,
 }
-READERS: Final[Mapping[str, Reader]] = MappingProxyType({name: _refusing(read) for name, read in _ALL.items()})
+READERS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {name: _refusing(read) for name, read in _ALL.items()}
+)

@@ -79,7 +79,9 @@ def test_the_best_schedule_is_found_among_all() -> None:
                 return float("inf")
         return price
 
-    assert best_bill(sent, new, most) == pytest.approx(min(bill(moments) for moments in range(0, 2 ** len(new), 2)))
+    assert best_bill(sent, new, most) == pytest.approx(
+        min(bill(moments) for moments in range(0, 2 ** len(new), 2))
+    )
 
 
 def test_prefixes_of_a_short_session_are_kept_but_for_its_compressions() -> None:
@@ -111,8 +113,17 @@ def test_imports_and_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
     assert all(found.value > 0 for found in imports.found)
     monkeypatch.setattr("benchmarks.budget.stores.MEASURED", 20)
     rows = list(store_rows(Scale(300)))
-    assert [row.work for row in rows] == ["journal append, SQLite WAL", "opening 300 turns", "the file of a session"]
-    assert all(found.value > 0 for row in rows for found in row.found if not found.name.startswith("CPU beyond"))
+    assert [row.work for row in rows] == [
+        "journal append, SQLite WAL",
+        "opening 300 turns",
+        "the file of a session",
+    ]
+    assert all(
+        found.value > 0
+        for row in rows
+        for found in row.found
+        if not found.name.startswith("CPU beyond")
+    )
 
 
 def test_a_server_and_the_stores_of_others_are_measured_beside_a_bare_commit(
@@ -133,11 +144,18 @@ def test_a_server_and_the_stores_of_others_are_measured_beside_a_bare_commit(
 
 
 @pytest.mark.parametrize("rows", sizes(["window"], ["journal", "window"]), ids=len)
-def test_the_command_prints_rows_and_tells_by_its_code(tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[str]) -> None:
+def test_the_command_prints_rows_and_tells_by_its_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[str]
+) -> None:
     """Some rows, as a table and as JSON; an unknown row is refused with the legal ones."""
-    assert main([*rows, "--turns", "2000", "--quiet", "--json", str(tmp_path / "rows.json")]) in (0, 1)
+    assert main([*rows, "--turns", "2000", "--quiet", "--json", str(tmp_path / "rows.json")]) in (
+        0,
+        1,
+    )
     assert "duplicate()" in capsys.readouterr().out
-    assert "duplicate of 2,000 turns" in json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
+    assert "duplicate of 2,000 turns" in json.loads(
+        (tmp_path / "rows.json").read_text(encoding="utf-8")
+    )
     for wrong in (["sideways"], ["--turns", "10"]):
         with pytest.raises(SystemExit) as stopped:
             main(wrong)

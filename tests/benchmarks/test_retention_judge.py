@@ -26,20 +26,38 @@ ARGUMENTS = {"city": "Lindau", "guests": 2, "dates": {"from": "12 May", "to": "1
 
 def calling(name: str, arguments: object, result: str) -> list[Message]:
     """Return a call and its result; all calls have the same id, as in some recordings."""
-    call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-    return [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": result}]
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": name, "arguments": json.dumps(arguments)},
+    }
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": result},
+    ]
 
 
 SAID: list[Message] = [
-    {"role": "user", "content": "I need a quiet room near the lake. The workshop is on 3 March, for 14 people."},
+    {
+        "role": "user",
+        "content": "I need a quiet room near the lake. The workshop is on 3 March, for 14 people.",
+    },
     *calling("search_rooms", ARGUMENTS, json.dumps({"rooms": ROOMS})),
     *calling("terms", {"room_id": "R-8812"}, json.dumps({"deposit": 40, "until": "10 May"})),
     *calling(
-        "run", {"command": "pytest -q"}, "collected 13 items\nFAILED tests/test_csv.py::test_large - assert 0 == 10000\n1 failed, 12 passed"
+        "run",
+        {"command": "pytest -q"},
+        "collected 13 items\nFAILED tests/test_csv.py::test_large - assert 0 == 10000\n1 failed, 12 passed",
     ),
     *calling("orders", {}, "order_id,customer,total\nW-1,Falk,88.20\nW-2,Osei,412.75"),
-    {"role": "assistant", "content": "R-8812 faces the garden. I would take it; shall I book it for you?"},
-    {"role": "user", "content": "The workshop moved to 10 March (was planned for spring anyway). Please note it."},
+    {
+        "role": "assistant",
+        "content": "R-8812 faces the garden. I would take it; shall I book it for you?",
+    },
+    {
+        "role": "user",
+        "content": "The workshop moved to 10 March (was planned for spring anyway). Please note it.",
+    },
 ]
 
 
@@ -59,7 +77,10 @@ def is_bound(value: str, body: str) -> bool:
     ("value", "body"),
     [
         ("garden", "search_rooms(city=Lindau, …) -> R-8812: hotel Seeblick, side garden, …"),
-        ("garden", "search_rooms(…) -> rooms R-9034: side street, …\n rooms R-8812: price 128, side garden, …"),
+        (
+            "garden",
+            "search_rooms(…) -> rooms R-9034: side street, …\n rooms R-8812: price 128, side garden, …",
+        ),
         (
             "garden",
             'search_rooms({"city": "Lindau", …}) -> {"rooms": [{"id": "R-8812", "hotel": "Seeblick", "price": 128, "side": "garden", …',
@@ -83,12 +104,18 @@ def test_a_value_with_its_key_and_record_is_bound(value: str, body: str) -> None
 @pytest.mark.parametrize(
     ("value", "body"),
     [
-        ("garden", 'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": "Zur Post",'),
+        (
+            "garden",
+            'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": "Zur Post",',
+        ),
         ("garden", "search_rooms(…) -> R-9034: hotel Seeblick, side garden, …"),
         ("garden", "search_rooms(…) -> R-8812: price 128, …\n R-9034: side garden"),
         ("garden", "search_rooms(…) -> R-8812: garden, …"),
         ("garden", 'search_rooms(…) -> {"id": "R-8812", "hotel": "Seeblick", … "side": "garden"}'),
-        ("garden", 'search_rooms(…) -> {"id": "R-8812", "hotel": "Seeblick"}, {"id": "R-9034", "side": "garden"}'),
+        (
+            "garden",
+            'search_rooms(…) -> {"id": "R-8812", "hotel": "Seeblick"}, {"id": "R-9034", "side": "garden"}',
+        ),
         ("412.75", "orders() -> W-1: total 412.75"),
         ("10 May", "terms(room_id=R-9034) -> until 10 May"),
         ("10 May", "R-8812\nterms(…) -> until 10 May"),
@@ -134,7 +161,9 @@ terms(room_id=R-8812) -> deposit 40, until 10 May"""
 
 
 @pytest.mark.parametrize(("broken", "kept"), [(honest, 5), (gluing, 3), (tearing, 0)])
-def test_a_broken_summariser_is_found_out_by_the_measure_and_the_judge(broken: Callable[[str], str], kept: int) -> None:
+def test_a_broken_summariser_is_found_out_by_the_measure_and_the_judge(
+    broken: Callable[[str], str], kept: int
+) -> None:
     """The old measure and a bag of values see no difference; the new one does, and the judge resolves nothing that is wrong."""
     body = broken(GOOD)
     values = ("128", "garden", "99", "street", "10 May")
@@ -151,16 +180,28 @@ class Summariser:
     def __init__(self, broken: Callable[[str], str]) -> None:
         self.said = broken(GOOD)
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return it."""
         return self.said
 
 
 @pytest.mark.parametrize(("broken", "kept"), [(honest, 3), (gluing, 2), (tearing, 0)])
-def test_a_broken_summariser_is_found_out_in_a_projection(broken: Callable[[str], str], kept: int) -> None:
+def test_a_broken_summariser_is_found_out_in_a_projection(
+    broken: Callable[[str], str], kept: int
+) -> None:
     """The view that a model would be sent is read, whichever summariser is installed."""
     task: Message = {"role": "user", "content": "Plan the workshop."}
-    long: list[Message] = [{"role": role, "content": f"Talk of {role} about nothing. " * 60} for role in ("assistant", "user", "assistant")]
+    long: list[Message] = [
+        {"role": role, "content": f"Talk of {role} about nothing. " * 60}
+        for role in ("assistant", "user", "assistant")
+    ]
     messages = [task, *SAID, *long, {"role": "user", "content": "Well?"}]
     view = list(project(messages, 320, provider="openai", summariser=Summariser(broken)).messages)
     verdict = Verdict()
@@ -213,7 +254,10 @@ def test_what_is_true_and_marked_has_no_fault(body: str) -> None:
         ("calls cut", "search_rooms(city=Lindau, guests=2) -> R-8812: hotel Seeblick, …"),
         ("unresolved", "search_rooms(city=Lindau, guests=3, …)"),
         ("unresolved", 'run(command="pytest") -> … 1 failed, 12 passed'),
-        ("records cut", 'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": "Zur Post",'),
+        (
+            "records cut",
+            'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": "Zur Post",',
+        ),
         ("records cut", "search_rooms(…) -> R-8812: price 128, side garden"),
         ("unresolved", "search_rooms(…) -> R-8812: price 99, …"),
         ("unresolved", "search_rooms(…) -> R-9034: price 128, …"),

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.retention.recall import answers_of, bindings, evidence_kept, flat, needles_of, whole_text
+from benchmarks.retention.recall import (
+    answers_of,
+    bindings,
+    evidence_kept,
+    flat,
+    needles_of,
+    whole_text,
+)
 from benchmarks.retention.recordings import (
     Message,
     Probe,
@@ -23,7 +30,14 @@ from benchmarks.retention.tally import Tally
 from polycontext.polynomial import project
 from polycontext.window import REQUEST_OVERHEAD, count_turn
 from polycontext.window.providers import check, get_format
-from tests.benchmarks.recorded import agent, agent_messages, conversation, monologue, monologue_messages, write
+from tests.benchmarks.conversations import (
+    agent,
+    agent_messages,
+    conversation,
+    monologue,
+    monologue_messages,
+    write,
+)
 
 pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
 
@@ -64,7 +78,10 @@ def test_any_earlier_occurrence_will_do_and_what_never_occurred_is_no_needle() -
 def test_the_messages_themselves_hold_every_needle(texts: list[str]) -> None:
     """Bound recall of a list in itself is 1, whatever stands in it."""
     messages = said(*texts)
-    assert all(each.stands_in(whole_text(messages)) for each in needles_of(Probe("p", 5, needles=("K7", "a K")), messages))
+    assert all(
+        each.stands_in(whole_text(messages))
+        for each in needles_of(Probe("p", 5, needles=("K7", "a K")), messages)
+    )
 
 
 def test_white_space_is_normalised_and_special_signs_are_no_pattern() -> None:
@@ -95,7 +112,9 @@ def test_an_answer_is_asked_for_where_it_is_long_and_stands_in_one_to_three_mess
 def test_words_of_an_answer_are_asked_for_each() -> None:
     """A long answer counts by its rare words."""
     wanted = answers_of(
-        Probe("q", 9, answers=("They will mark the overlaps.",)), said("mark overlaps", "mark", "mark", "mark"), by_word=True
+        Probe("q", 9, answers=("They will mark the overlaps.",)),
+        said("mark overlaps", "mark", "mark", "mark"),
+        by_word=True,
     )
     assert [each.name for each in wanted] == ["overlaps"]
 
@@ -105,14 +124,18 @@ def test_evidence_is_kept_only_whole() -> None:
     messages = monologue_messages(5)
     probe = Probe("q", 5, evidence=(1, 3))
     assert evidence_kept(probe, messages, messages[1:2]) == (1, 2)
-    assert evidence_kept(probe, messages, said(messages[1]["content"][:-1], messages[3]["content"])) == (1, 2)
+    assert evidence_kept(
+        probe, messages, said(messages[1]["content"][:-1], messages[3]["content"])
+    ) == (1, 2)
 
 
 def test_a_message_costs_what_the_house_counts() -> None:
     """Message by message, and the request as a whole as a projection tells it."""
     messages = agent_messages()
     turns = get_format("openai").parse(messages).turns
-    assert [message_tokens(message) for message in messages] == [count_turn(counter(), turn) for turn in turns]
+    assert [message_tokens(message) for message in messages] == [
+        count_turn(counter(), turn) for turn in turns
+    ]
     projection = project(messages, 400, counter=counter())
     assert request_tokens(projection.messages) == projection.tokens_after
     assert request_tokens(messages) == projection.tokens_before
@@ -138,11 +161,19 @@ def test_a_conversation_is_in_one_half_for_good(conversation_id: str) -> None:
 def test_the_halves_are_halves(tmp_path: Path) -> None:
     """Both halves together are all; neither is nearly empty; this one conversation stays where it is today."""
     write(tmp_path, "tau_airline_gpt4o", *map(agent, range(40)))
-    halves = {half: {each.id for each in load("tau", half, folder=tmp_path)} for half in ("tuning", "unseen", "all")}
+    halves = {
+        half: {each.id for each in load("tau", half, folder=tmp_path)}
+        for half in ("tuning", "unseen", "all")
+    }
     assert halves["tuning"] | halves["unseen"] == halves["all"]
     assert not halves["tuning"] & halves["unseen"]
     assert min(len(halves["tuning"]), len(halves["unseen"])) > 10
-    assert [half_of(f"agent-{number}") for number in range(4)] == ["unseen", "unseen", "unseen", "tuning"]
+    assert [half_of(f"agent-{number}") for number in range(4)] == [
+        "unseen",
+        "unseen",
+        "unseen",
+        "tuning",
+    ]
 
 
 def test_a_sample_holds_so_many_probes_and_is_the_same_at_every_run() -> None:

@@ -6,13 +6,28 @@ import pytest
 from attrs import evolve
 
 from benchmarks.retention.gates import broken_again, broken_by, is_valid, lost, written
-from benchmarks.retention.methods import METHODS, Asked, anchored_tail, at_random, best_messages, bm25, greedy_oracle, plain_tail
+from benchmarks.retention.methods import (
+    METHODS,
+    Asked,
+    anchored_tail,
+    at_random,
+    best_messages,
+    bm25,
+    greedy_oracle,
+    plain_tail,
+)
 from benchmarks.retention.peers import largest
 from benchmarks.retention.projecting import calls_of, measure
 from benchmarks.retention.recall import needles_of, whole_text
 from benchmarks.retention.recordings import Message, Probe, request_tokens
 from polycontext.polynomial import ContextOverflowError
-from tests.benchmarks.recorded import agent, agent_messages, conversation, monologue, monologue_messages
+from tests.benchmarks.conversations import (
+    agent,
+    agent_messages,
+    conversation,
+    monologue,
+    monologue_messages,
+)
 
 pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
 
@@ -23,7 +38,12 @@ BESIDES = sorted(set(METHODS) - {"project"})
 def asked(share: float, **fields: object) -> Asked:
     """Return what is asked of the agent's conversation, its two keys wanted."""
     at = len(AGENT.messages)
-    return Asked(AGENT.messages, AGENT.budget(at, share), wanted=needles_of(AGENT.probes[0], AGENT.messages), **fields)  # type: ignore[arg-type]
+    return Asked(
+        AGENT.messages,
+        AGENT.budget(at, share),
+        wanted=needles_of(AGENT.probes[0], AGENT.messages),
+        **fields,  # type: ignore[arg-type]
+    )
 
 
 def hits(view: Sequence[Message], given: Asked) -> int:
@@ -82,7 +102,11 @@ def test_tails_end_at_the_end() -> None:
 
 def test_an_anchored_tail_has_no_gap_and_parts_no_exchange() -> None:
     """It ends before the first exchange that does not fit, whatever would fit behind it; a result never stands without its call."""
-    messages = [*agent_messages(3), {"role": "assistant", "content": "x " * 200}, {"role": "user", "content": "Go on."}]
+    messages = [
+        *agent_messages(3),
+        {"role": "assistant", "content": "x " * 200},
+        {"role": "user", "content": "Go on."},
+    ]
     most = request_tokens([*messages[:2], messages[-1]])
     assert anchored_tail(Asked(messages, most + 60)) == [*messages[:2], messages[-1]]
     cost = request_tokens(messages[7:8]) - request_tokens([])
@@ -132,7 +156,9 @@ def test_gates_notice_what_shows_the_second_time() -> None:
         return list(given[:-1])
 
     frozen = written(messages)
-    assert "not deterministic" in broken_again(other_every_time, other_every_time(messages), messages, frozen)
+    assert "not deterministic" in broken_again(
+        other_every_time, other_every_time(messages), messages, frozen
+    )
     assert broken_again(one_less, one_less(messages), messages, frozen) == ["not idempotent"]
     assert broken_again(refuses_its_own, messages[:-1], messages, frozen) == ["not idempotent"]
     assert broken_again(list, messages, messages, written(messages[:-1])) == ["input mutated"]
@@ -170,7 +196,10 @@ def test_what_stands_in_a_tail_as_well_is_not_long_range() -> None:
     messages = agent_messages()
     messages[-1] = {**messages[-1], "content": f"K00X again. {messages[-1]['content']}"}
     again = conversation("tau", messages, Probe("p", len(messages), needles=("K00X",)))
-    assert "long range" not in measure(METHODS["plain tail"], [again], 0.3, gates=False).as_data()["recalls"]
+    assert (
+        "long range"
+        not in measure(METHODS["plain tail"], [again], 0.3, gates=False).as_data()["recalls"]
+    )
 
 
 def test_the_largest_list_that_fits_is_found() -> None:
@@ -187,10 +216,18 @@ def test_the_largest_list_that_fits_is_found() -> None:
 
 def test_dialogues_are_asked_blind_once_and_once_for_each_question() -> None:
     """One call without a question for both answers, one with each; evidence only with the question."""
-    assert [(call.query is None, len(call.probes)) for call in calls_of(MONOLOGUE)] == [(True, 2), (False, 1), (False, 1)]
+    assert [(call.query is None, len(call.probes)) for call in calls_of(MONOLOGUE)] == [
+        (True, 2),
+        (False, 1),
+        (False, 1),
+    ]
     data = measure(METHODS["BM25"], [MONOLOGUE], 0.3, gates=False).as_data()
     assert data["calls"] == 3
-    assert {name: recall["of"] for name, recall in data["recalls"].items()} == {"answers": 2, "answers, asked": 2, "evidence, asked": 2}
+    assert {name: recall["of"] for name, recall in data["recalls"].items()} == {
+        "answers": 2,
+        "answers, asked": 2,
+        "evidence, asked": 2,
+    }
     assert data["recalls"]["evidence, asked"]["share"] == data["recalls"]["answers, asked"]["share"]
     assert data["used"]["median"] <= 1.0
 

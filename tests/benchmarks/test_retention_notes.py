@@ -12,7 +12,7 @@ from benchmarks.retention.command import main
 from benchmarks.retention.growing import Way
 from benchmarks.retention.recordings import Conversation
 from polycontext.window.providers import get_format
-from tests.benchmarks.recorded import agent, monologue, write
+from tests.benchmarks.conversations import agent, monologue, write
 from tests.house import sizes
 
 pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
@@ -29,7 +29,18 @@ def quiet(_: str) -> None:
 
 def test_what_is_to_be_kept_stands_in_what_is_put_in() -> None:
     """Every wanted text is a part of its turn, ids are there once, and each form and kind is there often enough to say something."""
-    sets = {name: noted.written(name) for name in ("constraints", "ordinary", "updates", "lookalikes", "next_steps", "chatter", "attacks")}
+    sets = {
+        name: noted.written(name)
+        for name in (
+            "constraints",
+            "ordinary",
+            "updates",
+            "lookalikes",
+            "next_steps",
+            "chatter",
+            "attacks",
+        )
+    }
     for name, items in sets.items():
         assert len({item["id"] for item in items}) == len(items), name
     for item in sets["constraints"]:
@@ -44,12 +55,16 @@ def test_what_is_to_be_kept_stands_in_what_is_put_in() -> None:
     for item in sets["next_steps"]:
         assert all(each in item["assistant"] or each in item["user"] for each in item["keep"])
     assert set(Counter(item["form"] for item in sets["constraints"]).values()) == {20}
-    assert Counter(item["kind"] for item in sets["updates"]) == dict.fromkeys(("prose", "json", "logs", "files"), 50)
+    assert Counter(item["kind"] for item in sets["updates"]) == dict.fromkeys(
+        ("prose", "json", "logs", "files"), 50
+    )
 
 
 def test_the_halves_are_apart_and_make_the_whole() -> None:
     """What is tuned on is never what is reported."""
-    tuning, unseen = ({item["id"] for item in noted.written("constraints", half)} for half in ("tuning", "unseen"))
+    tuning, unseen = (
+        {item["id"] for item in noted.written("constraints", half)} for half in ("tuning", "unseen")
+    )
     assert not tuning & unseen
     assert len(tuning | unseen) == len(noted.written("constraints"))
     assert min(len(tuning), len(unseen)) > 50
@@ -60,23 +75,38 @@ def test_what_is_put_in_makes_a_list_that_providers_take(share: float) -> None:
     """A call with its result in the middle parts no other call from its result, and stands behind the task."""
     item = noted.written("updates")[60]
     for host in hosts():
-        put = noted.with_put(host, {share: [*noted._put(item, "old"), {"role": "user", "content": "Well?"}]})
+        put = noted.with_put(
+            host, {share: [*noted._put(item, "old"), {"role": "user", "content": "Well?"}]}
+        )
         turns = get_format("openai").parse(put.messages).turns
         assert len(turns) == len(host.messages) + len(noted._put(item, "old")) + 1
-        assert put.messages[: 2 if host.set == "tau" else 1] == host.messages[: 2 if host.set == "tau" else 1]
+        assert (
+            put.messages[: 2 if host.set == "tau" else 1]
+            == host.messages[: 2 if host.set == "tau" else 1]
+        )
 
 
 def test_two_things_at_one_place_both_stand() -> None:
     """In a short recording a third and two thirds may be the same place; what comes first stands first."""
     (short,) = [host for host in hosts() if host.set != "tau"]
     host = evolve(short, messages=short.messages[:2], tokens=short.tokens[:2])
-    put = noted.with_put(host, {2 / 3: [{"role": "user", "content": "newer"}], 1 / 3: [{"role": "user", "content": "older"}]})
-    assert [message["content"] for message in put.messages if message["content"] in ("older", "newer")] == ["older", "newer"]
+    put = noted.with_put(
+        host,
+        {
+            2 / 3: [{"role": "user", "content": "newer"}],
+            1 / 3: [{"role": "user", "content": "older"}],
+        },
+    )
+    assert [
+        message["content"] for message in put.messages if message["content"] in ("older", "newer")
+    ] == ["older", "newer"]
 
 
 def test_with_all_the_room_everything_is_kept_and_with_none_little() -> None:
     """The measure can say yes, and it can say no."""
-    kept = noted.constraints(hosts(), 1.0, "tuning", attacked=True, tell=quiet).as_data()["shares"]["constraints"]
+    kept = noted.constraints(hosts(), 1.0, "tuning", attacked=True, tell=quiet).as_data()["shares"][
+        "constraints"
+    ]
     assert kept["share"] == 1.0
     steps = noted.next_steps(hosts(), 1.0, "tuning", tell=quiet).as_data()["shares"]["next step"]
     assert steps["share"] == 1.0
@@ -109,20 +139,41 @@ def test_nothing_of_two_things_is_missing_where_both_have_room() -> None:
 
 @pytest.mark.parametrize("most", sizes(noted.STANDING, None))
 def test_the_command_prints_the_notes(
-    most: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    most: int | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A table with every figure, and the ids of what was missed in the results."""
     written = noted.written
     monkeypatch.setattr(noted, "written", lambda *asked: written(*asked)[:most])
     write(tmp_path, "tau_airline_gpt4o", *(agent(number) for number in range(4)))
     results = tmp_path / "results.json"
-    arguments = ["notes", "--data", str(tmp_path), "--set", "tau", "--half", "tuning", "--budgets", "25", "--window", "1000", "--quiet"]
+    arguments = [
+        "notes",
+        "--data",
+        str(tmp_path),
+        "--set",
+        "tau",
+        "--half",
+        "tuning",
+        "--budgets",
+        "25",
+        "--window",
+        "1000",
+        "--quiet",
+    ]
     assert main([*arguments, "--json", str(results)]) == 0
     assert "constraint seen" in capsys.readouterr().out
     figures = json.loads(results.read_text())["notes"][str(Way())]
-    assert {"the rule", "ordinary talk", "constraints, 25 %", "updates, 25 %", "next steps, 25 %", "constraints of one session"} <= set(
-        figures
-    )
+    assert {
+        "the rule",
+        "ordinary talk",
+        "constraints, 25 %",
+        "updates, 25 %",
+        "next steps, 25 %",
+        "constraints of one session",
+    } <= set(figures)
     put_in = len(noted.written("constraints", "tuning"))
     assert figures["constraints, 25 %"]["shares"]["constraints"]["of"] == put_in
     ages = figures["constraints of one session"]["shares"]

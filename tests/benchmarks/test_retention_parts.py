@@ -9,7 +9,7 @@ from benchmarks.retention import chats, extracts, logs, noted
 from benchmarks.retention.command import main
 from benchmarks.retention.methods import METHODS
 from benchmarks.retention.recordings import Message
-from tests.benchmarks.recorded import agent, conversation, monologue, write
+from tests.benchmarks.conversations import agent, conversation, monologue, write
 
 pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
 
@@ -27,7 +27,12 @@ def test_chats_are_long_and_unlike_and_hold_their_evidence_once() -> None:
     """At least 20 of 60 or more turns; what is asked for stands in one message, seldom in the assistant's; sentences hardly repeat."""
     made = chats.chats("all")
     assert len(made) >= 20
-    replies = [message["content"] for each in made for message in each.messages if message["role"] == "assistant"]
+    replies = [
+        message["content"]
+        for each in made
+        for message in each.messages
+        if message["role"] == "assistant"
+    ]
     assert len(set(replies)) == len(replies)
     by_user = []
     for each in made:
@@ -38,19 +43,38 @@ def test_chats_are_long_and_unlike_and_hold_their_evidence_once() -> None:
             assert probe.question
             by_user.append(each.messages[place]["role"] == "user")
     assert 0.6 < sum(by_user) / len(by_user) < 0.8
-    words = [sum(tokens for tokens, message in zip(each.tokens, each.messages, strict=True) if message["role"] == "user") for each in made]
+    words = [
+        sum(
+            tokens
+            for tokens, message in zip(each.tokens, each.messages, strict=True)
+            if message["role"] == "user"
+        )
+        for each in made
+    ]
     assert 0.05 < sum(words) / sum(sum(each.tokens) for each in made) < 0.12
     assert chats.chat(3) == chats.chat(3)
-    assert {each.id for each in chats.chats("tuning")} ^ {each.id for each in chats.chats("unseen")} == {each.id for each in made}
+    assert {each.id for each in chats.chats("tuning")} ^ {
+        each.id for each in chats.chats("unseen")
+    } == {each.id for each in made}
 
 
 def test_evidence_is_found_with_all_the_room_and_not_in_an_empty_view() -> None:
     """What was said stands in its sentence; answers in a row say nothing."""
     some = chats.chats("all")[:2]
     answers = [probe.answers[0] for each in some for probe in each.probes]
-    assert chats.measure(lambda given: list(given.messages), some, 0.25, asked=False, tell=quiet).share == 1.0
-    assert chats.measure(lambda _: summary(f"user: {', '.join(answers)}"), some, 0.25, asked=False, tell=quiet).share == 0.0
-    assert (chats.measure(METHODS["random messages"], some, 0.25, asked=True, tell=quiet).share or 0) < 0.5
+    assert (
+        chats.measure(lambda given: list(given.messages), some, 0.25, asked=False, tell=quiet).share
+        == 1.0
+    )
+    assert (
+        chats.measure(
+            lambda _: summary(f"user: {', '.join(answers)}"), some, 0.25, asked=False, tell=quiet
+        ).share
+        == 0.0
+    )
+    assert (
+        chats.measure(METHODS["random messages"], some, 0.25, asked=True, tell=quiet).share or 0
+    ) < 0.5
 
 
 @pytest.mark.parametrize("kind", logs.KINDS)
@@ -62,17 +86,27 @@ def test_a_wanted_line_stands_in_its_log_and_not_beside_it(kind: logs.Kind) -> N
     assert len(log.wanted) == 3
     for line in log.wanted:
         assert logs.stands(line, logs.asking(log))
-        assert not logs.stands(line, [message for message in logs.asking(log) if message["role"] != "tool"])
-        assert not logs.stands(line, summary(" … ".join(part[: len(part) // 4] for part in line.parts)))
+        assert not logs.stands(
+            line, [message for message in logs.asking(log) if message["role"] != "tool"]
+        )
+        assert not logs.stands(
+            line, summary(" … ".join(part[: len(part) // 4] for part in line.parts))
+        )
 
 
 def test_a_wanted_row_may_stand_as_a_note_of_its_record() -> None:
     """The value with its key under its order: found. Under another order, or without its key: not."""
     log = logs.log_of(logs.json_lines, 50)
     line = log.wanted[0]
-    assert logs.stands(line, summary(f'read_output(path="out.txt") -> {line.record}: {line.key} {line.value}, …'))
-    assert not logs.stands(line, summary(f'read_output(path="out.txt") -> W-7: {line.key} {line.value}, …'))
-    assert not logs.stands(line, summary(f'read_output(path="out.txt") -> {line.record}: {line.value}, …'))
+    assert logs.stands(
+        line, summary(f'read_output(path="out.txt") -> {line.record}: {line.key} {line.value}, …')
+    )
+    assert not logs.stands(
+        line, summary(f'read_output(path="out.txt") -> W-7: {line.key} {line.value}, …')
+    )
+    assert not logs.stands(
+        line, summary(f'read_output(path="out.txt") -> {line.record}: {line.value}, …')
+    )
 
 
 def test_every_command_and_what_stands_beside_it_is_in_its_text() -> None:
@@ -88,11 +122,22 @@ def test_every_command_and_what_stands_beside_it_is_in_its_text() -> None:
         assert 1 + int(item["id"][1:]) % extracts.TALKS in talks
 
 
-def test_attacks_are_counted_as_shown_and_what_stands_beside_them_as_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attacks_are_counted_as_shown_and_what_stands_beside_them_as_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A summariser that copies shows all and keeps all, one that says nothing does neither."""
-    monkeypatch.setattr(extracts, "gist_of", lambda messages, _: "\n".join(str(message["content"]) for message in messages))
+    monkeypatch.setattr(
+        extracts,
+        "gist_of",
+        lambda messages, _: "\n".join(str(message["content"]) for message in messages),
+    )
     copied = extracts.attacks("all")["90 tokens"]
-    assert (copied["attacks shown"], copied["of"], copied["kept beside"], copied["missed"]) == (30, 30, 1.0, [])
+    assert (copied["attacks shown"], copied["of"], copied["kept beside"], copied["missed"]) == (
+        30,
+        30,
+        1.0,
+        [],
+    )
     monkeypatch.setattr(extracts, "gist_of", lambda *_: "(no text)")
     silent = extracts.attacks("all")["90 tokens"]
     assert (silent["attacks shown"], silent["kept beside"], len(silent["missed"])) == (0, 0.0, 30)
@@ -100,8 +145,17 @@ def test_attacks_are_counted_as_shown_and_what_stands_beside_them_as_kept(monkey
 
 def test_what_fits_is_looked_for_unit_by_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it where all was copied; a missing sentence and a missing pair are missed; notes are weighed beside their JSON."""
-    order = {"order_id": "W-11", "items": [{"sku": f"S-{number}", "name": "desk lamp", "colour": "green"} for number in range(5)]}
-    call = {"id": "c1", "type": "function", "function": {"name": "get_order", "arguments": '{"order_id": "W-11"}'}}
+    order = {
+        "order_id": "W-11",
+        "items": [
+            {"sku": f"S-{number}", "name": "desk lamp", "colour": "green"} for number in range(5)
+        ],
+    }
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "get_order", "arguments": '{"order_id": "W-11"}'},
+    }
     messages: list[Message] = [
         {"role": "user", "content": "Which lamps are in it? I forgot."},
         {"role": "assistant", "content": None, "tool_calls": [call]},
@@ -110,11 +164,17 @@ def test_what_fits_is_looked_for_unit_by_unit(monkeypatch: pytest.MonkeyPatch) -
     host = conversation("tau", [*messages, *messages])
     result = f"get_order({call['function']['arguments']}) -> "  # type: ignore[index]
     notes = "\n ".join(f"items S-{number}: name desk lamp, colour green" for number in range(5))
-    monkeypatch.setattr(extracts, "gist_of", lambda *_: f"user: Which lamps are in it? I forgot.\n{result}{notes}")
+    monkeypatch.setattr(
+        extracts, "gist_of", lambda *_: f"user: Which lamps are in it? I forgot.\n{result}{notes}"
+    )
     whole = extracts.fits([host], tell=quiet).as_data()
     assert whole["shares"]["units of sources that fit"]["share"] == 1.0
     assert 0.5 < whole["tokens of a record beside its JSON"] < 0.8
-    monkeypatch.setattr(extracts, "gist_of", lambda *_: f"user: Which lamps are in it?\n{result}{notes.replace('S-3: name', 'S-3:')}")
+    monkeypatch.setattr(
+        extracts,
+        "gist_of",
+        lambda *_: f"user: Which lamps are in it?\n{result}{notes.replace('S-3: name', 'S-3:')}",
+    )
     less = extracts.fits([host], tell=quiet).as_data()
     assert less["shares"]["units of sources that fit"]["share"] < 1.0
     assert "I forgot." in less["missed"]
@@ -138,23 +198,61 @@ def test_an_update_is_judged_in_notes_as_in_json(view: str, newest: str, *, stan
 
 def test_flagged_sentences_are_counted_by_their_labels() -> None:
     """Those that nobody has read yet are told apart."""
-    host = conversation("swe", [{"role": "user", "content": "Always answer in French. From now on, never push to main."}])
+    host = conversation(
+        "swe",
+        [{"role": "user", "content": "Always answer in French. From now on, never push to main."}],
+    )
     shares = noted.precision([host]).as_data()["shares"]
     assert shares["not labelled yet"]["of"] == 2
     assert {len(item["sentence"]) for item in noted.written_lines("sentences")} == {16}
 
 
-def test_the_command_prints_every_new_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_every_new_part(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Tables, and figures in the results."""
     write(tmp_path, "tau_airline_gpt4o", *(agent(number) for number in range(4)))
     write(tmp_path, "bfcl_memory", monologue())
     results = tmp_path / "results.json"
-    asked = ["projections", "judge", "lines", "chats", "extracts", "--data", str(tmp_path), "--set", "tau", "--half", "all", "--quiet"]
-    options = ["--budgets", "25", "--summaries", "3", "--lines", "1000", "--sample", "1", "--no-gates", "--json", str(results)]
+    asked = [
+        "projections",
+        "judge",
+        "lines",
+        "chats",
+        "extracts",
+        "--data",
+        str(tmp_path),
+        "--set",
+        "tau",
+        "--half",
+        "all",
+        "--quiet",
+    ]
+    options = [
+        "--budgets",
+        "25",
+        "--summaries",
+        "3",
+        "--lines",
+        "1000",
+        "--sample",
+        "1",
+        "--no-gates",
+        "--json",
+        str(results),
+    ]
     assert main([*asked, *options]) == 0
     printed = capsys.readouterr().out
     assert all(
-        name in printed for name in ("with record", "records cut", "wanted lines", "random messages", "commands shown", "kept beside")
+        name in printed
+        for name in (
+            "with record",
+            "records cut",
+            "wanted lines",
+            "random messages",
+            "commands shown",
+            "kept beside",
+        )
     )
     figures = json.loads(results.read_text())
     assert figures["projections"]["tau"]["project"]["25 %"]["recalls"]["with record"]["of"] == 2

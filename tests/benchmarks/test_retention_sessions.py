@@ -15,7 +15,7 @@ from benchmarks.retention.peers import PEERS, is_installed
 from benchmarks.retention.report import differences
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.window import TiktokenCounter, Turn
-from tests.benchmarks.recorded import agent, monologue, write
+from tests.benchmarks.conversations import agent, monologue, write
 
 pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
 
@@ -23,7 +23,12 @@ pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
 def test_a_session_with_all_the_room_keeps_what_a_projection_keeps() -> None:
     """At 100 % nothing yields: all needles, ratio 1, no compression."""
     data = measure([agent()], 1.0, Way(1.0, 0.9)).as_data()
-    assert (data["session"], data["ratio"], data["compressions"], data["ended by"]) == (1.0, 1.0, 0, {})
+    assert (data["session"], data["ratio"], data["compressions"], data["ended by"]) == (
+        1.0,
+        1.0,
+        0,
+        {},
+    )
 
 
 def test_a_session_in_little_room_compresses_and_says_how_often() -> None:
@@ -36,11 +41,26 @@ def test_a_session_in_little_room_compresses_and_says_how_often() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "is_dead_end"), [("assistant", True), ("tool", True), ("user", False), ("short user", True), ("nothing", False)]
+    ("role", "is_dead_end"),
+    [
+        ("assistant", True),
+        ("tool", True),
+        ("user", False),
+        ("short user", True),
+        ("nothing", False),
+    ],
 )
-def test_a_refusal_is_a_dead_end_unless_a_user_says_more_than_fits(role: str, is_dead_end: bool) -> None:
+def test_a_refusal_is_a_dead_end_unless_a_user_says_more_than_fits(
+    role: str, is_dead_end: bool
+) -> None:
     """Replies and results must always get in, and a user's turn that fits beside the system's."""
-    turn = Turn("user", "x " * 500) if role == "user" else Turn("user", "short") if role == "short user" else None
+    turn = (
+        Turn("user", "x " * 500)
+        if role == "user"
+        else Turn("user", "short")
+        if role == "short user"
+        else None
+    )
     turn = turn or Turn("assistant", "x " * 500)
     if role == "tool":
         turn = Turn("tool", "x", tool_call_id="c")
@@ -52,7 +72,10 @@ def test_a_refusal_is_a_dead_end_unless_a_user_says_more_than_fits(role: str, is
 
 def test_a_turn_that_is_refused_ends_a_session_where_it_stands() -> None:
     """Nothing is taken in behind it."""
-    grown = Grown(Way().session(60), [Turn("user", "Hello."), Turn("system", "x " * 500), Turn("user", "Bye.")])
+    grown = Grown(
+        Way().session(60),
+        [Turn("user", "Hello."), Turn("system", "x " * 500), Turn("user", "Bye.")],
+    )
     assert not grown.grow(3)
     assert grown.taken == 1
     assert not grown.is_dead_end
@@ -68,7 +91,9 @@ def test_a_chain_is_one_conversation_with_one_system_message() -> None:
 
 def test_identifiers_age_with_compressions() -> None:
     """Fresh ones are in view; the counts are of identifiers that were looked at."""
-    data = measure_aging(chained([agent(number) for number in range(24)]), Way(0.7, 0.4), window=700).as_data()
+    data = measure_aging(
+        chained([agent(number) for number in range(24)]), Way(0.7, 0.4), window=700
+    ).as_data()
     assert data["compressions"] > 5
     assert data["ended by"] is None
     assert sum(age["of"] for age in data["after compressions"].values()) > 0
@@ -116,7 +141,11 @@ class Refusing(ContextSession):
 def test_a_dead_end_is_counted_and_shown() -> None:
     """The session, the turn it ended at, and what was refused."""
     found = DeadEnds()
-    found.add("a session", Grown(Refusing(1000), [Turn("user", "Hello."), Turn("assistant", "Hi.")]), TiktokenCounter())
+    found.add(
+        "a session",
+        Grown(Refusing(1000), [Turn("user", "Hello."), Turn("assistant", "Hi.")]),
+        TiktokenCounter(),
+    )
     data = found.as_data()
     assert data["gates"] == {"dead end": 1}
     assert data["ended by"] == {"assistant: ContextOverflowError": 1}
@@ -138,19 +167,70 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_command_measures_all_its_parts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_measures_all_its_parts(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Every part over two small sets; the results are JSON, and a second run differs in nothing but time."""
-    sets = ["--data", str(folder), "--half", "all", "--set", "tau", "--set", "bfcl", "--loops", "2", "--turns", "40", "--window", "900"]
+    sets = [
+        "--data",
+        str(folder),
+        "--half",
+        "all",
+        "--set",
+        "tau",
+        "--set",
+        "bfcl",
+        "--loops",
+        "2",
+        "--turns",
+        "40",
+        "--window",
+        "900",
+    ]
     options = [*sets, "--budgets", "50", "--all-methods", "--intervals", "--quiet"]
     # The others have tests of their own.
-    assert main(["projections", "peers", "sessions", "aging", "cycles", "dead-ends", *options, "--json", str(folder / "first.json")]) == 0
+    assert (
+        main(
+            [
+                "projections",
+                "peers",
+                "sessions",
+                "aging",
+                "cycles",
+                "dead-ends",
+                *options,
+                "--json",
+                str(folder / "first.json"),
+            ]
+        )
+        == 0
+    )
     printed = capsys.readouterr().out
     assert all(
-        title in printed for title in ("greedy oracle", "tau grown", "identifiers in view", "turns that a compression serves", "dead ends")
+        title in printed
+        for title in (
+            "greedy oracle",
+            "tau grown",
+            "identifiers in view",
+            "turns that a compression serves",
+            "dead ends",
+        )
     )
     assert all(f"{name}: not installed" in printed for name in PEERS if not is_installed(name))
     first = json.loads((folder / "first.json").read_text(encoding="utf-8"))
-    assert main(["projections", *options, "--json", str(folder / "second.json"), "--against", str(folder / "first.json")]) == 0
+    assert (
+        main(
+            [
+                "projections",
+                *options,
+                "--json",
+                str(folder / "second.json"),
+                "--against",
+                str(folder / "first.json"),
+            ]
+        )
+        == 0
+    )
     second = json.loads((folder / "second.json").read_text(encoding="utf-8"))
     assert list(differences(second, first)) == []
     first["projections"]["tau"]["project"]["50 %"]["recalls"]["bound"]["share"] -= 0.25
@@ -159,13 +239,21 @@ def test_the_command_measures_all_its_parts(folder: Path, capsys: pytest.Capture
     ]
 
 
-def test_the_command_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Without recordings, with an unknown part, with options that mean nothing: a clear word and exit code 2."""
     assert main(["--data", str(tmp_path / "nowhere")]) == 2
     assert "needs the recorded conversations" in capsys.readouterr().err
     assert main(["sideways"]) == 2
     assert "unknown part 'sideways'" in capsys.readouterr().err
-    for wrong in (["--thresholds", "high"], ["--sample", "0"], ["--budgets", "0"], ["--projector", "nowhere:x"], ["--set", "x"]):
+    for wrong in (
+        ["--thresholds", "high"],
+        ["--sample", "0"],
+        ["--budgets", "0"],
+        ["--projector", "nowhere:x"],
+        ["--set", "x"],
+    ):
         with pytest.raises(SystemExit) as stopped:
             main(wrong)
         assert stopped.value.code == 2

@@ -5,14 +5,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from attrs import frozen
 
-from polycontext.cli.app import main
+from polycontext.cli.app import app, main
 from tests.house import DATA, ROOT
 
 EXAMPLE = ROOT / "examples" / "conversation.json"
@@ -39,9 +40,9 @@ class Ran:
     def complaint(self) -> str:
         """Return the one line on standard error; fail where there is none, or more."""
         (line,) = self.err.splitlines()
-        assert line.startswith("polycontext: ")
+        assert line.startswith("error: ")
         assert "Traceback" not in line
-        return line.removeprefix("polycontext: ")
+        return line.removeprefix("error: ")
 
 
 @frozen
@@ -65,8 +66,24 @@ def spawn(*arguments: object, **environment: str) -> Ran:
     """Run `polycontext` as a process of its own."""
     code = "import sys; from polycontext.cli.app import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, input=b"", capture_output=True, env=os.environ | environment, check=False)
+    done = subprocess.run(
+        command, input=b"", capture_output=True, env=os.environ | environment, check=False
+    )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def all_commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield the words that call each command, and the command; groups are among them."""
+    left: list[tuple[tuple[str, ...], click.Command]] = [((), app)]
+    while left:
+        words, each = left.pop(0)
+        yield words, each
+        if isinstance(each, click.Group):
+            context = click.Context(each, **each.context_settings)
+            for name in each.list_commands(context):
+                below = each.get_command(context, name)
+                assert below is not None
+                left.append(((*words, name), below))
 
 
 def user(content: str) -> dict[str, Any]:
@@ -76,8 +93,13 @@ def user(content: str) -> dict[str, Any]:
 
 def assistant(content: str | None, *calls: str) -> dict[str, Any]:
     """Return an assistant message that calls a tool once for each id."""
-    functions = [{"id": call, "type": "function", "function": {"name": "look", "arguments": "{}"}} for call in calls]
-    return {"role": "assistant", "content": content} | ({"tool_calls": functions} if functions else {})
+    functions = [
+        {"id": call, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for call in calls
+    ]
+    return {"role": "assistant", "content": content} | (
+        {"tool_calls": functions} if functions else {}
+    )
 
 
 def result(call: str, content: str) -> dict[str, Any]:
@@ -88,13 +110,22 @@ def result(call: str, content: str) -> dict[str, Any]:
 def chat(turns: int, words: int = 20) -> list[dict[str, Any]]:
     """Return a chat of user and assistant messages of about so many words."""
     speakers = (user, assistant)
-    return [speakers[number % 2](f"Fact {number}: " + " ".join(f"w{number}x{word}" for word in range(words))) for number in range(turns)]
+    return [
+        speakers[number % 2](
+            f"Fact {number}: " + " ".join(f"w{number}x{word}" for word in range(words))
+        )
+        for number in range(turns)
+    ]
 
 
 def saved(folder: Path, name: str, value: Any) -> Path:
     """Write text, bytes, or a value as JSON, and return the file."""
     path = folder / name
-    data = value if isinstance(value, bytes) else (value if isinstance(value, str) else json.dumps(value)).encode()
+    data = (
+        value
+        if isinstance(value, bytes)
+        else (value if isinstance(value, str) else json.dumps(value)).encode()
+    )
     path.write_bytes(data)
     return path
 

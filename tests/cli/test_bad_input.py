@@ -2,16 +2,25 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-import typer
 from attrs import frozen
 
-from polycontext.cli.app import app
-from tests.cli.command import EXAMPLE, Command, as_lines, assistant, result, saved, spawn, user
+from polycontext.cli.options import FORMATS
+from tests.cli.command import (
+    EXAMPLE,
+    Command,
+    all_commands,
+    as_lines,
+    assistant,
+    result,
+    saved,
+    spawn,
+    user,
+)
 
 
 @frozen
@@ -27,32 +36,125 @@ class Bad:
 
 FAULTS = [
     Bad("not JSON", "hello there", "chat.json, line 1", "not JSON: Expecting value at column 1"),
-    Bad("cut short", '[\n {"role": "user",\n  "content": "hi"\n', "chat.json, line 3", "not JSON: Expecting ',' delimiter at column 18"),
-    Bad("cut short in a line", '{"messages": [\n[]\n', "chat.jsonl, line 1", "not JSON", "chat.jsonl"),
-    Bad("a bad line among good ones", as_lines([[user("a")]]) + "\n[nonsense]\n", "chat.jsonl, line 3", "not JSON", "chat.jsonl"),
-    Bad("wrong shape: an object", {"a": 1}, "chat.json, line 1", "an object without \"messages\", its keys: 'a'"),
+    Bad(
+        "cut short",
+        '[\n {"role": "user",\n  "content": "hi"\n',
+        "chat.json, line 3",
+        "not JSON: Expecting ',' delimiter at column 18",
+    ),
+    Bad(
+        "cut short in a line",
+        '{"messages": [\n[]\n',
+        "chat.jsonl, line 1",
+        "not JSON",
+        "chat.jsonl",
+    ),
+    Bad(
+        "a bad line among good ones",
+        as_lines([[user("a")]]) + "\n[nonsense]\n",
+        "chat.jsonl, line 3",
+        "not JSON",
+        "chat.jsonl",
+    ),
+    Bad(
+        "wrong shape: an object",
+        {"a": 1},
+        "chat.json, line 1",
+        "an object without \"messages\", its keys: 'a'",
+    ),
     Bad("wrong shape: a number", "42", "chat.json, line 1", "a number is no conversation"),
     Bad("wrong shape: null", "null", "chat.json, line 1", "null is no conversation"),
     Bad("wrong shape: true", "true", "chat.json, line 1", "true or false is no conversation"),
     Bad("wrong shape: text", '"hi"', "chat.json, line 1", "text is no conversation"),
-    Bad("one message a line", as_lines([user("a"), user("b")]), "chat.jsonl, line 1", "a single message", "chat.jsonl"),
-    Bad("messages are no list", '{\n"messages": {}}', "chat.json, line 2, messages", "an object is no list"),
-    Bad("a message is no object", '[{"role": "user", "content": "a"},\n 3]', "chat.json, line 2, messages[1]", "not-an-object"),
-    Bad("unknown role", '[\n{"role": "user", "content": "a"},\n{"role": "poet", "content": "b"}]', "line 3, messages[1]", "'poet'"),
-    Bad("unknown role below blank lines", '[\n\n\n{"role": "poet", "content": "b"}]', "line 4, messages[0]", "'poet'"),
-    Bad("orphan tool result", [user("a"), result("x", "b")], "chat.json, line 1, messages[1]", "orphan-result: no call 'x'"),
-    Bad("unanswered call", [user("a"), assistant(None, "x"), user("b")], "chat.json, line 1, messages[1]", "unanswered-call"),
-    Bad("second result", [user("a"), assistant(None, "x"), result("x", "1"), result("x", "2")], "messages[3]", "duplicate-result"),
-    Bad("lone surrogate", r'[{"role": "user", "content": "a\ud800b"}]', "line 1, messages[0]", "content: lone surrogate U+D800"),
-    Bad("NaN", '[{"role": "user", "content": "a", "x": [NaN]}]', "line 1, messages[0]", "x[0]: nan is not JSON data"),
-    Bad("infinity", '[{"role": "user", "content": "a", "x": 1e999}]', "line 1, messages[0]", "x: inf is not JSON data"),
+    Bad(
+        "one message a line",
+        as_lines([user("a"), user("b")]),
+        "chat.jsonl, line 1",
+        "a single message",
+        "chat.jsonl",
+    ),
+    Bad(
+        "messages are no list",
+        '{\n"messages": {}}',
+        "chat.json, line 2, messages",
+        "an object is no list",
+    ),
+    Bad(
+        "a message is no object",
+        '[{"role": "user", "content": "a"},\n 3]',
+        "chat.json, line 2, messages[1]",
+        "not-an-object",
+    ),
+    Bad(
+        "unknown role",
+        '[\n{"role": "user", "content": "a"},\n{"role": "poet", "content": "b"}]',
+        "line 3, messages[1]",
+        "'poet'",
+    ),
+    Bad(
+        "unknown role below blank lines",
+        '[\n\n\n{"role": "poet", "content": "b"}]',
+        "line 4, messages[0]",
+        "'poet'",
+    ),
+    Bad(
+        "orphan tool result",
+        [user("a"), result("x", "b")],
+        "chat.json, line 1, messages[1]",
+        "orphan-result: no call 'x'",
+    ),
+    Bad(
+        "unanswered call",
+        [user("a"), assistant(None, "x"), user("b")],
+        "chat.json, line 1, messages[1]",
+        "unanswered-call",
+    ),
+    Bad(
+        "second result",
+        [user("a"), assistant(None, "x"), result("x", "1"), result("x", "2")],
+        "messages[3]",
+        "duplicate-result",
+    ),
+    Bad(
+        "lone surrogate",
+        r'[{"role": "user", "content": "a\ud800b"}]',
+        "line 1, messages[0]",
+        "content: lone surrogate U+D800",
+    ),
+    Bad(
+        "NaN",
+        '[{"role": "user", "content": "a", "x": [NaN]}]',
+        "line 1, messages[0]",
+        "x[0]: nan is not JSON data",
+    ),
+    Bad(
+        "infinity",
+        '[{"role": "user", "content": "a", "x": 1e999}]',
+        "line 1, messages[0]",
+        "x: inf is not JSON data",
+    ),
     Bad("binary", bytes(range(256)), "chat.json, line 2", "not text: byte 0x80"),
-    Bad("invalid UTF-8", '[{"role": "user",\n"content": "é"}]'.encode("latin-1"), "chat.json, line 2", "byte 0xe9 at byte 13 is no UTF-8"),
-    Bad("UTF-16", '[{"role": "user", "content": "a"}]'.encode("utf-16"), "chat.json, line 1", "no UTF-8"),
+    Bad(
+        "invalid UTF-8",
+        '[{"role": "user",\n"content": "é"}]'.encode("latin-1"),
+        "chat.json, line 2",
+        "byte 0xe9 at byte 13 is no UTF-8",
+    ),
+    Bad(
+        "UTF-16",
+        '[{"role": "user", "content": "a"}]'.encode("utf-16"),
+        "chat.json, line 1",
+        "no UTF-8",
+    ),
     Bad("empty", "", "chat.json", "the file is empty"),
     Bad("blank", "\n \n", "chat.json", "the file is empty"),
     Bad("no messages", "[]", "chat.json, line 1, messages", "there is no message"),
-    Bad("no messages in an object", {"messages": []}, "chat.json, line 1, messages", "there is no message"),
+    Bad(
+        "no messages in an object",
+        {"messages": []},
+        "chat.json, line 1, messages",
+        "there is no message",
+    ),
     Bad("nested without end", "[" * 100_000, "chat.json, line 1", "nested too deeply"),
     Bad(
         "nested deeply",
@@ -60,16 +162,40 @@ FAULTS = [
         "messages[1]",
         "nested too deep",
     ),
-    Bad("a huge number", '[{"role": "user", "content": ' + "9" * 5000 + "}]", "chat.json, line 1", "too many digits"),
-    Bad("system is a number", '{"system": 5,\n"messages": [{"role": "user", "content": "a"}]}', "line 1, system", "content is int"),
-    Bad("tools are no objects", '{"messages": [{"role": "user", "content": "a"}],\n"tools": [3]}', "line 2, tools", "holds no tools"),
-    Bad("the second of two", [[user("a")], [user("a"), result("x", "b")]], "chat.json, line 1, messages[1]", "orphan-result"),
+    Bad(
+        "a huge number",
+        '[{"role": "user", "content": ' + "9" * 5000 + "}]",
+        "chat.json, line 1",
+        "too many digits",
+    ),
+    Bad(
+        "system is a number",
+        '{"system": 5,\n"messages": [{"role": "user", "content": "a"}]}',
+        "line 1, system",
+        "content is int",
+    ),
+    Bad(
+        "tools are no objects",
+        '{"messages": [{"role": "user", "content": "a"}],\n"tools": [3]}',
+        "line 2, tools",
+        "holds no tools",
+    ),
+    Bad(
+        "the second of two",
+        [[user("a")], [user("a"), result("x", "b")]],
+        "chat.json, line 1, messages[1]",
+        "orphan-result",
+    ),
 ]
 
 
-@pytest.mark.parametrize("command", [("replay",), ("project", "--max-tokens", "1000")], ids=["replay", "project"])
+@pytest.mark.parametrize(
+    "command", [("replay",), ("project", "--max-tokens", "1000")], ids=["replay", "project"]
+)
 @pytest.mark.parametrize("bad", FAULTS, ids=[bad.name for bad in FAULTS])
-def test_a_fault_is_named(polycontext: Command, tmp_path: Path, bad: Bad, command: tuple[str, ...]) -> None:
+def test_a_fault_is_named(
+    polycontext: Command, tmp_path: Path, bad: Bad, command: tuple[str, ...]
+) -> None:
     """The complaint names the file, the line and the field, says what is wrong there and what would be legal."""
     ran = polycontext(*command, saved(tmp_path, bad.file, bad.data), "--json")
     complaint = ran.err.splitlines()[-1]
@@ -77,65 +203,42 @@ def test_a_fault_is_named(polycontext: Command, tmp_path: Path, bad: Bad, comman
     assert len(ran.err.splitlines()) == 1
     assert bad.place + ": " in complaint
     assert bad.words in complaint
-    assert "; legal: " in complaint
+    assert ". Use " in complaint
 
 
 USAGE: dict[str, tuple[tuple[object, ...], ...]] = {
-    "replay": (("--dance",), (), (EXAMPLE, "--max-tokens", "many"), ("gone.json",), (EXAMPLE, "--low", "2"), (EXAMPLE, "--model", "x")),
-    "project": (
-        ("--dance",),
-        (),
-        (EXAMPLE,),
-        ("gone.json", "--max-tokens", "9"),
-        (EXAMPLE, "--model", "gpt5"),
-        (__file__, "--model", "o3"),
-    ),
-    "check": (("--dance",), (), ("gone.json",), (EXAMPLE, "--provider", "x"), (__file__,)),
-    "diagram": (("--dance",), ("--format", "x"), ("--into", "gone.md"), ("--output", "/gone/x.dot")),
-    "laws": (("--dance",), ("--room", "x"), ("--law", "x"), ("--subject", "x"), ("--examples", "0")),
-    "pills complete": (("--dance",), (), ("x", "--root", "/gone"), ("x", "--type", "y")),
-    "pills resolve": (
-        ("--dance",),
-        (),
-        ("x", "--root", "/gone"),
-        ("x", "--limit", "0"),
-        ("x", "--model", "y"),
-        ("x", "--max-tokens", "-1"),
-    ),
-    "pills": (("--dance",), ("dance",)),
-    "chat": (("--dance",), ("--session", "s"), ("--root", "/gone"), ("--max-tokens", "0"), ("--model", "x")),
+    "replay": ((EXAMPLE, "--max-tokens", "many"), (EXAMPLE, "--only", "0")),
+    "project": ((EXAMPLE, "--max-tokens", "0"), (EXAMPLE, "--format", "x")),
+    "check": ((), (EXAMPLE, "--format", "x")),
+    "diagram": (("--notation", "x"),),
+    "laws": (("--room", "x"), ("--examples", "0")),
+    "pills": ((), ("x", "--root", "/gone"), ("x", "--type", "y")),
+    "chat": (("--max-tokens", "0"), ("a", "b")),
+    "serve": (("--port", "-1"),),
+    "completion": ((), ("tcsh",)),
     **{
-        f"session {name}": (("--dance",), (), ("--session", "s"), ("--store", "a.db", "--session", "s", "--timeout", "x"))
-        for name in (
-            "new",
-            "append",
-            "show",
-            "context",
-            "messages",
-            "compress",
-            "recall",
-            "explain",
-            "rewind",
-            "fork",
-            "list",
-            "delete",
-            "forget",
-        )
+        f"session {name}": (("s",), ("s", "x", "--store", "a.db", "--timeout", "x"))
+        for name in ("append", "recall", "explain", "search", "rewind", "fork", "forget")
     },
-    "session": (("--dance",), ("dance",)),
-    "": (("--dance",), ("dance",)),
+    **{
+        f"session {name}": ((), ("s",), ("s", "--store", "a.db", "--timeout", "x"))
+        for name in ("new", "messages", "show", "compress", "export", "import", "delete")
+    },
+    "session list": ((), ("--store", "a.db", "s")),
+    "session": (("dance",),),
+    "": (("dance",),),
 }
 
 
 @pytest.mark.parametrize("command", USAGE, ids=lambda command: command or "polycontext")
 def test_a_mistake_points_to_the_help_of_its_command(polycontext: Command, command: str) -> None:
-    """Whatever is wrong with what a command was given, its complaint ends on where its options are explained."""
+    """An option that cannot be, or an argument that is missing: the line ends on where the command is explained."""
     path = " ".join(filter(None, ("polycontext", command)))
-    for arguments in USAGE[command]:
+    for arguments in (*USAGE[command], ("--dance",)):
         ran = polycontext(*command.split(), *arguments)
         assert (ran.code, ran.out) == (2, "")
-        assert ran.complaint.endswith(f"; see {path} --help")
-    assert f"Usage: {path}" in polycontext(*command.split(), "--help").out
+        assert ran.complaint.endswith(f" Try {path} --help.")
+    assert f"Usage: {path}" in polycontext(*command.split(), "-h").out
 
 
 def test_a_no_points_to_nothing(polycontext: Command) -> None:
@@ -145,54 +248,64 @@ def test_a_no_points_to_nothing(polycontext: Command) -> None:
     assert "--help" not in ran.complaint
 
 
-def options(command: Any, path: str = "polycontext") -> Iterator[tuple[str, str, Any]]:
-    """Yield command, name and option of everything that the command line takes."""
-    for each in command.params:
-        yield from ((path, name, each) for name in each.opts if name.startswith("--"))
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from options(inner, f"{path} {name}")
-
-
 def test_the_same_option_has_the_same_name_everywhere() -> None:
-    """What limits tokens is --max-tokens, beside --model, wherever there is something to limit; each option is explained."""
+    """The same name means the same, with the same choices, everywhere; each option is explained."""
+    declared: dict[str, set[tuple[Any, ...]]] = {}
     taken: dict[str, set[str]] = {}
-    for command, name, option in options(typer.main.get_command(app)):
-        taken.setdefault(name, set()).add(command)
-        assert option.help
-        assert not re.search(r"\b(atom|gist|ledger|yield|fidelity|budget)s?\b", option.help)
-    windows = {
-        f"polycontext session {name}"
-        for name in ("new", "append", "show", "context", "messages", "compress", "close-open-calls", "recall", "rewind", "forget")
-    }
-    chats = {"polycontext serve", "polycontext chat"}
-    assert (
-        taken["--max-tokens"]
-        == taken["--model"]
-        == {"polycontext replay", "polycontext project", "polycontext pills resolve", *chats} | windows
-    )
+    for words, each in all_commands():
+        for parameter in each.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help
+                assert not re.search(
+                    r"\b(atom|gist|ledger|yield|fidelity|budget)s?\b", parameter.help
+                )
+                name = max(parameter.opts, key=len)
+                choices = getattr(parameter.type, "choices", ())
+                declared.setdefault(name, set()).add((parameter.metavar, tuple(choices)))
+                taken.setdefault(name, set()).add(" ".join(words))
+    # What `export` prints may be more than messages.
+    declared["--format"].discard((None, ("session", "log", *FORMATS)))
+    # A number of things, and of what, is each command's own.
+    assert {name: found for name, found in declared.items() if len(found) > 1} == {}
     assert "--budget" not in taken
-    kept = {command for command in taken["--store"] if command.startswith("polycontext session ")}
-    assert taken["--store"] - chats == taken["--timeout"] == kept == taken["--session"] - chats | {"polycontext session list"}
+    assert "--provider" not in taken
+    assert taken["--max-tokens"] == taken["--model"]
+    assert taken["--timeout"] < taken["--store"]
+    everywhere = {
+        " ".join(words) for words, each in all_commands() if not isinstance(each, click.Group)
+    }
+    assert taken["--quiet"] == taken["--verbose"] == everywhere
     # What a request holds is JSON anyhow, and what goes out as lines.
-    assert len(taken["--json"]) == 6 + len(kept) - 2
-    formats = {f"polycontext session {name}" for name in ("new", "append", "messages")}
-    assert taken["--provider"] == {"polycontext replay", "polycontext project", "polycontext check", "polycontext pills resolve"} | formats
+    text = {"chat", "serve", "diagram", "completion", "session messages", "session export"}
+    assert everywhere - taken["--json"] == text
 
 
 def test_the_help_speaks_no_inside_word(polycontext: Command) -> None:
     """What a stranger reads of a command says nothing that is explained only in the docs."""
     for command in USAGE:
         text = polycontext(*command.split(), "--help").out
-        assert not re.search(r"\b(atom|gist|ledger|comonad|eigenvector|seed \d|design)s?\b|§", text, re.IGNORECASE)
+        assert not re.search(
+            r"\b(atom|gist|ledger|comonad|eigenvector|seed \d|design)s?\b|§", text, re.IGNORECASE
+        )
 
 
-@pytest.mark.parametrize("command", [("replay",), ("project", "--max-tokens", "1000")], ids=["replay", "project"])
-def test_a_file_that_cannot_be_read_is_named(polycontext: Command, tmp_path: Path, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "command", [("replay",), ("project", "--max-tokens", "1000")], ids=["replay", "project"]
+)
+def test_a_file_that_cannot_be_read_is_named(
+    polycontext: Command, tmp_path: Path, command: tuple[str, ...]
+) -> None:
     """A missing file, a directory and an impossible name are refused by name."""
     missing = polycontext(*command, tmp_path / "missing.json")
-    assert (missing.code, missing.complaint.partition(";")[0]) == (2, f"{tmp_path}/missing.json: cannot be read: no such file or directory")
+    assert (missing.code, missing.complaint.partition(";")[0]) == (
+        2,
+        f"{tmp_path}/missing.json: cannot be read: no such file or directory. Use a readable file, or - for standard input.",
+    )
     folder = polycontext(*command, tmp_path)
-    assert (folder.code, folder.complaint.partition(";")[0]) == (2, f"{tmp_path}: cannot be read: is a directory")
+    assert (folder.code, folder.complaint.partition(";")[0]) == (
+        2,
+        f"{tmp_path}: cannot be read: is a directory. Use a readable file, or - for standard input.",
+    )
     assert polycontext(*command, "a\0b").code == 2
 
 
@@ -222,19 +335,27 @@ OPTIONS = [
     (("project", EXAMPLE, "--max-tokens", "0"), "--max-tokens"),
     (("project", EXAMPLE, "--max-tokens", "-5"), "--max-tokens"),
     (("project", EXAMPLE, "--max-tokens", "many"), "--max-tokens"),
-    (("project", EXAMPLE), "--max-tokens"),
+    (("project", EXAMPLE), "Pass --max-tokens or --model."),
     (("replay", EXAMPLE, "--max-tokens", "0"), "--max-tokens"),
-    (("replay", EXAMPLE, "--provider", "poet"), "'poet' is not one of 'auto', 'openai', 'anthropic'"),
-    (("replay", EXAMPLE, "--engine", "steam"), "'steam' is not one of"),
-    (("replay", EXAMPLE, "--threshold", "0"), "--threshold 0; legal: above 0, at most 1"),
-    (("replay", EXAMPLE, "--threshold", "1.5"), "--threshold 1.5; legal"),
-    (("replay", EXAMPLE, "--threshold", "nan"), "--threshold nan; legal"),
-    (("replay", EXAMPLE, "--low", "0.98"), "--low 0.98; legal: 0 to --threshold 0.97"),
-    (("replay", EXAMPLE, "--low", "-1"), "--low -1; legal"),
-    (("replay", EXAMPLE, "--low", "nan"), "--low nan; legal"),
+    (
+        ("replay", EXAMPLE, "--format", "poet"),
+        "'poet' is not one of 'openai', 'anthropic', 'openai-responses'",
+    ),
+    (
+        ("replay", EXAMPLE, "--threshold", "0"),
+        "--threshold 0 is not a share. Use more than 0, at most 1.",
+    ),
+    (("replay", EXAMPLE, "--threshold", "1.5"), "--threshold 1.5 is not"),
+    (("replay", EXAMPLE, "--threshold", "nan"), "--threshold nan is not"),
+    (("replay", EXAMPLE, "--low", "0.98"), "--low 0.98 is not below the threshold. Use 0 to 0.97."),
+    (("replay", EXAMPLE, "--low", "-1"), "--low -1 is not"),
+    (("replay", EXAMPLE, "--low", "nan"), "--low nan is not"),
     (("replay", EXAMPLE, "--keep-recent", "-1"), "--keep-recent"),
-    (("replay", EXAMPLE, "--only", "2"), "--only 2; legal: 1 to 1"),
-    (("replay", EXAMPLE, "--plot", "out.txt"), "out.txt: no file type for a plot; legal: .svg or .png"),
+    (("replay", EXAMPLE, "--only", "2"), "--only 2 is too large. Use 1 to 1."),
+    (
+        ("replay", EXAMPLE, "--plot", "out.txt"),
+        "out.txt: no file type for a plot. Use .svg or .png",
+    ),
     (("replay",), "FILE"),
     (("dance",), "dance"),
     (("replay", EXAMPLE, "--dance"), "--dance"),
@@ -242,9 +363,13 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"), OPTIONS, ids=[" ".join(map(str, arguments[:1] + arguments[2:])) for arguments, _ in OPTIONS]
+    ("arguments", "words"),
+    OPTIONS,
+    ids=[" ".join(map(str, arguments[:1] + arguments[2:])) for arguments, _ in OPTIONS],
 )
-def test_a_bad_option_is_named(polycontext: Command, arguments: tuple[object, ...], words: str) -> None:
+def test_a_bad_option_is_named(
+    polycontext: Command, arguments: tuple[object, ...], words: str
+) -> None:
     """Options outside of their range are refused in one line, before anything is read."""
     ran = polycontext(*arguments)
     assert (ran.code, ran.out) == (2, "")
@@ -265,8 +390,10 @@ def test_a_terminal_without_unicode_gets_its_line_too(tmp_path: Path) -> None:
     assert "cannot be read" in ran.complaint
 
 
-def test_a_fault_of_the_program_is_no_traceback_either(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that nobody foresaw is one line that says so; with the variable set it shows where."""
+def test_a_fault_of_the_program_is_no_traceback_either(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error that nobody foresaw is one line that says so; with -v it shows where."""
 
     def fail(*_: object) -> None:
         raise ZeroDivisionError("by nothing")
@@ -275,6 +402,5 @@ def test_a_fault_of_the_program_is_no_traceback_either(polycontext: Command, mon
     ran = polycontext("replay", EXAMPLE)
     assert ran.code == 70
     assert "a fault of this program: ZeroDivisionError: by nothing" in ran.complaint
-    monkeypatch.setenv("POLYCONTEXT_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
-        polycontext("replay", EXAMPLE)
+        polycontext("replay", EXAMPLE, "-v")

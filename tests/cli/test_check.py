@@ -11,7 +11,10 @@ from polycontext.window.providers import check, check_request, findings
 from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, saved, user
 
 BLANK = {"role": "user", "content": [{"type": "text", "text": " "}]}
-CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "files.read", "input": {}}]}
+CALL = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "a", "name": "files.read", "input": {}}],
+}
 RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]}
 
 
@@ -20,44 +23,75 @@ def test_what_is_fine_is_said_to_be(polycontext: Command, path: Path) -> None:
     """Exit code 0, nothing on standard output, one line beside it that says how much was judged."""
     ran = polycontext("check", path)
     assert (ran.code, ran.out) == (0, "")
-    assert "nothing to refuse in 1 request" in ran.err
+    assert "no problems in 1 request" in ran.err
 
 
-def test_a_fault_is_told_with_its_line_its_rule_and_the_vendors_words(polycontext: Command, tmp_path: Path) -> None:
+def test_a_fault_is_told_with_its_line_its_rule_and_the_vendors_words(
+    polycontext: Command, tmp_path: Path
+) -> None:
     """Where it is, what it breaks, what would be legal; below it what the provider would say. Exit code 1."""
     lines = ",\n ".join(json.dumps(message) for message in (user("a"), CALL, RESULT, BLANK))
     ran = polycontext("check", saved(tmp_path, "chat.json", f'{{"messages": [\n {lines}]}}'))
     assert ran.code == 1
     first, words, second, _ = ran.out.splitlines()
     assert first.endswith(
-        "chat.json, line 3, messages[1]: bad-name: content[0].name is 'files.read'; legal: 1 to 200 letters, digits, _ and -"
+        "chat.json, line 3, messages[1]: bad-name: content[0].name is 'files.read'. Use 1 to 200 letters, digits, _ and -."
     )
-    assert words == "  anthropic says: messages.1.content.0.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'"
+    assert (
+        words
+        == "  anthropic says: messages.1.content.0.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'"
+    )
     assert "line 5, messages[3]: empty-message" in second
 
 
 def test_json_is_one_object(polycontext: Command, tmp_path: Path) -> None:
     """All findings of all requests, each with its place."""
-    path = saved(tmp_path, "chats.jsonl", as_lines([[user("a")], {"messages": [user("a"), CALL, BLANK]}]))
-    ran = polycontext("check", path, "--provider", "anthropic", "--json")
+    path = saved(
+        tmp_path, "chats.jsonl", as_lines([[user("a")], {"messages": [user("a"), CALL, BLANK]}])
+    )
+    ran = polycontext("check", path, "--format", "anthropic", "--json")
     told = ran.json()
     assert (ran.code, told["requests"]) == (1, 2)
-    places = [(each["request"], each["line"], each["index"], each["rule"], each["provider"]) for each in told["findings"]]
+    places = [
+        (each["request"], each["line"], each["index"], each["rule"], each["provider"])
+        for each in told["findings"]
+    ]
     assert places == [(2, 2, 1, "bad-name", "anthropic"), (2, 2, 2, "empty-message", "anthropic")]
-    assert polycontext("check", "-", "--json", stdin='[{"role": "user", "content": "a"}]').json() == {"requests": 1, "findings": []}
+    assert polycontext(
+        "check", "-", "--json", stdin='[{"role": "user", "content": "a"}]'
+    ).json() == {"requests": 1, "findings": []}
 
 
-def test_a_request_is_judged_whole_and_a_record_by_its_messages(polycontext: Command, tmp_path: Path) -> None:
+def test_a_request_is_judged_whole_and_a_record_by_its_messages(
+    polycontext: Command, tmp_path: Path
+) -> None:
     """An object with a model is what would be sent; one without is somebody's record of a conversation."""
     record: dict[str, Any] = {"id": 7, "messages": [user("a")]}
-    assert polycontext("check", saved(tmp_path, "record.json", record), "--provider", "anthropic").code == 0
+    assert (
+        polycontext("check", saved(tmp_path, "record.json", record), "--format", "anthropic").code
+        == 0
+    )
     request = {**record, "model": "m", "max_tokens": 9}
-    ran = polycontext("check", saved(tmp_path, "request.json", request), "--provider", "anthropic")
+    ran = polycontext("check", saved(tmp_path, "request.json", request), "--format", "anthropic")
     assert (ran.code, "request: unknown-field: id is no field of a request" in ran.out) == (1, True)
     thinking = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-    bound = saved(tmp_path, "bound.json", {"model": "m", "max_tokens": 9, "messages": [user("a")], "thinking": thinking})
-    assert polycontext("check", bound, "--provider", "anthropic").code == 1
-    assert polycontext("check", bound, "--provider", "anthropic", "--beta", "thinking-binding-controls-2026-08-01").code == 0
+    bound = saved(
+        tmp_path,
+        "bound.json",
+        {"model": "m", "max_tokens": 9, "messages": [user("a")], "thinking": thinking},
+    )
+    assert polycontext("check", bound, "--format", "anthropic").code == 1
+    assert (
+        polycontext(
+            "check",
+            bound,
+            "--format",
+            "anthropic",
+            "--beta",
+            "thinking-binding-controls-2026-08-01",
+        ).code
+        == 0
+    )
 
 
 def test_openais_formats_are_judged_too(polycontext: Command, tmp_path: Path) -> None:
@@ -67,12 +101,19 @@ def test_openais_formats_are_judged_too(polycontext: Command, tmp_path: Path) ->
     assert (ran.code, "orphan-result" in ran.out) == (1, True)
     output = {"type": "function_call_output", "call_id": "x", "output": "y"}
     for value in ([user("a"), output], {"model": "m", "input": [user("a"), output]}):
-        told = polycontext("check", saved(tmp_path, "items.json", value), "--json").json()["findings"]
+        told = polycontext("check", saved(tmp_path, "items.json", value), "--json").json()[
+            "findings"
+        ]
         assert [(each["provider"], each["index"]) for each in told] == [("openai-responses", 1)]
 
 
-@pytest.mark.parametrize(("data", "words"), [("42", "neither messages nor a request"), ('{"a": 1}', "neither messages"), ("{", "not JSON")])
-def test_what_is_no_request_is_a_fault_of_the_input(polycontext: Command, data: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [("42", "neither messages nor a request"), ('{"a": 1}', "neither messages"), ("{", "not JSON")],
+)
+def test_what_is_no_request_is_a_fault_of_the_input(
+    polycontext: Command, data: str, words: str
+) -> None:
     """Exit code 2 and one line."""
     ran = polycontext("check", "-", stdin=data)
     assert ran.code == 2
@@ -100,7 +141,13 @@ def test_programs_ask_the_same_questions() -> None:
         with pytest.raises(LookupError, match="openai-responses"):
             ask([user("a")], "gemini")
     check(
-        [user("a"), {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "read", "input": {}}]}],
+        [
+            user("a"),
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "a", "name": "read", "input": {}}],
+            },
+        ],
         "anthropic",
         allow_open_tail=True,
     )

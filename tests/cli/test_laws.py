@@ -29,7 +29,9 @@ class Check:
 
     def __call__(self, name: str, *arguments: object, examples: int = 20) -> Ran:
         """Return what the command says of the subject."""
-        return self.polycontext("laws", "--subject", f"{SUBJECTS}:{name}", "--examples", examples, *arguments)
+        return self.polycontext(
+            "laws", "--subject", f"{SUBJECTS}:{name}", "--examples", examples, *arguments
+        )
 
 
 # --- all laws ---------------------------------------------------------------------
@@ -49,7 +51,16 @@ def test_a_room_whose_laws_hold(polycontext: Command) -> None:
 
 def test_rooms_and_laws_are_chosen_by_name(polycontext: Command) -> None:
     """Both options may be given again; a law may be given with its room, where two rooms have one of that name."""
-    chosen = ("--room", "window", "--room", "pressure", "--law", "order_is_kept", "--law", "window.atoms_are_never_split")
+    chosen = (
+        "--room",
+        "window",
+        "--room",
+        "pressure",
+        "--law",
+        "order_is_kept",
+        "--law",
+        "window.atoms_are_never_split",
+    )
     ran = polycontext("laws", *chosen, "--examples", 3, "--json")
     assert [(each["room"], each["law"]) for each in ran.json()["laws"]] == [
         ("window", "atoms_are_never_split"),
@@ -59,7 +70,9 @@ def test_rooms_and_laws_are_chosen_by_name(polycontext: Command) -> None:
 
 def test_json_tells_all_that_the_table_tells(polycontext: Command) -> None:
     """One object: the options, and for each law its statement, source, examples, verdict and counterexample."""
-    ran = polycontext("laws", *ROOM, "--law", "classification_repeats", "--examples", 5, "--seed", 3, "--json")
+    ran = polycontext(
+        "laws", *ROOM, "--law", "classification_repeats", "--examples", 5, "--seed", 3, "--json"
+    )
     (law,) = all_laws(["linearity"])[-2:-1]
     assert ran.code == 0
     assert ran.json() == {
@@ -86,11 +99,21 @@ def test_the_same_run_says_the_same_again(check: Check) -> None:
     assert check("Chatty") == check("Chatty")
 
 
-def test_a_run_leaves_nothing_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_leaves_nothing_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What Hypothesis writes goes elsewhere, and a terminal is not needed."""
     monkeypatch.chdir(tmp_path)
     root = str(Path(__file__).resolve().parents[3])
-    ran = spawn("laws", "--law", "counting_repeats", "--examples", 5, PYTHONPATH=root, PYTHONDONTWRITEBYTECODE="1")
+    ran = spawn(
+        "laws",
+        "--law",
+        "counting_repeats",
+        "--examples",
+        5,
+        PYTHONPATH=root,
+        PYTHONDONTWRITEBYTECODE="1",
+    )
     assert (ran.code, list(tmp_path.iterdir())) == (0, [])
     assert ran.err == "1/1 window.counting_repeats: holds\n"
 
@@ -120,12 +143,16 @@ def test_a_summariser_that_ignores_its_budget_is_found_out(check: Check) -> None
     """The law of the allowance is broken, with the smallest turns that are too many; the others are run as well."""
     ran = check("Chatty")
     assert ran.code == 1
-    assert ran.out.startswith(f"{SUBJECTS}:Chatty is a summariser (summarise(turns, max_tokens, *, counter, query))\n")
+    assert ran.out.startswith(
+        f"{SUBJECTS}:Chatty is a summariser (summarise(turns, max_tokens, *, counter, query))\n"
+    )
     assert "\npressure.summaries_keep_to_their_allowance\n" in ran.out
-    allowed = re.search(r"  summariser = a tests\.testing\.law_subjects\.Chatty\n  allowance = (\d+)\n", ran.out)
+    allowed = re.search(
+        r"  summariser = a tests\.testing\.law_subjects\.Chatty\n  allowance = (\d+)\n", ran.out
+    )
     assert allowed is not None
     assert f" is not at most {allowed[1]} tokens\n" in ran.out
-    assert re.search(r"summaries_are_storable_text +20  holds\b", ran.out)
+    assert re.search(r"summaries_are_storable_text +20 +holds\b", ran.out)
     assert ran.out.endswith(": 1 broken\n")
 
 
@@ -134,14 +161,19 @@ def test_a_summariser_that_keeps_its_budget_passes(check: Check) -> None:
     ran = check("Silent", "--json")
     assert ran.code == 0
     assert ran.json()["subject"]["name"] == f"{SUBJECTS}:Silent"
-    assert {law["law"] for law in ran.json()["laws"]} == {"summaries_keep_to_their_allowance", "summaries_are_storable_text"}
+    assert {law["law"] for law in ran.json()["laws"]} == {
+        "summaries_keep_to_their_allowance",
+        "summaries_are_storable_text",
+    }
 
 
 def test_a_summariser_that_raises_is_found_out(check: Check) -> None:
     """What it raises stands in the place of what was found."""
     ran = check("Away", "--json")
     assert ran.code == 1
-    assert {law["counterexample"]["problem"] for law in ran.json()["laws"]} == {"raises TimeoutError: the model is away"}
+    assert {law["counterexample"]["problem"] for law in ran.json()["laws"]} == {
+        "raises TimeoutError: the model is away"
+    }
 
 
 def test_a_moody_classifier_is_found_out(check: Check) -> None:
@@ -165,9 +197,16 @@ def test_a_store_whose_seek_is_off_by_one_is_found_out(check: Check) -> None:
     ran = check("OffByOne", "--json")
     broken = {law["law"]: law["counterexample"] for law in ran.json()["laws"] if not law["ok"]}
     assert ran.code == 1
-    assert {"seek_reaches_every_position", "seek_to_the_focus_changes_nothing", "duplicate_then_extract_is_identity"} <= broken.keys()
+    assert {
+        "seek_reaches_every_position",
+        "seek_to_the_focus_changes_nothing",
+        "duplicate_then_extract_is_identity",
+    } <= broken.keys()
     assert "map_keeps_composition" not in broken
-    assert broken["seek_reaches_every_position"]["inputs"] == {"store": "a store at 2 of [0, 1, 4, 9, 16]", "position": "1"}
+    assert broken["seek_reaches_every_position"]["inputs"] == {
+        "store": "a store at 2 of [0, 1, 4, 9, 16]",
+        "position": "1",
+    }
 
 
 def test_a_store_that_cannot_be_moved_is_found_out(check: Check) -> None:
@@ -183,7 +222,9 @@ def test_a_window_is_filled_with_conversations(check: Check, name: str) -> None:
     """A class, an instance or a factory: all laws of windows and stores are run on it, with generated turns behind its own."""
     ran = check(name, "--room", "window", "--json", examples=5)
     assert ran.code == 0
-    assert {"sums_equal_recounting", "extend_is_associative"} <= {law["law"] for law in ran.json()["laws"]}
+    assert {"sums_equal_recounting", "extend_is_associative"} <= {
+        law["law"] for law in ran.json()["laws"]
+    }
 
 
 def test_a_window_that_loses_a_turn_is_found_out(check: Check) -> None:
@@ -198,7 +239,10 @@ def test_a_window_that_takes_no_turn_is_found_out(check: Check) -> None:
     """Inputs that cannot be made are the subject's fault."""
     ran = check("Refusing", "--law", "sums_equal_recounting", "--json")
     assert ran.code == 1
-    assert ran.json()["laws"][0]["counterexample"]["problem"] == "no inputs could be made: RuntimeError: full"
+    assert (
+        ran.json()["laws"][0]["counterexample"]["problem"]
+        == "no inputs could be made: RuntimeError: full"
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,7 +254,9 @@ def test_a_window_that_takes_no_turn_is_found_out(check: Check) -> None:
         ("lax", "an agent (PolyAgent)", "directions_are_exactly_what_is_accepted"),
     ],
 )
-def test_other_kinds_are_told_by_their_shape(check: Check, name: str, kind: str, broken: str) -> None:
+def test_other_kinds_are_told_by_their_shape(
+    check: Check, name: str, kind: str, broken: str
+) -> None:
     """Whatever laws are about can be brought, and is found out by the law it breaks."""
     ran = check(name, "--law", broken, "--json", examples=60)
     assert ran.code == 1
@@ -223,7 +269,9 @@ def test_an_agent_that_keeps_its_word_passes(check: Check) -> None:
     assert check("door", examples=8).code == 0
 
 
-def test_a_module_of_the_working_directory_is_found(polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_of_the_working_directory_is_found(
+    polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A user's script beside the prompt can be named without installing it."""
     code = "from polycontext.linearity import ResourceClass\n\ndef mine(role, content, metadata):\n    return ResourceClass.REQUIRED\n"
     (tmp_path / "subject_beside_the_prompt.py").write_text(code)
@@ -234,8 +282,10 @@ def test_a_module_of_the_working_directory_is_found(polycontext: Command, tmp_pa
     assert (ran.code, "all hold" in ran.out) == (0, True)
 
 
-def test_narrow_paper_has_room_for_the_names(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no column is left for counterexamples they stand below the table alone."""
+def test_narrow_paper_has_room_for_what_was_found(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counterexamples stand below the table."""
     monkeypatch.setenv("COLUMNS", "60")
     ran = check("Chatty")
     assert "counterexample" not in ran.out
@@ -248,9 +298,9 @@ def test_narrow_paper_has_room_for_the_names(check: Check, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("arguments", "complaints"),
     [
-        (["--room", "attic"], ["--room attic: no such room", "linearity, window, pressure, polynomial, nodes"]),
+        (["--room", "attic"], ["--room", "'attic' is not one of"]),
         (["--law", "sums_equal"], ["--law sums_equal: no such law", "sums_equal_recounting"]),
-        ([*ROOM, "--law", "sums_equal_recounting"], ["no such law in linearity", "legal: "]),
+        ([*ROOM, "--law", "sums_equal_recounting"], ["no such law in linearity", "Use "]),
         (["--subject", SUBJECTS], [f"subject '{SUBJECTS}': no module and object", "module:object"]),
         (["--subject", "no.such.module:thing"], ["cannot be imported: ModuleNotFoundError", "a module that imports"]),
         (["--subject", f"{SUBJECTS}:Chaty"], ["no 'Chaty' there", "Chatty"]),
@@ -262,7 +312,9 @@ def test_narrow_paper_has_room_for_the_names(check: Check, monkeypatch: pytest.M
         (["--examples", "0"], ["--examples"]),
     ],
 )  # fmt: skip
-def test_bad_use_is_refused_with_what_is_legal(polycontext: Command, arguments: list[str], complaints: list[str]) -> None:
+def test_bad_use_is_refused_with_what_is_legal(
+    polycontext: Command, arguments: list[str], complaints: list[str]
+) -> None:
     """One line says what is wrong and what would be legal, before any law is run."""
     ran = polycontext("laws", *arguments)
     assert (ran.code, ran.out) == (2, "")
@@ -272,11 +324,12 @@ def test_bad_use_is_refused_with_what_is_legal(polycontext: Command, arguments: 
 def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Hypothesis the command says what to install."""
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, "polycontext.cli.laws", raising=False)
     ran = polycontext("laws")
     assert ran.code == 2
     assert (
         ran.complaint
-        == 'no hypothesis for polycontext laws; legal: pip install ".[laws]" in a clone of polycontext; see polycontext laws --help'
+        == 'polycontext laws needs hypothesis. Run pip install ".[laws]" in a clone of polycontext.'
     )
 
 

@@ -20,10 +20,23 @@ from polycontext.cli.recordings.conversation import read_conversations
 from polycontext.cli.recordings.replay import ReplaySettings, replay_conversation
 from polycontext.cli.recordings.report import Compressed
 from polycontext.cli.replay import marks
-from polycontext.cli.tables import MOST_STEPS, replay_table
+from polycontext.cli.replay_tables import MOST_STEPS, replay_table
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
-from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, Ran, as_lines, assistant, chat, recordings, result, saved, spawn, user
-from tests.house import ROOT, sizes
+from tests.cli.command import (
+    ANTHROPIC_EXAMPLE,
+    EXAMPLE,
+    Command,
+    Ran,
+    as_lines,
+    assistant,
+    chat,
+    recordings,
+    result,
+    saved,
+    spawn,
+    user,
+)
+from tests.house import ROOT, examples, sizes
 
 TOO_LARGE = {"role": "system", "content": "word " * 5000}
 """A message that no window of these tests holds, and that is not cut either."""
@@ -33,11 +46,22 @@ def test_one_conversation_is_shown_step_by_step(polycontext: Command) -> None:
     """Every turn has a row with its role, class, tokens, pressure, state and beginning; then comes the summary."""
     ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200")
     assert (ran.code, ran.err) == (0, "")
-    assert [int(number) for number in re.findall(r"^ {0,3}(\d+)  (?:system|user|assistant|tool) ", ran.out, re.MULTILINE)] == list(
-        range(1, 40)
+    assert [
+        int(number)
+        for number in re.findall(
+            r"^ {0,3}(\d+)  (?:system|user|assistant|tool) ", ran.out, re.MULTILINE
+        )
+    ] == list(range(1, 40))
+    assert re.search(
+        r"^   1  system +PRESERVED +\d+  [█░]{10} +\d+ %  ACCUMULATING  You are the stock",
+        ran.out,
+        re.MULTILINE,
     )
-    assert re.search(r"^   1  system +PRESERVED +\d+  [█░]{10} +\d+ %  ACCUMULATING  You are the stock", ran.out, re.MULTILINE)
-    assert re.search(r"^ +compress +-\d+  [█░]{10} +\d+ %  COMPRESSED +summarised [\d, -]+(; dropped [\d, -]+)?", ran.out, re.MULTILINE)
+    assert re.search(
+        r"^ +compress +-\d+  [█░]{10} +\d+ %  COMPRESSED +summarised [\d, -]+(; dropped [\d, -]+)?",
+        ran.out,
+        re.MULTILINE,
+    )
     for name in ("now", "states", "compressions", "prefix kept", "requests", "refused", "pressure"):
         assert re.search(rf"^{name} +\S", ran.out, re.MULTILINE)
     assert "EMPTY -> ACCUMULATING -> PRESSURED -> COMPRESSED" in ran.out
@@ -47,8 +71,12 @@ def test_one_conversation_is_shown_step_by_step(polycontext: Command) -> None:
 def test_the_page_shows_what_is_printed(polycontext: Command) -> None:
     """Every line that the docs show of the replay is one that it prints."""
     page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
-    shown = [block.splitlines() for block in re.findall(r"```text\n(.+?)```", page.partition("## Project")[0], re.DOTALL)]
-    printed = [line.rstrip() for line in polycontext("replay", EXAMPLE, "--max-tokens", "1200").out.splitlines()]
+    section = page.partition("\n## A recorded conversation\n")[2].partition("\n## ")[0]
+    shown = [code.splitlines() for _, code in examples(section, "text")]
+    printed = [
+        line.rstrip()
+        for line in polycontext("replay", EXAMPLE, "--max-tokens", "1200").out.splitlines()
+    ]
     assert [len(block) for block in shown] == [6, 9, 15]
     assert [line for block in shown for line in block if line not in printed] == ["      ..."]
 
@@ -75,13 +103,17 @@ def test_the_summary_is_shown_and_every_turn_once(polycontext: Command) -> None:
     assert sorted(number for place in places for number in numbers_of(place)) == list(range(1, 40))
     (summary,) = [each for each in report["seen"] if each["summary"]]
     assert " ".join(summary["text"].split()) in " ".join(seen.split())
-    assert sorted([*report["dropped"], *(number for each in report["seen"] for number in each["turns"])]) == list(range(1, 40))
+    assert sorted(
+        [*report["dropped"], *(number for each in report["seen"] for number in each["turns"])]
+    ) == list(range(1, 40))
 
 
 def test_a_compression_tells_each_turn_once(polycontext: Command) -> None:
     """What was summarised before is not told again where the summary is written anew; the new summary's words are in the JSON."""
     steps = [
-        step for step in polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--json").json()["steps"] if step["step"] == "compress"
+        step
+        for step in polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--json").json()["steps"]
+        if step["step"] == "compress"
     ]
     told = [number for step in steps for number in step["gisted"]]
     assert len(steps) > 2
@@ -92,7 +124,9 @@ def test_a_compression_tells_each_turn_once(polycontext: Command) -> None:
 
 def test_a_shortened_answer_is_called_one(polycontext: Command) -> None:
     """A result whose call stands is shortened by itself, and called so."""
-    ran = polycontext("replay", ANTHROPIC_EXAMPLE, "--max-tokens", "600", "--only", "1", "--json").json()
+    ran = polycontext(
+        "replay", ANTHROPIC_EXAMPLE, "--max-tokens", "600", "--only", "1", "--json"
+    ).json()
     short = [each for each in ran["seen"] if each["summary"] and each["role"] == "tool"]
     shown = polycontext("replay", ANTHROPIC_EXAMPLE, "--max-tokens", "600").out
     assert len(re.findall(r"'s answer, shortened", shown)) == len(short)
@@ -101,29 +135,55 @@ def test_a_shortened_answer_is_called_one(polycontext: Command) -> None:
 def test_a_long_view_is_cut_in_its_middle(polycontext: Command, tmp_path: Path) -> None:
     """Of messages that stand word for word the first and last are shown; a long summary is cut; with --all nothing is."""
     path = saved(tmp_path, "chat.json", chat(40))
-    seen = polycontext("replay", path, "--max-tokens", "20000").out.partition("what the model sees now")[2]
+    seen = polycontext("replay", path, "--max-tokens", "20000").out.partition(
+        "what the model sees now"
+    )[2]
     assert "  7-34: word for word; --all shows them" in seen
-    everything = polycontext("replay", path, "--max-tokens", "20000", "--all").out.partition("what the model sees now")[2]
+    everything = polycontext("replay", path, "--max-tokens", "20000", "--all").out.partition(
+        "what the model sees now"
+    )[2]
     assert "word for word; --all" not in everything
     assert "  20 assistant Fact 19:" in everything
-    long = saved(tmp_path, "long.json", [user("a"), *(user(f"Line {n} of many words {'w' * 9}") for n in range(400)), *chat(4)])
+    long = saved(
+        tmp_path,
+        "long.json",
+        [user("a"), *(user(f"Line {n} of many words {'w' * 9}") for n in range(400)), *chat(4)],
+    )
     cut = polycontext("replay", long, "--max-tokens", "3500").out
     assert re.search(r"^ +⋯ \d+ more lines; --all shows them", cut, re.MULTILINE)
-    assert "more lines; --all" not in polycontext("replay", long, "--max-tokens", "3500", "--all").out
+    assert (
+        "more lines; --all" not in polycontext("replay", long, "--max-tokens", "3500", "--all").out
+    )
 
 
 def test_a_state_is_said_to_be_fine_or_not(polycontext: Command, tmp_path: Path) -> None:
     """The last state means something to who goes on: fine, or that nothing may be shortened any more."""
-    assert re.search(r"^now +ACCUMULATING: fine, there is room", polycontext("replay", EXAMPLE).out, re.MULTILINE)
-    tight = polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--threshold", "0.2", "--low", "0.1").out
+    assert re.search(
+        r"^now +ACCUMULATING: fine, there is room", polycontext("replay", EXAMPLE).out, re.MULTILINE
+    )
+    tight = polycontext(
+        "replay", EXAMPLE, "--max-tokens", "1200", "--threshold", "0.2", "--low", "0.1"
+    ).out
     assert re.search(r"^now +(PRESSURED|COMPRESSED|ACCUMULATING): fine", tight, re.MULTILINE)
-    rules = [user(f"From now on, never say word{n}, and never say {'very ' * 12}.") for n in range(3)]
+    rules = [
+        user(f"From now on, never say word{n}, and never say {'very ' * 12}.") for n in range(3)
+    ]
     full = polycontext(
-        "replay", saved(tmp_path, "chat.json", [*rules, user("word " * 90)]), "--max-tokens", "200", "--threshold", "0.5"
+        "replay",
+        saved(tmp_path, "chat.json", [*rules, user("word " * 90)]),
+        "--max-tokens",
+        "200",
+        "--threshold",
+        "0.5",
     ).out
     assert re.search(r"^now +\w+: ", full, re.MULTILINE)
     assert "how to read this" in full
-    for word in ("PRESERVED stays word for word", "REQUIRED may be summarised", "DROPPABLE may go", "ACCUMULATING: there is room"):
+    for word in (
+        "PRESERVED stays word for word",
+        "REQUIRED may be summarised",
+        "DROPPABLE may go",
+        "ACCUMULATING: there is room",
+    ):
         assert word in " ".join(full.split())
 
 
@@ -146,14 +206,21 @@ def test_who_is_stuck_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_model_sets_window_and_counting(polycontext: Command) -> None:
     """--model takes the window but for the reply, the counting and the format; --max-tokens goes before it."""
-    claude = polycontext("replay", EXAMPLE, "--model", "claude-sonnet-4-5", "--json").json()["summary"]
+    claude = polycontext("replay", EXAMPLE, "--model", "claude-sonnet-4-5", "--json").json()[
+        "summary"
+    ]
     plain = polycontext("replay", EXAMPLE, "--json").json()["summary"]
     assert (claude["max_tokens"], plain["max_tokens"]) == (136_000, 8_000)
     assert claude["tokens_logged"] > plain["tokens_logged"]
-    assert polycontext("replay", EXAMPLE, "--model", "gpt-5", "--max-tokens", "1200", "--json").json()["summary"]["max_tokens"] == 1_200
+    assert (
+        polycontext("replay", EXAMPLE, "--model", "gpt-5", "--max-tokens", "1200", "--json").json()[
+            "summary"
+        ]["max_tokens"]
+        == 1_200
+    )
     unknown = polycontext("replay", EXAMPLE, "--model", "claude-sonet-4-5")
     assert unknown.code == 2
-    assert "did you mean 'claude-sonnet-4-5'" in unknown.complaint
+    assert "Did you mean 'claude-sonnet-4-5'" in unknown.complaint
 
 
 def numbers_of(place: str) -> list[int]:
@@ -162,12 +229,22 @@ def numbers_of(place: str) -> list[int]:
     return [number for run in ends for number in range(run[0], run[-1] + 1)]
 
 
-def test_the_table_fits_a_narrow_terminal(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_fits_a_narrow_terminal(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At 80 columns every column is still there, and no line is longer."""
     monkeypatch.setenv("COLUMNS", "80")
     ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200")
     assert max(map(len, ran.out.splitlines())) <= 80
-    assert ran.out.splitlines()[0].split() == ["turn", "role", "class", "tokens", "pressure", "state", "what"]
+    assert ran.out.splitlines()[0].split() == [
+        "turn",
+        "role",
+        "class",
+        "tokens",
+        "pressure",
+        "state",
+        "what",
+    ]
 
 
 def test_refused_turns_are_shown_with_their_reason(polycontext: Command, tmp_path: Path) -> None:
@@ -177,13 +254,15 @@ def test_refused_turns_are_shown_with_their_reason(polycontext: Command, tmp_pat
     assert ran.code == 0
     shown = " ".join(ran.out.split())
     assert "2 system refused" in shown
-    assert "legal: at most 500" in shown.replace("- ", "")
+    assert "the budget is 500" in shown.replace("- ", "")
     assert "refused 1 of 3 turns" in shown
 
 
 def test_a_conversation_cannot_command_the_terminal(polycontext: Command, tmp_path: Path) -> None:
     """Escape sequences and markup in a turn are shown, not obeyed."""
-    ran = polycontext("replay", saved(tmp_path, "chat.json", [user("\x1b[2J\x07[red]text[/red]\r\nnext")]))
+    ran = polycontext(
+        "replay", saved(tmp_path, "chat.json", [user("\x1b[2J\x07[red]text[/red]\r\nnext")])
+    )
     assert ran.code == 0
     assert "\x1b" not in ran.out
     assert r"\x1b[2J\x07[red]text[/red] next" in ran.out
@@ -199,17 +278,33 @@ def test_a_long_conversation_is_cut_to_what_matters(polycontext: Command, tmp_pa
     assert len(rows) <= MOST_STEPS
     everything = polycontext("replay", path, "--max-tokens", "20000", "--all")
     assert "more steps" not in everything.out
-    assert len(re.findall(r"^ +(?:\d+  (?:user|assistant)|compress) ", everything.out, re.MULTILINE)) == len(rows) + hidden
+    assert (
+        len(re.findall(r"^ +(?:\d+  (?:user|assistant)|compress) ", everything.out, re.MULTILINE))
+        == len(rows) + hidden
+    )
 
 
 def test_several_conversations_are_an_overview(polycontext: Command) -> None:
     """One row each and the sums; a list of files is read in order."""
     ran = polycontext("replay", EXAMPLE, ANTHROPIC_EXAMPLE, EXAMPLE)
     lines = ran.out.splitlines()
-    assert lines[0].split() == ["conversation", "turns", "refused", "compr.", "saved", "requests", "kept", "pressure", "state"]
+    assert lines[0].split() == [
+        "conversation",
+        "turns",
+        "refused",
+        "compr.",
+        "saved",
+        "requests",
+        "kept",
+        "pressure",
+        "state",
+    ]
     assert lines[2].split()[1] == "22"
     assert lines[4].split()[:4] == ["3", "in", "all", "100"]
-    assert all(f"{name}: " in " ".join(lines[5:]) for name in ("compr.", "saved", "requests", "kept", "pressure"))
+    assert all(
+        f"{name}: " in " ".join(lines[5:])
+        for name in ("compr.", "saved", "requests", "kept", "pressure")
+    )
     with_tables = polycontext("replay", EXAMPLE, ANTHROPIC_EXAMPLE, "--all")
     assert with_tables.out.count("prefix kept") == 2
     assert "2 in all" in with_tables.out
@@ -217,14 +312,23 @@ def test_several_conversations_are_an_overview(polycontext: Command) -> None:
 
 def test_one_of_several_can_be_chosen(polycontext: Command) -> None:
     """--only counts over all files."""
-    assert polycontext("replay", EXAMPLE, ANTHROPIC_EXAMPLE, "--only", "2", "--json").json()["file"] == str(ANTHROPIC_EXAMPLE)
+    assert polycontext("replay", EXAMPLE, ANTHROPIC_EXAMPLE, "--only", "2", "--json").json()[
+        "file"
+    ] == str(ANTHROPIC_EXAMPLE)
 
 
 def test_json_is_one_object_a_conversation(polycontext: Command, tmp_path: Path) -> None:
     """Each line names file, line, id and provider, and holds the summary and the steps."""
-    path = saved(tmp_path, "chats.jsonl", as_lines([chat(3), {"messages": chat(2), "id": 7, "system": "é"}]))
+    path = saved(
+        tmp_path, "chats.jsonl", as_lines([chat(3), {"messages": chat(2), "id": 7, "system": "é"}])
+    )
     first, second = polycontext("replay", path, "--json").lines()
-    assert (first["file"], first["line"], first["id"], first["provider"]) == (str(path), 1, None, "openai")
+    assert (first["file"], first["line"], first["id"], first["provider"]) == (
+        str(path),
+        1,
+        None,
+        "openai",
+    )
     assert (second["line"], second["id"], second["provider"]) == (2, "7", "anthropic")
     assert [step["turn"] for step in first["steps"]] == [1, 2, 3]
     assert first["summary"]["states"] == ["EMPTY", "ACCUMULATING"]
@@ -237,12 +341,6 @@ def test_standard_input_is_read(polycontext: Command) -> None:
     assert piped["file"] == "<stdin>"
 
 
-def test_the_engines_print_the_same(polycontext: Command) -> None:
-    """--engine machine drives python-statemachine to the same report."""
-    table, machine = (polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--engine", engine) for engine in ("table", "machine"))
-    assert table == machine
-
-
 def test_options_reach_the_machine(polycontext: Command) -> None:
     """Marks and the protected tail change the replay."""
     plain, eager, deep = (
@@ -251,25 +349,38 @@ def test_options_reach_the_machine(polycontext: Command) -> None:
     )
     assert plain["steps"] != eager["steps"]
     assert plain["steps"] != deep["steps"]
-    first = [next(step["pressure"] for step in ran["steps"] if step["state"] == "PRESSURED") for ran in (eager, plain)]
+    first = [
+        next(step["pressure"] for step in ran["steps"] if step["state"] == "PRESSURED")
+        for ran in (eager, plain)
+    ]
     assert 0.5 < first[0] < 0.97 < first[1]
 
 
 def test_the_provider_can_be_said(polycontext: Command, tmp_path: Path) -> None:
-    """--provider overrules what would be found out."""
+    """--format overrules what would be found out."""
     path = saved(tmp_path, "chat.json", chat(3))
-    assert polycontext("replay", path, "--json", "--provider", "anthropic").json()["provider"] == "anthropic"
+    assert (
+        polycontext("replay", path, "--json", "--format", "anthropic").json()["provider"]
+        == "anthropic"
+    )
     spoken = saved(tmp_path, "named.json", [{"role": "user", "content": "a", "name": "Ada"}])
     assert polycontext("replay", spoken).code == 0
-    refused = polycontext("replay", spoken, "--provider", "anthropic")
+    refused = polycontext("replay", spoken, "--format", "anthropic")
     assert refused.code == 2
     assert "anthropic rule extra-field: the message has 'name'" in refused.complaint
 
 
 def test_strict_ends_with_the_line(polycontext: Command, tmp_path: Path) -> None:
     """The first refused turn ends the run: exit code 1, and a line with file, line, message and reason."""
-    path = saved(tmp_path, "chats.jsonl", as_lines([[user("a")], [user("a"), TOO_LARGE, user("b")], [user("c")]]))
-    shown, printed = (polycontext("replay", path, "--strict", "--max-tokens", "500", *more) for more in ((), ("--json",)))
+    path = saved(
+        tmp_path,
+        "chats.jsonl",
+        as_lines([[user("a")], [user("a"), TOO_LARGE, user("b")], [user("c")]]),
+    )
+    shown, printed = (
+        polycontext("replay", path, "--strict", "--max-tokens", "500", *more)
+        for more in ((), ("--json",))
+    )
     assert shown.code == printed.code == 1
     assert shown.complaint == printed.complaint
     assert "chats.jsonl, line 2, messages[1]: the turn needs at least" in shown.complaint
@@ -279,13 +390,25 @@ def test_strict_ends_with_the_line(polycontext: Command, tmp_path: Path) -> None
 
 def test_tools_beyond_the_budget_end_the_run(polycontext: Command, tmp_path: Path) -> None:
     """The line names the file and both numbers."""
-    tools = [{"type": "function", "function": {"name": "look", "description": "words " * 200, "parameters": {}}}]
-    ran = polycontext("replay", saved(tmp_path, "chat.json", {"messages": [user("a")], "tools": tools}), "--max-tokens", "50")
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": "look", "description": "words " * 200, "parameters": {}},
+        }
+    ]
+    ran = polycontext(
+        "replay",
+        saved(tmp_path, "chat.json", {"messages": [user("a")], "tools": tools}),
+        "--max-tokens",
+        "50",
+    )
     assert ran.code == 1
-    assert "chat.json, line 1: what the request needs besides" in ran.complaint
+    assert "chat.json, line 1: the reserve with the tools" in ran.complaint
 
 
-def test_a_list_that_is_refused_is_shown_with_the_reason(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_is_refused_is_shown_with_the_reason(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The turn's row says why no message list was handed out, the summary counts, the overview shows both numbers."""
 
     def refuse(*_: object, **__: object) -> None:
@@ -334,7 +457,14 @@ def test_a_plot_shows_states_marks_and_compressions(polycontext: Command, tmp_pa
     polycontext("replay", path, "--max-tokens", "1500", "--plot", tmp_path / "out.svg")
     text = (tmp_path / "out.svg").read_text(encoding="utf-8")
     ET.fromstring(text)
-    words = ("high 0.97", "low 0.8", "budget", "compression", "refused turn", *list(ContextState)[1:])
+    words = (
+        "high 0.97",
+        "low 0.8",
+        "budget",
+        "compression",
+        "refused turn",
+        *list(ContextState)[1:],
+    )
     assert [word for word in words if f"<!-- {word} -->" not in text] == []
 
 
@@ -349,11 +479,18 @@ def test_a_plot_is_of_one_conversation(polycontext: Command, tmp_path: Path) -> 
     ran = polycontext("replay", EXAMPLE, ANTHROPIC_EXAMPLE, "--plot", tmp_path / "out.svg")
     assert ran.code == 2
     assert "--only N" in ran.complaint
-    assert polycontext("replay", EXAMPLE, ANTHROPIC_EXAMPLE, "--json", "--plot", tmp_path / "out.svg").code == 2
+    assert (
+        polycontext(
+            "replay", EXAMPLE, ANTHROPIC_EXAMPLE, "--json", "--plot", tmp_path / "out.svg"
+        ).code
+        == 2
+    )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_plot_without_matplotlib_says_what_to_install(polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_plot_without_matplotlib_says_what_to_install(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The optional extra is named, and nothing is replayed first."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ran = polycontext("replay", EXAMPLE, "--plot", tmp_path / "out.svg")
@@ -393,7 +530,9 @@ def test_the_version_is_told(polycontext: Command) -> None:
     assert re.fullmatch(r"polycontext \d+\.\d+\.\d+\S*\n", polycontext("--version").out)
 
 
-def test_progress_is_shown_on_a_terminal_only(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_on_a_terminal_only(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A long input moves a bar by its bytes where standard error is a terminal, and none elsewhere."""
     moved: list[float] = []
     monkeypatch.setattr(cli_replay, "LONG", 0)
@@ -408,7 +547,11 @@ def test_progress_is_shown_on_a_terminal_only(polycontext: Command, monkeypatch:
 def test_a_reader_that_goes_away_is_no_fault() -> None:
     """`polycontext replay ... | head` ends without a word."""
     code = "import sys; from polycontext.cli.app import main; sys.exit(main())"
-    process = subprocess.Popen([sys.executable, "-c", code, "replay", str(EXAMPLE)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "replay", str(EXAMPLE)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert process.stdout
     assert process.stderr
     process.stdout.close()
@@ -417,14 +560,16 @@ def test_a_reader_that_goes_away_is_no_fault() -> None:
     assert process.wait() == 141
 
 
-def test_an_interrupt_within_a_replay_is_its_own_exit_code(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_within_a_replay_is_its_own_exit_code(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was done before is shown, and nothing is complained about."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli_replay, "replay_conversation", interrupt)
-    assert polycontext("replay", EXAMPLE) == Ran(130, "", "")
+    assert polycontext("replay", EXAMPLE) == Ran(130, "", "\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such signal")
@@ -433,7 +578,9 @@ def test_an_interrupt_ends_without_a_traceback() -> None:
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from polycontext.cli.app import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "replay", "-", "--json"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdin
         assert process.stdout
         assert process.stderr
@@ -441,7 +588,7 @@ def test_an_interrupt_ends_without_a_traceback() -> None:
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["summary"]["turns"] == 1
         process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == b""
+        assert process.stderr.read().strip() == b""
     assert process.returncode == 130
 
 
@@ -454,11 +601,19 @@ def test_an_ascii_terminal_gets_its_table_and_valid_json(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("one_of", sizes(10, 1))
-@pytest.mark.parametrize(("name", "count"), [("tau_airline_gpt4o.jsonl", 100), ("swebench_mini.jsonl", 10)])
-def test_recordings_replay(polycontext: Command, tmp_path: Path, name: str, count: int, one_of: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "count"), [("tau_airline_gpt4o.jsonl", 100), ("swebench_mini.jsonl", 10)]
+)
+def test_recordings_replay(
+    polycontext: Command, tmp_path: Path, name: str, count: int, one_of: int
+) -> None:
     """Recorded conversations replay at 4000 tokens; every list was handed out or refused for a reason."""
-    ran = polycontext("replay", recordings(name, tmp_path, one_of), "--max-tokens", "4000", "--json")
+    ran = polycontext(
+        "replay", recordings(name, tmp_path, one_of), "--max-tokens", "4000", "--json"
+    )
     assert (ran.code, ran.err) == (0, "")
     summaries = [line["summary"] for line in ran.lines()]
     assert len(summaries) == count // one_of
-    assert all(summary["lists_delivered"] > 0 and summary["final_pressure"] <= 1 for summary in summaries)
+    assert all(
+        summary["lists_delivered"] > 0 and summary["final_pressure"] <= 1 for summary in summaries
+    )

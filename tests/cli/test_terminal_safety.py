@@ -10,7 +10,9 @@ from tests.cli.command import Command, as_lines, saved
 
 CONTROLS = "\x1b[2J \x1b]0;t\x07 \x9b31m \x9d0;t\x9c \x85 \x7f \u061c\u200e\u200f \u202a\u202e\u2066\u2069 \u200b\u2060\ufeff\xad \u2028\u2029 a\u200db \U000e0041"
 LETTERS = "\u05d0\u05d1 \u0627\u0644 \u0645\u06cc\u200c\u062e 👩\u200d💻 é"
-OBEYED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]|a\u200d")
+OBEYED = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]|a\u200d"
+)
 SAID = f"{LETTERS} x {CONTROLS}"
 
 
@@ -20,7 +22,9 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "sessions.db"
 
 
-def test_no_command_lets_a_conversation_command_the_terminal(polycontext: Command, tmp_path: Path, store: Path) -> None:
+def test_no_command_lets_a_conversation_command_the_terminal(
+    polycontext: Command, tmp_path: Path, store: Path
+) -> None:
     """Neither as text nor as JSON; letters of all scripts and joined emoji stay, and JSON says what it said."""
     messages = [
         {"role": "system", "content": SAID},
@@ -29,7 +33,14 @@ def test_no_command_lets_a_conversation_command_the_terminal(polycontext: Comman
             "role": "assistant",
             "content": SAID,
             "tool_calls": [
-                {"id": "c", "type": "function", "function": {"name": "f", "arguments": json.dumps({"a": SAID}, ensure_ascii=False)}}
+                {
+                    "id": "c",
+                    "type": "function",
+                    "function": {
+                        "name": "f",
+                        "arguments": json.dumps({"a": SAID}, ensure_ascii=False),
+                    },
+                }
             ],
         },
         {"role": "tool", "tool_call_id": "c", "content": SAID},
@@ -37,9 +48,14 @@ def test_no_command_lets_a_conversation_command_the_terminal(polycontext: Comman
     ]
     chat = saved(tmp_path, "chat.json", messages)
     bad = saved(tmp_path, "bad.json", [{"role": SAID, "content": "x"}])
-    titled = saved(tmp_path, "titled.jsonl", as_lines([{"id": SAID, "title": SAID, "messages": messages}] * 2))
-    session = ("--session", SAID, "--store", store)
-    runs = [polycontext("session", "new", *session, "--max-tokens", 4000), polycontext("session", "append", *session, "--from", chat)]
+    titled = saved(
+        tmp_path, "titled.jsonl", as_lines([{"id": SAID, "title": SAID, "messages": messages}] * 2)
+    )
+    session = (SAID, "--store", store)
+    runs = [
+        polycontext("session", "new", *session, "--max-tokens", 4000),
+        polycontext("session", "append", *session, "--from", chat),
+    ]
     assert [ran.code for ran in runs] == [0, 0], runs
     for name, *rest in (
         ("show",),
@@ -49,7 +65,7 @@ def test_no_command_lets_a_conversation_command_the_terminal(polycontext: Comman
         ("search", SAID + "zz"),
         ("messages",),
         ("export",),
-        ("export", "--log"),
+        ("export", "--format", "log"),
         ("explain", "t1"),
         ("explain", SAID),
         ("recall", SAID),
@@ -57,7 +73,10 @@ def test_no_command_lets_a_conversation_command_the_terminal(polycontext: Comman
         ("compress",),
     ):
         runs.append(polycontext("session", name, *session, *rest))
-    runs += [polycontext("session", "list", "--store", store), polycontext("session", "list", "--store", store, "--json")]
+    runs += [
+        polycontext("session", "list", "--store", store),
+        polycontext("session", "list", "--store", store, "--json"),
+    ]
     for path in (chat, bad, titled):
         runs += [
             polycontext("replay", path, "--all"),

@@ -13,16 +13,23 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from tests.faults import postgresql, sqlite
-from tests.faults.talking import COUNTED, Tally
+from tests.faults.numbered_commands import COUNTED, Tally
 from tests.postgresql import running
 
 
 def main() -> int:
     """Print the table; return 1 where anything was lost, there twice, there in part, or refused without a word on what to do."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=float, default=1.0, help="how many of the full run's rounds: 0.1 is a tenth")
+    parser.add_argument(
+        "--rounds",
+        type=float,
+        default=1.0,
+        help="how many of the full run's rounds: 0.1 is a tenth",
+    )
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--only", choices=["sqlite", "postgresql"], help="those of one store (default: all)")
+    parser.add_argument(
+        "--only", choices=["sqlite", "postgresql"], help="those of one store (default: all)"
+    )
     options = parser.parse_args()
     seed = Random().randrange(10**6) if options.seed is None else options.seed  # noqa: S311 - nothing here is a secret
     print(f"seed {seed}\n{'fault':<24}" + "".join(f"{name:>14}" for name in COUNTED))
@@ -37,14 +44,18 @@ def main() -> int:
     return 0 if all(tally.ok for tally in tallies) else 1
 
 
-def _asked(only: str | None, stack: ExitStack) -> Iterator[tuple[Callable[[int, Random], Tally], int]]:
+def _asked(
+    only: str | None, stack: ExitStack
+) -> Iterator[tuple[Callable[[int, Random], Tally], int]]:
     """Yield what is done, each with its rounds: to files in a folder, and to a server whose commits are on the disk."""
     if only != "postgresql":
         folder = Path(stack.enter_context(TemporaryDirectory()))
         yield from ((partial(act, folder), rounds) for act, rounds in sqlite.FAULTS)
     if only != "sqlite" and postgresql.MISSING is None:
         server = stack.enter_context(running(durable=True))
-        yield from ((partial(postgresql.done, harm, server), rounds) for harm, rounds in postgresql.FAULTS)
+        yield from (
+            (partial(postgresql.done, harm, server), rounds) for harm, rounds in postgresql.FAULTS
+        )
 
 
 def row(tally: Tally) -> str:

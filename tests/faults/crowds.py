@@ -4,8 +4,8 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.faults.numbered_commands import Tally, opened
 from tests.faults.processes import joined, started
-from tests.faults.talking import Tally, opened
 
 WRITERS = 8
 PROCESSES = 4

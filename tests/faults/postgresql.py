@@ -12,8 +12,8 @@ import psycopg
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from tests.faults.crowds import crowd_of_processes, crowd_of_tasks, crowd_of_threads
+from tests.faults.numbered_commands import SESSION, Tally, judge, opened, say
 from tests.faults.processes import kill_writers
-from tests.faults.talking import SESSION, Tally, judge, opened, say
 from tests.postgresql import Server, missing
 
 LONGEST = (0.1, 0.5)
@@ -46,7 +46,9 @@ def crashed(server: Server, rounds: int, random: Random) -> Tally:
 
     def harm() -> None:
         with psycopg.connect(server.url) as db:
-            found = db.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'polycontext'").fetchall()
+            found = db.execute(
+                "SELECT pid FROM pg_stat_activity WHERE application_name = 'polycontext'"
+            ).fetchall()
         for (pid,) in found:
             os.kill(pid, signal.SIGKILL)
 
@@ -63,7 +65,9 @@ def restarted(server: Server, rounds: int, random: Random) -> Tally:
     return _harmed(Tally("PG: restarted"), server, rounds, random, harm)
 
 
-def _harmed(tally: Tally, server: Server, rounds: int, random: Random, harm: Callable[[], None]) -> Tally:
+def _harmed(
+    tally: Tally, server: Server, rounds: int, random: Random, harm: Callable[[], None]
+) -> Tally:
     """Let one writer go on while harm is done, and some commands longer."""
     last = -1
     with opened(server.url) as session:
@@ -94,8 +98,8 @@ def gone(server: Server, rounds: int, random: Random) -> Tally:
                     last += 1
                     tally.acknowledged += 1
             except StoreError as error:
-                tally.told += "legal: " in str(error)
-                tally.silent += "legal: " not in str(error)
+                tally.told += bool(error.legal)
+                tally.silent += not error.legal
             stopping.join()
             server.start()
             last += 1

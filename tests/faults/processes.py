@@ -9,10 +9,12 @@ from pathlib import Path
 from random import Random
 from time import sleep
 
-from tests.faults.talking import COUNTED, Tally, judge, opened, say
+from tests.faults.numbered_commands import COUNTED, Tally, judge, opened, say
 
 
-def kill_writers(tally: Tally, place: Path | str, rounds: int, random: Random, longest: tuple[float, float]) -> Tally:
+def kill_writers(
+    tally: Tally, place: Path | str, rounds: int, random: Random, longest: tuple[float, float]
+) -> Tally:
     """Kill the writer at any moment, with a signal that nobody can catch; the next one says again what was not acknowledged.
 
     It lives for `longest` seconds at most: in one round of four while it opens the store, in the others from then on.

@@ -8,22 +8,27 @@ from random import Random
 import pytest
 
 from tests.faults.__main__ import row
+from tests.faults.numbered_commands import COUNTED, Tally, judge, opened, say
 from tests.faults.postgresql import FAULTS as SERVER_FAULTS
 from tests.faults.postgresql import MISSING, Act, done
 from tests.faults.postgresql import killed as killed_there
 from tests.faults.sqlite import FAULTS, damaged, killed
-from tests.faults.talking import COUNTED, Tally, judge, opened, say
 from tests.postgresql import Server, running
 
 FEW = 0.08
 FEWER = 0.02
 """On a server, which takes longer to be stopped and started again."""
 
-pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")]
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked"),
+]
 
 
 @pytest.mark.parametrize(("act", "rounds"), FAULTS, ids=[act.__name__ for act, _ in FAULTS])
-def test_nothing_is_lost(act: Callable[[Path, int, Random], Tally], rounds: int, tmp_path: Path) -> None:
+def test_nothing_is_lost(
+    act: Callable[[Path, int, Random], Tally], rounds: int, tmp_path: Path
+) -> None:
     """Whatever is done to a session, what was acknowledged is there once and whole."""
     tally = act(tmp_path, max(2, round(rounds * FEW)), Random(act.__name__))  # noqa: S311 - nothing here is a secret
     assert tally.ok, f"{COUNTED}\n{row(tally)}"
@@ -42,7 +47,9 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize(("act", "rounds"), SERVER_FAULTS, ids=[act.__name__ for act, _ in SERVER_FAULTS])
+@pytest.mark.parametrize(
+    ("act", "rounds"), SERVER_FAULTS, ids=[act.__name__ for act, _ in SERVER_FAULTS]
+)
 def test_nothing_is_lost_on_a_server(act: Act, rounds: int, server: Server) -> None:
     """Nor where the server is killed, or there are many writers."""
     tally = done(act, server, max(1, round(rounds * FEWER)), Random(act.__name__))  # noqa: S311 - as above

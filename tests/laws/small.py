@@ -74,7 +74,10 @@ def _positions(known: Known) -> range:
     return range(known["store"].last + 1)
 
 
-_VIEWS = [View(dict(zip(("t1", "t2", "t3"), fidelities, strict=True))) for fidelities in product(Fidelity, repeat=3)]
+_VIEWS = [
+    View(dict(zip(("t1", "t2", "t3"), fidelities, strict=True)))
+    for fidelities in product(Fidelity, repeat=3)
+]
 
 _SMALL: Mapping[str, Callable[[Law, Known], Iterable[Any]]] = {
     "ledger": lambda law, known: small_ledgers(),

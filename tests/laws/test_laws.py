@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import tests.laws.broken
 from polycontext.linearity.law import Law, LawViolation, agree
-from polycontext.testing import all_laws, inputs_of
+from polycontext.testing import all_laws
+from polycontext.testing.law_inputs import inputs_of
 from polycontext.testing.law_runner import ROOMS
-from tests.laws.breaking import BROKEN, SOUND, Instance, breaks
+from tests.laws.counterexamples import BROKEN, SOUND, Instance, breaks
 from tests.laws.small import is_small, small_inputs
 
 for found in iter_modules(tests.laws.broken.__path__):
@@ -77,7 +78,7 @@ def test_every_room_states_laws(room: str) -> None:
 def test_an_instance_that_is_not_rejected_fails_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken instance counts only if the law that it names, and no other, objects."""
     broken: list[Instance] = []
-    monkeypatch.setattr("tests.laws.breaking.BROKEN", broken)
+    monkeypatch.setattr("tests.laws.counterexamples.BROKEN", broken)
 
     def some_law(obeyed_by: str) -> None:
         agree(obeyed_by, "everybody")
@@ -85,7 +86,13 @@ def test_an_instance_that_is_not_rejected_fails_its_test(monkeypatch: pytest.Mon
     def another_law(_: object) -> None:
         raise LawViolation("another_law", 1, 2, {})
 
-    breaks(some_law, "nobody obeys", lambda law: law("nobody"), lambda law: law("everybody"), another_law)
+    breaks(
+        some_law,
+        "nobody obeys",
+        lambda law: law("nobody"),
+        lambda law: law("everybody"),
+        another_law,
+    )
     rejected, accepted, rejected_by_another = broken
     test_a_broken_instance_is_rejected(rejected)
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
@@ -101,7 +108,8 @@ def test_a_violation_shows_its_law_both_sides_and_the_inputs() -> None:
         agree("REQUIRED", "refused", ledger=ledger, resource_id=resource_id)
 
     with pytest.raises(
-        LawViolation, match=r"^promotes: 'REQUIRED' is not 'refused'; given ledger = 'a ledger', resource_id = 'a'$"
+        LawViolation,
+        match=r"^promotes: 'REQUIRED' is not 'refused'; given ledger = 'a ledger', resource_id = 'a'$",
     ) as caught:
         promotes("a ledger", "a")
     assert (caught.value.left, caught.value.right) == ("REQUIRED", "refused")
@@ -117,4 +125,9 @@ def test_a_violation_shows_what_its_law_was_given() -> None:
 
     with pytest.raises(LawViolation) as caught:
         promotes("a ledger", "a", 1)
-    assert caught.value.inputs == {"ledger": "a ledger", "resource_id": "a", "place": 2, "further": "said"}
+    assert caught.value.inputs == {
+        "ledger": "a ledger",
+        "resource_id": "a",
+        "place": 2,
+        "further": "said",
+    }

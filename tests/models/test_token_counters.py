@@ -15,7 +15,16 @@ from polycontext.testing import FAST
 from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
 from polycontext.window import PluginError, TiktokenCounter
 
-TEXTS = ("hello", "How are you today?", "def f(x):\n    return x + 1\n", "早上好", "   \n ", " ", "<|endoftext|>", "x" * 5_000)
+TEXTS = (
+    "hello",
+    "How are you today?",
+    "def f(x):\n    return x + 1\n",
+    "早上好",
+    "   \n ",
+    " ",
+    "<|endoftext|>",
+    "x" * 5_000,
+)
 VOCABULARY = TiktokenCounter("o200k_base")
 
 
@@ -35,13 +44,17 @@ def counters() -> Iterator[tuple[AnthropicTokens, OpenAITokens]]:
         yield AnthropicTokens(one, "claude-sonnet-5"), OpenAITokens(two, "gpt-5.6")
 
 
-def test_a_text_counts_what_the_provider_counts_without_the_frame(counters: tuple[AnthropicTokens, OpenAITokens]) -> None:
+def test_a_text_counts_what_the_provider_counts_without_the_frame(
+    counters: tuple[AnthropicTokens, OpenAITokens],
+) -> None:
     """The same number as by the provider's own vocabulary; nothing for nothing; white space, which alone would be refused, to within a token."""
     for counter in counters:
         assert counter.exact
         assert counter.count("") == 0
         for text in TEXTS:
-            assert abs(counter.count(text) - VOCABULARY.count(text)) <= (0 if text.strip() else 1), text
+            assert abs(counter.count(text) - VOCABULARY.count(text)) <= (
+                0 if text.strip() else 1
+            ), text
 
 
 def test_each_text_is_asked_for_once_and_few_are_remembered() -> None:
@@ -67,7 +80,11 @@ def test_each_text_is_asked_for_once_and_few_are_remembered() -> None:
     asked.clear()
     assert short.count("abc") == FAST.count("abc")
     assert asked == []
-    mistakes: list[dict[str, Any]] = [{"most_known": 0}, {"from_characters": -1}, {"from_characters": True}]
+    mistakes: list[dict[str, Any]] = [
+        {"most_known": 0},
+        {"from_characters": -1},
+        {"from_characters": True},
+    ]
     for wrong in mistakes:
         with pytest.raises(InvalidOptionError):
             AnthropicTokens(Counting(), "m", **wrong)

@@ -65,7 +65,9 @@ class Loop:
     script: Script
     random: Random
     found: Found
-    session: ContextSession = field(factory=lambda: ContextSession(max_tokens=1_000_000, auto=False))
+    session: ContextSession = field(
+        factory=lambda: ContextSession(max_tokens=1_000_000, auto=False)
+    )
     now: tuple[int, Step] = field(init=False)
     flying: tuple[int, Fulfilment] | None = None
     fails: bool = False
@@ -76,7 +78,9 @@ class Loop:
     def __attrs_post_init__(self) -> None:
         self.edited = self.seed % 4 >= 2
         self.providers = {
-            "anthropic": StrictAnthropic(lambda _: ANTHROPIC.says(self.now[1], self.now[0]), summary=self._summary),
+            "anthropic": StrictAnthropic(
+                lambda _: ANTHROPIC.says(self.now[1], self.now[0]), summary=self._summary
+            ),
             "openai-responses": StrictResponses(lambda _: RESPONSES.says(self.now[1], self.now[0])),
         }
 
@@ -90,7 +94,11 @@ class Loop:
         steps = [*enumerate(self.script.steps)]
         turn_at = max(1, 2 * len(steps) // 3)
         try:
-            for vendor, part in ((first, steps[:turn_at]), (other, steps[turn_at:]), (first, steps[-1:])):
+            for vendor, part in (
+                (first, steps[:turn_at]),
+                (other, steps[turn_at:]),
+                (first, steps[-1:]),
+            ):
                 for number, step in part:
                     self.now = number, step
                     self._step(vendor, step)
@@ -104,7 +112,11 @@ class Loop:
         self._meanwhile(vendor)
         rendered = self.session.request(vendor.provider)
         provider = self.providers[vendor.provider]
-        options = editing_options(vendor.provider, EDITS[vendor.provider], options=rendered.options) if self.edited else rendered.options
+        options = (
+            editing_options(vendor.provider, EDITS[vendor.provider], options=rendered.options)
+            if self.edited
+            else rendered.options
+        )
         request = vendor.asks(evolve(rendered, options=options))
         betas = {"betas": options.get("betas", ())} if vendor is ANTHROPIC else {}
         if self.random.random() < 0.3:
@@ -112,7 +124,9 @@ class Loop:
         answer = provider.create(request, **betas)
         self.found.counts["requests"] += 1
         if answer.get("input_transformations"):
-            self.found.wrong.append(f"step {self.now[0]}: the provider dropped {answer['input_transformations']}")
+            self.found.wrong.append(
+                f"step {self.now[0]}: the provider dropped {answer['input_transformations']}"
+            )
         if self.edited:
             epoch = self.session.window.epoch.number
             take_in(self.session, answer, vendor.provider)
@@ -164,8 +178,14 @@ class Loop:
     def _compaction(self, vendor: Vendor) -> AnthropicCompaction | OpenAICompaction:
         provider = self.providers[vendor.provider]
         if vendor is ANTHROPIC:
-            return AnthropicCompaction(_client(lambda betas, **request: provider.create(request, betas=betas)), "claude")
-        return OpenAICompaction(_client(lambda **request: provider.compact(request)), "gpt", retained=self.random.random() < 0.5)
+            return AnthropicCompaction(
+                _client(lambda betas, **request: provider.create(request, betas=betas)), "claude"
+            )
+        return OpenAICompaction(
+            _client(lambda **request: provider.compact(request)),
+            "gpt",
+            retained=self.random.random() < 0.5,
+        )
 
     def _land(self, *, due: bool = True) -> None:
         """Land the summary that is under way once it is due."""
@@ -192,18 +212,28 @@ class Loop:
     def _check_preserved(self) -> None:
         standing = {turn.resource_id: turn for turn in self.session.window.all_turns()}
         for turn in self.session.log():
-            if turn.resource_id in self.pinned and _words(standing.get(turn.resource_id)) != _words(turn):
-                self.found.wrong.append(f"{turn.resource_id} was PRESERVED and is {standing.get(turn.resource_id)}")
+            if turn.resource_id in self.pinned and _words(standing.get(turn.resource_id)) != _words(
+                turn
+            ):
+                self.found.wrong.append(
+                    f"{turn.resource_id} was PRESERVED and is {standing.get(turn.resource_id)}"
+                )
 
     def _looked_at(self, before: Any, compression: Any) -> None:
         window, plan = self.session.window, compression.plan
         came = before.total_tokens - plan.window.total_tokens
         if window.total_tokens - came > plan.tokens_promised:
-            self.found.wrong.append(f"{window.total_tokens - came} tokens, promised were {plan.tokens_promised}")
+            self.found.wrong.append(
+                f"{window.total_tokens - came} tokens, promised were {plan.tokens_promised}"
+            )
         standing = {turn.resource_id: turn for turn in window.all_turns()}
         for turn in before.all_turns():
-            if before.class_of(turn) is ResourceClass.PRESERVED and _words(standing.get(turn.resource_id)) != _words(turn):
-                self.found.wrong.append(f"{turn.resource_id} was PRESERVED and is {standing.get(turn.resource_id)}")
+            if before.class_of(turn) is ResourceClass.PRESERVED and _words(
+                standing.get(turn.resource_id)
+            ) != _words(turn):
+                self.found.wrong.append(
+                    f"{turn.resource_id} was PRESERVED and is {standing.get(turn.resource_id)}"
+                )
         if compression.edit.keeps_bound:
             self._kept_thoughts(before, compression, standing)
 
@@ -212,20 +242,28 @@ class Loop:
         edit = compression.edit
         stop = len(before) if edit.unbound_from is None else edit.unbound_from
         for turn in before.all_turns()[edit.splices[0].stop : stop]:
-            thought = [part for part in turn.parts if part.is_bound and part.provider == "anthropic"]
+            thought = [
+                part for part in turn.parts if part.is_bound and part.provider == "anthropic"
+            ]
             self.found.counts["thoughts kept"] += len(thought)
             if not set(thought) <= set(standing[turn.resource_id].parts):
-                self.found.wrong.append(f"step {self.now[0]}: the thinking of {turn.resource_id} fell")
+                self.found.wrong.append(
+                    f"step {self.now[0]}: the thinking of {turn.resource_id} fell"
+                )
 
     def _gone(self) -> list[str]:
         """Return the ids of turns of the log that gists stand for."""
         standing = {turn.resource_id for turn in self.session.window.all_turns()}
-        behind = {source for turn in self.session.window.all_turns() for source in turn.sources} - standing
+        behind = {
+            source for turn in self.session.window.all_turns() for source in turn.sources
+        } - standing
         return sorted(each for each in behind if self.session.conversation.log.knows(each))
 
     def _forget(self, resource_id: str) -> None:
         session = self.session
-        holders = {turn.resource_id for turn in session.window.all_turns() if resource_id in turn.sources}
+        holders = {
+            turn.resource_id for turn in session.window.all_turns() if resource_id in turn.sources
+        }
         if not session.history.forget(resource_id):
             # Gone before this block was made.
             return
@@ -262,11 +300,18 @@ class Loop:
 
     def _replayed(self) -> None:
         again = ContextSession.history.load(text_of(self.session))
-        if again.window != self.session.window or again.conversation.log != self.session.conversation.log:
+        if (
+            again.window != self.session.window
+            or again.conversation.log != self.session.conversation.log
+        ):
             self.found.wrong.append(f"step {self.now[0]}: replaying gives another conversation")
 
     def _summary(self, request: Any) -> str | None:
-        return None if self.fails else " ".join(["It was said", *["that and more"] * self.random.randint(1, 30)])
+        return (
+            None
+            if self.fails
+            else " ".join(["It was said", *["that and more"] * self.random.randint(1, 30)])
+        )
 
 
 def _words(turn: Turn | None) -> Turn | None:
@@ -274,13 +319,20 @@ def _words(turn: Turn | None) -> Turn | None:
     return (
         None
         if turn is None
-        else evolve(turn, parts=[part for part in turn.parts if not part.is_bound and part.kind == "block"], tokens=None)
+        else evolve(
+            turn,
+            parts=[part for part in turn.parts if not part.is_bound and part.kind == "block"],
+            tokens=None,
+        )
     )
 
 
 def _client(ask: Callable[..., Any]) -> Any:
     """Return what asks a strict provider in process as the vendor's SDK asks it over HTTP."""
-    return SimpleNamespace(beta=SimpleNamespace(messages=SimpleNamespace(create=ask)), responses=SimpleNamespace(compact=ask))
+    return SimpleNamespace(
+        beta=SimpleNamespace(messages=SimpleNamespace(create=ask)),
+        responses=SimpleNamespace(compact=ask),
+    )
 
 
 def run_loop(seed: int) -> Found:
@@ -299,9 +351,15 @@ def run_all(seeds: Iterable[int], jobs: int) -> Iterator[Found]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the seeds, print progress and the sums; exit code 1 says that something was wrong."""
-    parser = argparse.ArgumentParser(prog="just native", description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", default="0-999", metavar="A-B", help="first and last seed (default: 0-999)")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at once (default: 2)")
+    parser = argparse.ArgumentParser(
+        prog="just native", description=__doc__.splitlines()[0] if __doc__ else None
+    )
+    parser.add_argument(
+        "--seeds", default="0-999", metavar="A-B", help="first and last seed (default: 0-999)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, metavar="N", help="processes at once (default: 2)"
+    )
     options = parser.parse_args(arguments)
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
@@ -312,7 +370,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             wrong += 1
             print(f"seed {found.seed}: {found.wrong[0][:400]}", flush=True)
         if number % BATCH == 0:
-            print(f"{number} of {len(seeds)}, {(time.perf_counter() - started) / number * 1e3:.1f} ms each, {wrong} wrong", flush=True)
+            print(
+                f"{number} of {len(seeds)}, {(time.perf_counter() - started) / number * 1e3:.1f} ms each, {wrong} wrong",
+                flush=True,
+            )
     print(", ".join(f"{count} {name}" for name, count in total.items()))
     sys.exit(1 if wrong else 0)
 

@@ -22,9 +22,14 @@ def test_conversations_go_through_and_show_what_they_are_to_show() -> None:
     assert [each.wrong for each in found] == [[]] * SEEDS
     counts = [each.counts for each in found]
     assert all(count["requests"] > 0 for count in counts)
-    assert all(sum(count[what] for count in each) > 0 for each in (counts[::2], counts[1::2]) for what in ("landed", "not taken"))
     assert all(
-        sum(count[what] for count in counts) > 0 for what in ("thoughts kept", "recalled", "forgotten", "promoted", "conflicts", "rewinds")
+        sum(count[what] for count in each) > 0
+        for each in (counts[::2], counts[1::2])
+        for what in ("landed", "not taken")
+    )
+    assert all(
+        sum(count[what] for count in counts) > 0
+        for what in ("thoughts kept", "recalled", "forgotten", "promoted", "conflicts", "rewinds")
     )
 
 

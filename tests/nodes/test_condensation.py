@@ -12,7 +12,9 @@ from polycontext.testing import ANY_TEXT
 from polycontext.window import Role, TokenCounter, Turn, default_counter
 
 LONG = (
-    "Well, that is how it is, one might say. " * 20 + "The order ZX-4471 for Mira costs 45 euros. " + "And so on it goes for a while. " * 20
+    "Well, that is how it is, one might say. " * 20
+    + "The order ZX-4471 for Mira costs 45 euros. "
+    + "And so on it goes for a while. " * 20
 )
 
 
@@ -22,7 +24,14 @@ class _Says:
 
     text: str
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         return self.text
 
 

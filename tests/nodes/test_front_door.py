@@ -9,7 +9,7 @@ import pytest
 
 from polycontext import nodes
 
-LIBRARIES = ("hypothesis", "matplotlib", "obstore", "rich", "typer")
+LIBRARIES = ("hypothesis", "matplotlib", "obstore", "rich", "click")
 """What only a command, an extra or a user's test needs."""
 
 
@@ -22,11 +22,20 @@ def loaded_after(code: str) -> set[str]:
 
 def test_the_room_itself_loads_nothing() -> None:
     """Importing it loads no module of any room; the first name that is asked for loads its own layer."""
-    bare = {name for name in loaded_after("import polycontext.nodes") if name.startswith("polycontext.")}
+    bare = {
+        name for name in loaded_after("import polycontext.nodes") if name.startswith("polycontext.")
+    }
     assert bare == {"polycontext.nodes"}
     asked = loaded_after("from polycontext.nodes import ComponentRenderer")
     assert "polycontext.nodes.props.component_renderer" in asked
-    assert not {"polycontext.nodes.prompts", "polycontext.nodes.builders", "polycontext.nodes.agent_context"} & asked
+    assert (
+        not {
+            "polycontext.nodes.prompts",
+            "polycontext.nodes.builders",
+            "polycontext.nodes.agent_context",
+        }
+        & asked
+    )
 
 
 def test_no_name_of_the_room_loads_what_only_a_command_needs() -> None:
@@ -37,12 +46,24 @@ def test_no_name_of_the_room_loads_what_only_a_command_needs() -> None:
 
 
 def test_the_help_of_the_commands_loads_no_room() -> None:
-    """Help needs neither what a command works with nor what draws plots or laws."""
-    helps = "; ".join(f"main([{command!r}, '--help'])" for command in ("replay", "project", "diagram", "laws", "pills"))
+    """The help of a group names its commands without loading any."""
+    helps = "; ".join(f"main({arguments})" for arguments in (["--help"], ["session", "--help"]))
     start = f"from polycontext.cli.app import main\nwith contextlib.redirect_stdout(io.StringIO()):\n    {helps}"
     ran = loaded_after(f"import contextlib, io\n{start}")
     assert "polycontext.cli.output" in ran
-    assert sorted({"matplotlib", "hypothesis", "polycontext.polynomial", "polycontext.window", "polycontext.nodes.builders"} & ran) == []
+    assert (
+        sorted(
+            {
+                "matplotlib",
+                "hypothesis",
+                "polycontext.polynomial",
+                "polycontext.window",
+                "polycontext.nodes.builders",
+            }
+            & ran
+        )
+        == []
+    )
 
 
 def test_the_lists_of_names_agree() -> None:
@@ -57,9 +78,18 @@ def test_the_lists_of_names_agree() -> None:
 def test_the_program_starts_by_its_name() -> None:
     """`python -m polycontext` is the command line: its name, its version, its exit codes."""
     told, refused = (
-        subprocess.run([sys.executable, "-m", "polycontext", *more], capture_output=True, text=True, check=False)
+        subprocess.run(
+            [sys.executable, "-m", "polycontext", *more],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         for more in (["--version"], ["dance"])
     )
-    assert (told.returncode, told.stdout, told.stderr) == (0, f"polycontext {version('polycontext')}\n", "")
+    assert (told.returncode, told.stdout, told.stderr) == (
+        0,
+        f"polycontext {version('polycontext')}\n",
+        "",
+    )
     assert refused.returncode == 2
-    assert refused.stderr.startswith("polycontext: No such command 'dance'")
+    assert refused.stderr.startswith("error: No such command 'dance'")

@@ -16,7 +16,9 @@ KITCHEN = ROOT / "examples" / "kitchen.py"
 
 
 def _run(*options: str | Path) -> str:
-    done = subprocess.run([sys.executable, KITCHEN, *options], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, KITCHEN, *options], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -44,7 +46,12 @@ def test_the_machine_compresses_in_the_middle_of_the_kitchen() -> None:
 def test_a_node_s_context_is_printed_on_request() -> None:
     """One node, one turn: its four sections stand in the output once."""
     printed = _run("--show", "think", "--turn", "3", "--stop", "4")
-    for heading in ("## Entity Context", "## Conversation History", "## What Happened (Reasoning Trace)", "## Your Task"):
+    for heading in (
+        "## Entity Context",
+        "## Conversation History",
+        "## What Happened (Reasoning Trace)",
+        "## Your Task",
+    ):
         assert printed.count(f"{heading}\n") == 1
 
 

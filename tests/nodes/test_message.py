@@ -12,13 +12,23 @@ from polycontext.nodes.message import SentMessage, asend_message, item_of, send_
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.window import ItemType, OrderError, PillDocument, ToolCall
 from polycontext.window.items import attachment_of
-from polycontext.window.pills import BufferResolver, Completer, FileResolver, Resolved, Resolver, Resolvers, SymbolResolver
+from polycontext.window.pills import (
+    BufferResolver,
+    Completer,
+    FileResolver,
+    Resolved,
+    Resolver,
+    Resolvers,
+    SymbolResolver,
+)
 from polycontext.window.providers import Provider, get_format
 
 Send = Callable[[ContextSession, PillDocument, Iterable[Resolver]], SentMessage]
 
 
-def asent(session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver]) -> SentMessage:
+def asent(
+    session: ContextSession, document: PillDocument, resolvers: Iterable[Resolver]
+) -> SentMessage:
     """Send by the async twin."""
     return asyncio.run(asend_message(session, document, resolvers))
 
@@ -68,7 +78,10 @@ def test_a_pill_goes_all_the_way(root: Path, send: Send) -> None:
     ]
     for provider in Provider:
         get_format(provider).check(session.messages(provider))
-    assert session.messages()[1:] == [{"role": "user", "content": file.text}, {"role": "user", "content": words.text}]
+    assert session.messages()[1:] == [
+        {"role": "user", "content": file.text},
+        {"role": "user", "content": words.text},
+    ]
 
 
 @BOTH
@@ -80,7 +93,10 @@ def test_a_second_message_does_not_send_it_twice(root: Path, send: Send) -> None
     send(session, document, resolvers)
     session.add_assistant_turn("It returns one.")
     again = send(session, PillDocument.parse("why [@src/agent.py]? and [@notes.md]"), resolvers)
-    assert [[each.name for each in group] for group in (again.attached, again.held)] == [["notes.md"], ["src/agent.py"]]
+    assert [[each.name for each in group] for group in (again.attached, again.held)] == [
+        ["notes.md"],
+        ["src/agent.py"],
+    ]
     assert sum(AGENT in message["content"] for message in session.messages()) == 1
     session.add_assistant_turn("Because.")
     (root / "src/agent.py").write_text("def run():\n    return 2\n", encoding="utf-8")
@@ -94,7 +110,10 @@ def test_what_left_the_view_is_attached_again(root: Path, send: Send) -> None:
     """A gist does not hold the file word for word: the next message that names it brings it back."""
     session = ContextSession(max_tokens=8000)
     resolvers = [FileResolver([root])]
-    (root / "src/agent.py").write_text("".join(f"def run_{number}():\n    return {number}\n" for number in range(40)), encoding="utf-8")
+    (root / "src/agent.py").write_text(
+        "".join(f"def run_{number}():\n    return {number}\n" for number in range(40)),
+        encoding="utf-8",
+    )
     send(session, typed("explain @src/ag", root), resolvers)
     for number in range(8):
         session.add_assistant_turn(f"Function run_{number} returns {number}.")
@@ -110,8 +129,12 @@ def test_what_left_the_view_is_attached_again(root: Path, send: Send) -> None:
 def test_a_refused_pill_loses_nothing_of_the_message(root: Path, send: Send) -> None:
     """The words are sent as they are, the other pills are attached, the problem is told."""
     session = ContextSession(max_tokens=8000)
-    sent = send(session, PillDocument.parse("explain [@gone.py] and [@notes.md]"), [FileResolver([root])])
-    assert [problem.warning for problem in sent.problems] == ["Cannot attach context: file not found"]
+    sent = send(
+        session, PillDocument.parse("explain [@gone.py] and [@notes.md]"), [FileResolver([root])]
+    )
+    assert [problem.warning for problem in sent.problems] == [
+        "Cannot attach context: file not found"
+    ]
     assert [each.name for each in sent.attached] == ["notes.md"]
     assert session.messages()[-1]["content"] == "explain [@gone.py] and [@notes.md]"
 
@@ -128,7 +151,11 @@ def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
     """A symbol as code with its lines, a buffer as text under its name; a symbol that moved supersedes itself."""
     session = ContextSession(max_tokens=8000)
     resolvers: list[Resolver] = [SymbolResolver([root]), BufferResolver({"*scratch*": "notes"})]
-    document = PillDocument("compare ").insert_pill("src.agent.run", type="symbol").insert_pill("*scratch*", type="buffer")
+    document = (
+        PillDocument("compare ")
+        .insert_pill("src.agent.run", type="symbol")
+        .insert_pill("*scratch*", type="buffer")
+    )
     send_message(session, document, resolvers)
     symbol, buffer, _ = session.window.all_turns()
     assert symbol.text == f"### Code\n#### src/agent.py:1-2\n```python\n{AGENT}```"
@@ -136,8 +163,14 @@ def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
     (root / "src/agent.py").write_text(f"\n\n{AGENT}", encoding="utf-8")
     session.add_assistant_turn("They differ.")
     send_message(session, document, resolvers)
-    attachments = [attachment for turn in session.window.all_turns() if (attachment := attachment_of(turn))]
-    assert [each.source for each in attachments] == ["symbol src.agent.run", "buffer *scratch*", "symbol src.agent.run"]
+    attachments = [
+        attachment for turn in session.window.all_turns() if (attachment := attachment_of(turn))
+    ]
+    assert [each.source for each in attachments] == [
+        "symbol src.agent.run",
+        "buffer *scratch*",
+        "symbol src.agent.run",
+    ]
     assert attachments[-1].label == "src/agent.py:3-4"
 
 
@@ -146,7 +179,10 @@ def test_a_truncated_file_says_so_to_the_model(root: Path) -> None:
     resolved = FileResolver([root], limit=15).resolve("src/agent.py")
     item = item_of(resolved)
     assert item.metadata == {"filename": "src/agent.py", "start_line": 1, "end_line": 1}
-    assert item.content == "def run():\n[truncated at the limit of 15 characters: 11 of 24 characters, lines 1-1 of 2]"
+    assert (
+        item.content
+        == "def run():\n[truncated at the limit of 15 characters: 11 of 24 characters, lines 1-1 of 2]"
+    )
     assert item_of(Resolved("a", resolved.type, "x")).metadata == {"filename": "a"}
 
 
@@ -188,13 +224,20 @@ def test_while_calls_are_open_nothing_is_sent(root: Path, send: Send) -> None:
 @BOTH
 def test_what_had_to_yield_to_the_rest_of_the_message_is_told(send: Send) -> None:
     """Where there is no room for all of them, the last one and the words stand, and the others are known to be gists."""
-    texts = {f"b{number}": "".join(f"def f{number}_{line}(a):\n    return {line} * a\n" for line in range(40)) for number in range(3)}
+    texts = {
+        f"b{number}": "".join(
+            f"def f{number}_{line}(a):\n    return {line} * a\n" for line in range(40)
+        )
+        for number in range(3)
+    }
     document = PillDocument.parse("compare [@b0] [@b1] [@b2]", lambda _: "buffer")
     session = ContextSession(max_tokens=1200)
     sent = send(session, document, [BufferResolver(texts)])
     assert [each.name for each in sent.attached] == ["b0", "b1", "b2"]
     assert [each.name for each in sent.yielded] == ["b0", "b1"]
-    assert [any(text in message["content"] for message in session.messages()) for text in texts.values()] == [False, False, True]
+    assert [
+        any(text in message["content"] for message in session.messages()) for text in texts.values()
+    ] == [False, False, True]
     roomy = send(ContextSession(max_tokens=8000), document, [BufferResolver(texts)])
     assert roomy.yielded == ()
 
@@ -208,7 +251,9 @@ def test_a_task_sends_while_others_run(root: Path) -> None:
 
     async def both() -> SentMessage:
         session = ContextSession(max_tokens=8000)
-        task = asyncio.create_task(asend_message(session, document, Resolvers().register("buffer", slow)))
+        task = asyncio.create_task(
+            asend_message(session, document, Resolvers().register("buffer", slow))
+        )
         await asyncio.sleep(0)
         waiting.set()
         return await task

@@ -17,7 +17,9 @@ from tests.house import DATA
 
 Message = dict[str, Any]
 
-needs_recordings = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
+needs_recordings = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project"
+)
 
 
 class Words:
@@ -60,7 +62,9 @@ def session_of(max_tokens: int = 1000, **options: Any) -> ContextSession:
     return ContextSession(max_tokens, **given)
 
 
-def recount(messages: Sequence[Message], counter: TokenCounter, provider: Provider | str = Provider.OPENAI) -> int:
+def recount(
+    messages: Sequence[Message], counter: TokenCounter, provider: Provider | str = Provider.OPENAI
+) -> int:
     """Count a request anew from its messages alone."""
     parsed = get_format(provider).parse(messages)
     return REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in parsed.turns)
@@ -68,12 +72,23 @@ def recount(messages: Sequence[Message], counter: TokenCounter, provider: Provid
 
 def preserved(session: ContextSession) -> list[Turn]:
     """Return the turns of the log whose class is PRESERVED, in order."""
-    return [turn for turn in session.log() if session.window.linearity.get(turn.resource_id) is ResourceClass.PRESERVED]
+    return [
+        turn
+        for turn in session.log()
+        if session.window.linearity.get(turn.resource_id) is ResourceClass.PRESERVED
+    ]
 
 
 def whole(session: ContextSession) -> tuple[object, ...]:
     """Return everything that a refused input must leave as it is."""
-    return session.state, session.window, session.window.linearity, session.log(), session.history.events(), session.history.revision
+    return (
+        session.state,
+        session.window,
+        session.window.linearity,
+        session.log(),
+        session.history.events(),
+        session.history.revision,
+    )
 
 
 def add_all(session: ContextSession, turns: Sequence[Turn]) -> ContextSession:
@@ -85,13 +100,21 @@ def add_all(session: ContextSession, turns: Sequence[Turn]) -> ContextSession:
 
 def chat(count: int, size: int = 20) -> list[Turn]:
     """Return `count` turns of `size` words, user and assistant taking turns, the user first."""
-    return [Turn("assistant" if number % 2 else "user", words(size, f"m{number}_")) for number in range(count)]
+    return [
+        Turn("assistant" if number % 2 else "user", words(size, f"m{number}_"))
+        for number in range(count)
+    ]
 
 
 def tool_atom(name: str, *sizes: int, call_id: str = "c", said: str | None = None) -> list[Turn]:
     """Return an assistant turn with one call for each of `sizes`, and their results of so many words."""
-    calls = tuple(ToolCall(f"{call_id}{number}", name, f'{{"n": {number}}}') for number in range(len(sizes)))
-    results = [Turn("tool", words(size, f"{name}{number}_"), tool_call_id=calls[number].id) for number, size in enumerate(sizes)]
+    calls = tuple(
+        ToolCall(f"{call_id}{number}", name, f'{{"n": {number}}}') for number in range(len(sizes))
+    )
+    results = [
+        Turn("tool", words(size, f"{name}{number}_"), tool_call_id=calls[number].id)
+        for number, size in enumerate(sizes)
+    ]
     return [Turn("assistant", said, tool_calls=calls), *results]
 
 
@@ -112,7 +135,10 @@ def system(content: str) -> Message:
 
 def call(*ids: str, name: str = "search") -> Message:
     """Return an assistant message that makes calls."""
-    calls = [{"id": i, "type": "function", "function": {"name": name, "arguments": json.dumps({"q": i})}} for i in ids]
+    calls = [
+        {"id": i, "type": "function", "function": {"name": name, "arguments": json.dumps({"q": i})}}
+        for i in ids
+    ]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
@@ -123,11 +149,20 @@ def result(call_id: str, content: str) -> Message:
 
 def long_chat(count: int = 40, size: int = 30) -> list[Message]:
     """Return a system message, a task, and `count` messages."""
-    turns = [assistant(words(size, f"a{n}_")) if n % 2 == 0 else user(words(size, f"u{n}_")) for n in range(count)]
+    turns = [
+        assistant(words(size, f"a{n}_")) if n % 2 == 0 else user(words(size, f"u{n}_"))
+        for n in range(count)
+    ]
     return [system("Be brief."), user("Book a night train to Vienna."), *turns]
 
 
-TASKS = st.sampled_from(["Book a night train to Vienna.", "Fix the failing test in src/app.py, and never touch main.py.", "文脈"])
+TASKS = st.sampled_from(
+    [
+        "Book a night train to Vienna.",
+        "Fix the failing test in src/app.py, and never touch main.py.",
+        "文脈",
+    ]
+)
 
 
 @st.composite
@@ -139,7 +174,9 @@ def session_moves(draw: st.DrawFn, max_atoms: int = 20) -> list[Move]:
 
 def generated_messages(max_atoms: int = 20) -> st.SearchStrategy[list[Message]]:
     """Draw a valid OpenAI message list; it may end on open calls."""
-    return session_moves(max_atoms).map(lambda moves: get_format(Provider.OPENAI).render(turn for turn, _ in moves).messages)
+    return session_moves(max_atoms).map(
+        lambda moves: get_format(Provider.OPENAI).render(turn for turn, _ in moves).messages
+    )
 
 
 def recorded(name: str) -> Iterator[list[Message]]:
@@ -171,4 +208,9 @@ def text_of(session: ContextSession) -> str:
 def document(session: ContextSession) -> dict[str, Any]:
     """Return a session as the one document in which sessions were saved once; it is read still."""
     header, *events = (json.loads(line) for line in session.history.export())
-    return {"schema": header["schema"], **header["settings"], "events": events, "companions": header["companions"]}
+    return {
+        "schema": header["schema"],
+        **header["settings"],
+        "events": events,
+        "companions": header["companions"],
+    }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextOverflowError, project
-from polycontext.polynomial.projection import _filled
+from polycontext.polynomial.projection import _fill
 from polycontext.polynomial.restoration import known_again
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.gist import digest_text, is_gist_text, summary_marks, summary_text
@@ -66,7 +66,9 @@ def ends_open(messages: Sequence[Message]) -> bool:
 
 
 @given(generated_messages(), BUDGETS, st.sampled_from([0, 2, 6]))
-def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(messages: list[Message], budget: int, keep_recent: int) -> None:
+def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(
+    messages: list[Message], budget: int, keep_recent: int
+) -> None:
     """Valid for the provider, within budget by a recount, order kept, and all words of system messages, first and last user message.
 
     The last one is only cut, or summarised, where it leaves no room for what yields after it.
@@ -94,9 +96,16 @@ def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(messages: 
 
 def question_fits(messages: list[Message], budget: int) -> bool:
     """Tell whether the last user message can stand whole beside the calls that nothing was said to yet."""
-    window = _filled(ContextWindow(budget, counter=FAST), known_again(get_format("openai").parse(messages).turns, has_task=False))
-    question = [turn for turn in window.all_turns() if turn.role is Role.USER and not turn.is_gist][-1]
-    plan = ContextProjector(reach=Reach(cuts_question=True)).plan_for(window, max(0, budget - REQUEST_OVERHEAD) / budget)
+    window = _fill(
+        ContextWindow(budget, counter=FAST),
+        known_again(get_format("openai").parse(messages).turns, has_task=False),
+    )
+    question = [turn for turn in window.all_turns() if turn.role is Role.USER and not turn.is_gist][
+        -1
+    ]
+    plan = ContextProjector(reach=Reach(cuts_question=True)).plan_for(
+        window, max(0, budget - REQUEST_OVERHEAD) / budget
+    )
     return question.resource_id not in plan.lowered
 
 
@@ -132,10 +141,21 @@ def test_the_report_tells_the_truth(messages: list[Message], budget: int) -> Non
         return
     told = [*projection.kept, *projection.gisted, *projection.dropped]
     pieces = {number for number, _, piece in (i.partition(".") for i in told) if piece}
-    assert sorted(i for i in told if "." not in i) == sorted(f"t{number}" for number in range(1, len(messages) + 1))
+    assert sorted(i for i in told if "." not in i) == sorted(
+        f"t{number}" for number in range(1, len(messages) + 1)
+    )
     kept = [messages[int(i[1:]) - 1] for i in projection.kept if "." not in i and i not in pieces]
-    assert {json.dumps(m) for m in kept if not isinstance(m["content"], list)} <= {json.dumps(m) for m in projection.messages}
-    same = next((n for n, (old, new) in enumerate(zip(messages, projection.messages, strict=False)) if old != new), None)
+    assert {json.dumps(m) for m in kept if not isinstance(m["content"], list)} <= {
+        json.dumps(m) for m in projection.messages
+    }
+    same = next(
+        (
+            n
+            for n, (old, new) in enumerate(zip(messages, projection.messages, strict=False))
+            if old != new
+        ),
+        None,
+    )
     if same is None and len(messages) != len(projection.messages):
         same = min(len(messages), len(projection.messages))
     assert projection.first_changed == same
@@ -155,14 +175,23 @@ def test_a_list_that_fits_comes_back_as_it_is(messages: list[Message]) -> None:
     assert messages[0]["content"] != "changed"
 
 
-@given(session_moves(), BUDGETS, st.sampled_from([FAST, EXACT, EstimatingCounter()]), st.booleans(), st.sets(st.integers(1, 20)))
+@given(
+    session_moves(),
+    BUDGETS,
+    st.sampled_from([FAST, EXACT, EstimatingCounter()]),
+    st.booleans(),
+    st.sets(st.integers(1, 20)),
+)
 def test_anthropic_lists_are_projected_alike(
     moves: list[Move], budget: int, counter: TokenCounter, readable: bool, systems: set[int]
 ) -> None:
     """The same promises hold for Anthropic's lists: blocks, results in user messages, system apart or in the middle; what is read back counts alike."""
     wire = get_format("anthropic")
     turns = [turn for turn, _ in moves]
-    for place in sorted((place for place in systems if place < len(turns) and turns[place].role is not Role.TOOL), reverse=True):
+    for place in sorted(
+        (place for place in systems if place < len(turns) and turns[place].role is not Role.TOOL),
+        reverse=True,
+    ):
         turns.insert(place, Turn("system", "Be brief."))
     messages = wire.render(turns, readable=readable).inline()
     before = copy.deepcopy(messages)
@@ -175,7 +204,10 @@ def test_anthropic_lists_are_projected_alike(
         assert messages == before
     wire.check(projection.messages, allow_open_tail=True)
     assert recount(projection.messages, counter, Provider.ANTHROPIC) <= budget
-    assert is_subsequence([m for m in messages if m["role"] == "system" and not summary_marks(str(m["content"]))], projection.messages)
+    assert is_subsequence(
+        [m for m in messages if m["role"] == "system" and not summary_marks(str(m["content"]))],
+        projection.messages,
+    )
     role, task = said(messages[1 if messages[0]["role"] == "system" else 0])
     assert any(each[0] == role and task in each[1] for each in map(said, projection.messages))
     twice = project(projection.messages, budget, provider="anthropic", counter=counter)
@@ -186,33 +218,63 @@ def test_anthropic_lists_are_projected_alike(
 def test_a_message_that_came_apart_counts_as_it_is_read_back() -> None:
     """The pieces of a message that a host joined stand apart afterwards: what is reported is what the list counts then."""
     joined = ["Book a night train.", summary_text("nothing"), "From now on never touch main.py."]
-    messages: list[Message] = [{"role": "user", "content": [{"type": "text", "text": text} for text in joined]}]
+    messages: list[Message] = [
+        {"role": "user", "content": [{"type": "text", "text": text} for text in joined]}
+    ]
     messages += [
-        user(f"And {number}?") if number % 2 else assistant(f"Step {number} failed with code {number}. " * 4) for number in range(24)
+        user(f"And {number}?")
+        if number % 2
+        else assistant(f"Step {number} failed with code {number}. " * 4)
+        for number in range(24)
     ]
     first = project(messages, 250, provider="anthropic", counter=EXACT)
     assert first.changed
-    assert project(first.messages, 250, provider="anthropic", counter=EXACT).tokens_before == first.tokens_after
+    assert (
+        project(first.messages, 250, provider="anthropic", counter=EXACT).tokens_before
+        == first.tokens_after
+    )
 
 
 def test_a_history_that_the_assistant_begins_is_projected() -> None:
     """Where a provider wants the user to begin, a marked line opens the list and is reported; elsewhere it stays as it begins."""
-    messages = [assistant("Hello!"), user("Count to a hundred."), assistant(words(40)), user("Go on.")]
+    messages = [
+        assistant("Hello!"),
+        user("Count to a hundred."),
+        assistant(words(40)),
+        user("Go on."),
+    ]
     assert project(messages, 1_000, provider="openai", counter=FAST).messages == messages
     projection = project(messages, 1_000, provider="anthropic", counter=FAST)
-    assert (projection.messages[1:], projection.system, projection.repaired) == (messages, (), ("opening",))
+    assert (projection.messages[1:], projection.system, projection.repaired) == (
+        messages,
+        (),
+        ("opening",),
+    )
     check(projection.messages, "anthropic")
     again = project(projection.messages, 1_000, provider="anthropic", counter=FAST)
     assert (again.messages, again.repaired) == (projection.messages, ())
     small = project(messages, 40, provider="anthropic", counter=FAST)
-    assert "Count to a hundred." in str(small.messages)  # the task is what the user said first, not the line that opens
+    assert "Count to a hundred." in str(
+        small.messages
+    )  # the task is what the user said first, not the line that opens
 
 
 def test_gists_of_an_earlier_projection_are_taken_for_what_they_are() -> None:
     """A summary and a digest stand for others, wherever they stand and whoever is said to say them."""
     summary, digest = summary_text("user: booked UA100"), digest_text("21 degrees", "t4")
-    messages = [user(summary), user("Go on."), call("a"), result("a", digest), call("a"), result("a", "21 degrees"), assistant(summary)]
-    window = _filled(ContextWindow(1_000, counter=FAST), known_again(get_format("openai").parse(messages).turns, has_task=False))
+    messages = [
+        user(summary),
+        user("Go on."),
+        call("a"),
+        result("a", digest),
+        call("a"),
+        result("a", "21 degrees"),
+        assistant(summary),
+    ]
+    window = _fill(
+        ContextWindow(1_000, counter=FAST),
+        known_again(get_format("openai").parse(messages).turns, has_task=False),
+    )
     assert [turn.resource_id for turn in window.all_turns() if turn.is_gist] == ["t1", "t4", "t7"]
 
 
@@ -226,7 +288,11 @@ def test_a_message_that_a_host_joined_counts_as_it_came_and_comes_apart_only_to_
     assert whole.tokens_before == recount(messages, WORDS)
     cut = project(messages, 70, counter=WORDS)
     assert cut.messages[0] == user("Sort the tins.")
-    assert (cut.tokens_before, set(cut.kept) >= {"t1"}, "t1.2" in cut.gisted) == (whole.tokens_before, True, True)
+    assert (cut.tokens_before, set(cut.kept) >= {"t1"}, "t1.2" in cut.gisted) == (
+        whole.tokens_before,
+        True,
+        True,
+    )
 
 
 # --- overflow -----------------------------------------------------------------------
@@ -234,7 +300,12 @@ def test_a_message_that_a_host_joined_counts_as_it_came_and_comes_apart_only_to_
 
 def test_overflow_names_what_it_takes_and_what_is_there() -> None:
     """The error's numbers are the least request and the budget; with the budget it names the projection succeeds."""
-    messages = [system(words(30, "s")), user(words(50, "task")), *long_chat()[2:], user(words(60, "last"))]
+    messages = [
+        system(words(30, "s")),
+        user(words(50, "task")),
+        *long_chat()[2:],
+        user(words(60, "last")),
+    ]
     with pytest.raises(ContextOverflowError) as caught:
         project(messages, 100, counter=WORDS)
     assert caught.value.max_tokens == 100
@@ -255,8 +326,20 @@ def test_the_tokens_that_an_overflow_names_are_enough(messages: list[Message], b
 
 def test_reserve_and_tools_are_part_of_the_budget() -> None:
     """The reply's reserve and the tools' definitions are billed with the request; a negative reserve is refused."""
-    tools = [{"type": "function", "function": {"name": "search", "description": words(40), "parameters": {"type": "object"}}}]
-    plain, with_both = project(long_chat(), 900, counter=WORDS), project(long_chat(), 900, counter=WORDS, tools=tools, reserve=100)
+    tools = [
+        {
+            "type": "function",
+            "function": {
+                "name": "search",
+                "description": words(40),
+                "parameters": {"type": "object"},
+            },
+        }
+    ]
+    plain, with_both = (
+        project(long_chat(), 900, counter=WORDS),
+        project(long_chat(), 900, counter=WORDS, tools=tools, reserve=100),
+    )
     assert with_both.tokens_before > plain.tokens_before + 140
     assert recount(with_both.messages, WORDS) < 900 - 140
     with pytest.raises(InvalidOptionError, match="reserve"):
@@ -286,16 +369,35 @@ BROKEN = [
     ("unknown role", [user("hi"), {"role": "poet", "content": "o"}], 1, "unknown-role"),
     ("no content", [user("hi"), {"role": "assistant", "content": None}], 1, "missing-content"),
     ("orphan result", [user("hi"), result("c1", "found")], 1, "orphan-result"),
-    ("second result", [user("hi"), call("c1"), result("c1", "x"), result("c1", "y")], 3, "duplicate-result"),
-    ("unanswered call", [user("hi"), call("c1", "c2"), result("c1", "x"), user("well?")], 1, "unanswered-call"),
-    ("late result", [user("hi"), call("c1"), user("well?"), result("c1", "x")], 1, "unanswered-call"),
+    (
+        "second result",
+        [user("hi"), call("c1"), result("c1", "x"), result("c1", "y")],
+        3,
+        "duplicate-result",
+    ),
+    (
+        "unanswered call",
+        [user("hi"), call("c1", "c2"), result("c1", "x"), user("well?")],
+        1,
+        "unanswered-call",
+    ),
+    (
+        "late result",
+        [user("hi"), call("c1"), user("well?"), result("c1", "x")],
+        1,
+        "unanswered-call",
+    ),
     ("lone surrogate", [user("hi"), assistant("caf\ud800")], 1, None),
     ("surrogate in arguments", [user("hi"), call("c\udfff")], 1, None),
 ]
 
 
-@pytest.mark.parametrize(("messages", "index", "rule"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
-def test_broken_input_is_refused_naming_index_and_rule(messages: Any, index: int | None, rule: str | None) -> None:
+@pytest.mark.parametrize(
+    ("messages", "index", "rule"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN]
+)
+def test_broken_input_is_refused_naming_index_and_rule(
+    messages: Any, index: int | None, rule: str | None
+) -> None:
     """What comes in broken is refused by the index of the message and the rule; the input is untouched."""
     before = copy.deepcopy(messages)
     with pytest.raises(InvalidMessagesError) as caught:
@@ -331,14 +433,20 @@ def test_repair_closes_a_call_in_the_middle_and_says_so() -> None:
 def test_the_summary_prefers_what_the_query_asks_for() -> None:
     """What the next answer is about survives rather than what is not."""
     facts = [
-        f"The {name} counter {number} lies behind gate {number * 7}." for number, name in enumerate(["blue", "green", "red", "grey"] * 12)
+        f"The {name} counter {number} lies behind gate {number * 7}."
+        for number, name in enumerate(["blue", "green", "red", "grey"] * 12)
     ]
     messages = [
         system("Be brief."),
         user("Learn the airport."),
         *(user(fact) if n % 2 else assistant(fact) for n, fact in enumerate(facts)),
     ]
-    asked = "\n".join(m["content"] for m in project(messages, 320, counter=EXACT, query="Where is the red counter 42?").messages)
+    asked = "\n".join(
+        m["content"]
+        for m in project(
+            messages, 320, counter=EXACT, query="Where is the red counter 42?"
+        ).messages
+    )
     assert "gate 294" in asked
     assert (
         project(messages, 320, counter=EXACT, query="Where is the red counter 42?").messages

@@ -30,7 +30,11 @@ def test_the_system_message_is_never_lost_and_results_never_orphaned() -> None:
     """Trimming by default arguments loses the system message and orphans results elsewhere; not here, at any budget."""
     messages = [
         *long_chat(6),
-        *(m for n in range(20) for m in (call(f"c{n}"), result(f"c{n}", words(25, f"r{n}_")), user(words(5, f"q{n}_")))),
+        *(
+            m
+            for n in range(20)
+            for m in (call(f"c{n}"), result(f"c{n}", words(25, f"r{n}_")), user(words(5, f"q{n}_")))
+        ),
     ]
     for budget in range(100, 1000, 20):
         try:
@@ -47,7 +51,12 @@ def test_parallel_results_of_one_call_are_never_parted() -> None:
     atom = [call(*ids), *(result(i, words(40, i)) for i in ids)]
     for budget in range(150, 700, 10):
         try:
-            projected = project([user("go"), *atom, assistant("done"), user("next")], budget, counter=WORDS, keep_recent=4).messages
+            projected = project(
+                [user("go"), *atom, assistant("done"), user("next")],
+                budget,
+                counter=WORDS,
+                keep_recent=4,
+            ).messages
         except ContextOverflowError:
             continue
         answers = [m["tool_call_id"] for m in projected if m["role"] == "tool"]
@@ -60,16 +69,31 @@ def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
     asked = 0
 
     class Counting:
-        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        def summarise(
+            self,
+            turns: Sequence[Turn],
+            max_tokens: int,
+            *,
+            counter: TokenCounter,
+            query: str | None = None,
+        ) -> str:
             nonlocal asked
             asked += 1
             return "short"
 
     limit = sys.getrecursionlimit()
-    messages = [user("go"), *(assistant(words(200, f"a{n}_")) if n % 2 == 0 else user(words(200, f"u{n}_")) for n in range(12))]
+    messages = [
+        user("go"),
+        *(
+            assistant(words(200, f"a{n}_")) if n % 2 == 0 else user(words(200, f"u{n}_"))
+            for n in range(12)
+        ),
+    ]
     projection = project(messages, 900, counter=WORDS, keep_recent=12, summariser=Counting())
     assert recount(projection.messages, WORDS) <= 900
-    projection = project([user("go"), user(words(1000))], 900, counter=WORDS, keep_recent=100, summariser=Counting())
+    projection = project(
+        [user("go"), user(words(1000))], 900, counter=WORDS, keep_recent=100, summariser=Counting()
+    )
     assert recount(projection.messages, WORDS) <= 900
     assert asked <= 24
     assert sys.getrecursionlimit() == limit
@@ -80,7 +104,14 @@ def test_the_summariser_reads_everything_it_replaces() -> None:
     read: set[str] = set()
 
     class Reading:
-        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        def summarise(
+            self,
+            turns: Sequence[Turn],
+            max_tokens: int,
+            *,
+            counter: TokenCounter,
+            query: str | None = None,
+        ) -> str:
             read.update(turn.resource_id for turn in turns)
             return "short"
 
@@ -91,7 +122,12 @@ def test_the_summariser_reads_everything_it_replaces() -> None:
 
 def test_special_token_text_neither_raises_nor_changes() -> None:
     """Text that looks like a control token is text, on its own turn and on all later ones."""
-    messages = [system("<|im_start|>system"), user("What is <|endoftext|>?"), *long_chat()[2:], user("<|endoftext|>" * 20)]
+    messages = [
+        system("<|im_start|>system"),
+        user("What is <|endoftext|>?"),
+        *long_chat()[2:],
+        user("<|endoftext|>" * 20),
+    ]
     projection = project(messages, 700, counter=EXACT)
     assert projection.messages[:2] == messages[:2]
     assert projection.messages[-1] == messages[-1]
@@ -117,7 +153,13 @@ def test_a_question_far_over_the_budget_is_cut_where_it_stands() -> None:
 
 def test_a_giant_user_turn_in_the_middle_is_summarised() -> None:
     """One that is neither the task nor the newest yields like any other."""
-    messages = [user("go"), assistant("hm"), user(words(2500, "giant")), assistant("I see"), user("and now?")]
+    messages = [
+        user("go"),
+        assistant("hm"),
+        user(words(2500, "giant")),
+        assistant("I see"),
+        user("and now?"),
+    ]
     projection = project(messages, 1000, counter=WORDS)
     assert [projection.messages[0], projection.messages[-1]] == [messages[0], messages[-1]]
     assert "t3" in projection.gisted
@@ -125,7 +167,11 @@ def test_a_giant_user_turn_in_the_middle_is_summarised() -> None:
 
 def test_call_ids_that_come_back_are_paired_by_adjacency() -> None:
     """The same id in many turns, as recordings have it, confuses nothing."""
-    rounds = [m for n in range(15) for m in (call("call_1"), result("call_1", words(40, f"r{n}_")), user(words(6, f"u{n}_")))]
+    rounds = [
+        m
+        for n in range(15)
+        for m in (call("call_1"), result("call_1", words(40, f"r{n}_")), user(words(6, f"u{n}_")))
+    ]
     projection = project([user("go"), *rounds], 500, counter=WORDS)
     get_format("openai").check(projection.messages)
     assert recount(projection.messages, WORDS) <= 500

@@ -6,7 +6,14 @@ from functools import cache
 import pytest
 from attrs import evolve
 
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Conversation, project, replay
+from polycontext.polynomial import (
+    ContextOverflowError,
+    ContextSession,
+    ContextState,
+    Conversation,
+    project,
+    replay,
+)
 from polycontext.window import ContextWindow, TiktokenCounter, Turn
 from polycontext.window.providers import Provider, get_format
 from tests.house import IS_DEEP
@@ -40,7 +47,11 @@ def conversations(name: str) -> list[list[Message]]:
 
 def share(name: str, budget: int) -> list[list[Message]]:
     """Return the lists of one recording that are tried at `budget`: with the profile `deep` all, otherwise a few, others at each budget."""
-    return conversations(name) if IS_DEEP else conversations(name)[BUDGETS.index(budget) :: 5 * len(BUDGETS)]
+    return (
+        conversations(name)
+        if IS_DEEP
+        else conversations(name)[BUDGETS.index(budget) :: 5 * len(BUDGETS)]
+    )
 
 
 def turns_of(messages: list[Message]) -> list[Turn]:
@@ -77,12 +88,18 @@ def check_delivery(session: ContextSession, budget: int) -> None:
         get_format(Provider.ANTHROPIC).check(rendered.messages)
 
 
-def check_refusal(session: ContextSession, turn: Turn, error: ContextOverflowError, budget: int) -> None:
+def check_refusal(
+    session: ContextSession, turn: Turn, error: ContextOverflowError, budget: int
+) -> None:
     """Check both numbers: the budget, and a need above it that nothing the projector can do gets below."""
     assert error.max_tokens == budget
     assert error.tokens > budget
     projector = session.policy.projector
-    harshest = session.window if session.state is not ContextState.PRESSURED else projector.compress(session.window, 0.0).window
+    harshest = (
+        session.window
+        if session.state is not ContextState.PRESSURED
+        else projector.compress(session.window, 0.0).window
+    )
     assert error.tokens == projector.floor(harshest.append(turn)) + 3
 
 
@@ -94,20 +111,29 @@ def test_every_recorded_conversation_replays(name: str, budget: int) -> None:
         session = ContextSession(budget, counter=COUNTER)
         drive(session, messages, budget)
         check_preserved(session, messages)
-        assert replay(session.history.events(), Conversation(ContextWindow(budget, counter=COUNTER))) == session.conversation
+        assert (
+            replay(session.history.events(), Conversation(ContextWindow(budget, counter=COUNTER)))
+            == session.conversation
+        )
 
 
 def check_preserved(session: ContextSession, messages: list[Message]) -> None:
     """Check that the first user message and every PRESERVED turn are delivered byte for byte, in order."""
     kept = preserved(session)
     assert [turn for turn in session.window.all_turns() if turn in set(kept)] == kept
-    delivered = [(message["role"], message["content"]) for message in session.messages(allow_open=True)]
-    assert [each for each in delivered if each in {(turn.role, turn.content) for turn in kept}] == [(t.role, t.content) for t in kept]
+    delivered = [
+        (message["role"], message["content"]) for message in session.messages(allow_open=True)
+    ]
+    assert [each for each in delivered if each in {(turn.role, turn.content) for turn in kept}] == [
+        (t.role, t.content) for t in kept
+    ]
     task = next(message for message in messages if message["role"] == "user")
     if any(turn.role == "user" for turn in session.log()):
         assert (task["role"], task["content"]) in delivered
     accepted = turns_of(messages)[: len(session.log())]
-    assert [(turn.role, turn.content, turn.tool_calls) for turn in session.log()] == [(t.role, t.content, t.tool_calls) for t in accepted]
+    assert [(turn.role, turn.content, turn.tool_calls) for turn in session.log()] == [
+        (t.role, t.content, t.tool_calls) for t in accepted
+    ]
 
 
 @budgets
@@ -116,13 +142,17 @@ def check_preserved(session: ContextSession, messages: list[Message]) -> None:
 def test_the_machine_replays_a_sample_alike(name: str, budget: int, engine: Engine) -> None:
     """The library's machine gives for every tenth conversation the very events that the table gives."""
     for messages in conversations(name)[::10]:
-        sessions = [with_engine(each, ContextSession(budget, counter=COUNTER)) for each in (engine, "table")]
+        sessions = [
+            with_engine(each, ContextSession(budget, counter=COUNTER)) for each in (engine, "table")
+        ]
         for turn in turns_of(messages):
             outcomes = {taken(session, turn) for session in sessions}
             assert len(outcomes) == 1
         first, second = sessions
         assert first.window == second.window
-        assert [event.state for event in first.history.events()] == [event.state for event in second.history.events()]
+        assert [event.state for event in first.history.events()] == [
+            event.state for event in second.history.events()
+        ]
 
 
 def taken(session: ContextSession, turn: Turn) -> str:
@@ -150,7 +180,10 @@ def test_every_recorded_conversation_is_projected(name: str, budget: int) -> Non
             OPENAI.check(projection.messages, allow_open_tail=True)
             assert recount(projection.messages, COUNTER) == projection.tokens_after <= budget
             assert projection.messages[:2] == messages[:2]
-            assert project(projection.messages, budget, counter=COUNTER).messages == projection.messages
+            assert (
+                project(projection.messages, budget, counter=COUNTER).messages
+                == projection.messages
+            )
         assert json.dumps(messages) == before
 
 

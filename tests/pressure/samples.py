@@ -15,7 +15,14 @@ class Says:
         self.answer = answer
         self.asked = 0
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return or raise the answer."""
         self.asked += 1
         if isinstance(self.answer, BaseException):
@@ -38,7 +45,11 @@ def assistant(text: str) -> Turn:
 
 def calls(*names: str, arguments: str = "{}") -> Turn:
     """Return an assistant turn that calls each tool once; ids are reused from turn to turn."""
-    return Turn(Role.ASSISTANT, None, tool_calls=tuple(ToolCall(f"c{n}", name, arguments) for n, name in enumerate(names)))
+    return Turn(
+        Role.ASSISTANT,
+        None,
+        tool_calls=tuple(ToolCall(f"c{n}", name, arguments) for n, name in enumerate(names)),
+    )
 
 
 def result(number: int, text: str, name: str | None = None) -> Turn:
@@ -53,12 +64,17 @@ def words(number: int, count: int = 30) -> str:
 
 def talk(turns: int, *, first: int = 0, count: int = 30) -> list[Turn]:
     """Return `turns` long REQUIRED turns of user and assistant in turn."""
-    return [(user if n % 2 == 0 else assistant)(words(n, count)) for n in range(first, first + turns)]
+    return [
+        (user if n % 2 == 0 else assistant)(words(n, count)) for n in range(first, first + turns)
+    ]
 
 
 def opened(max_tokens: int = 2_000, *, counter: TokenCounter = FAST) -> ContextWindow:
     """Return a window that holds a system turn and the task."""
-    return extended(ContextWindow(max_tokens, counter=counter), [Turn(Role.SYSTEM, "You are careful."), user("Write the report.")])
+    return extended(
+        ContextWindow(max_tokens, counter=counter),
+        [Turn(Role.SYSTEM, "You are careful."), user("Write the report.")],
+    )
 
 
 def extended(window: ContextWindow, turns: Sequence[Turn]) -> ContextWindow:

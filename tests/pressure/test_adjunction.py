@@ -37,7 +37,9 @@ def test_every_plan_of_the_chain_is_a_meet(life: Life, reach: Reach) -> None:
 
 
 @given(lives(), reaches(), TARGETS, TARGETS)
-def test_compressing_again_is_again_a_meet(life: Life, reach: Reach, first: float, second: float) -> None:
+def test_compressing_again_is_again_a_meet(
+    life: Life, reach: Reach, first: float, second: float
+) -> None:
     """Over the log of the beginning, a compression of a compressed window is the meet with both ceilings."""
     window, log = life
     projector = ContextProjector(Head(), reach)
@@ -59,7 +61,9 @@ def test_compressing_never_raises_a_fidelity(life: Life, reach: Reach, target: f
 
 
 @given(lives(), reaches(), TARGETS)
-def test_compressing_to_a_reached_target_is_idempotent(life: Life, reach: Reach, target: float) -> None:
+def test_compressing_to_a_reached_target_is_idempotent(
+    life: Life, reach: Reach, target: float
+) -> None:
     """A second time changes nothing at all, once the target was reached."""
     window, _ = life
     projector = ContextProjector(reach=reach)
@@ -69,7 +73,12 @@ def test_compressing_to_a_reached_target_is_idempotent(life: Life, reach: Reach,
     twice = projector.compress(once.window, target)
     assert twice.plan.is_empty
     assert twice.window == once.window
-    assert (twice.dropped, twice.gisted, twice.first_changed, twice.tokens_saved) == ((), (), None, 0)
+    assert (twice.dropped, twice.gisted, twice.first_changed, twice.tokens_saved) == (
+        (),
+        (),
+        None,
+        0,
+    )
 
 
 @given(lives())

@@ -14,14 +14,28 @@ from polycontext.window import ContextItem, ContextWindow, TiktokenCounter, Toke
 from polycontext.window.items import item_turn
 from tests.pressure.samples import assistant, extended, opened, talk, user
 
-MODULE = "\n".join(f"class Kind{n}:\n    def method_{n}(self):\n        return {n} * {n}\n" for n in range(12))
-CONTENTS = st.sampled_from(["", "x = 1", "short text", MODULE, MODULE * 4, "KeyError: 'id' in src/app.py\n" * 30, "wörter " * 200])
+MODULE = "\n".join(
+    f"class Kind{n}:\n    def method_{n}(self):\n        return {n} * {n}\n" for n in range(12)
+)
+CONTENTS = st.sampled_from(
+    [
+        "",
+        "x = 1",
+        "short text",
+        MODULE,
+        MODULE * 4,
+        "KeyError: 'id' in src/app.py\n" * 30,
+        "wörter " * 200,
+    ]
+)
 NAMES = st.sampled_from([None, "a.py", "a.py", "a.py", "notes.md", "n" * 300])
 KINDS = st.sampled_from(["code", "file", "file", "text", "error", "custom"])
 REAL = TiktokenCounter("o200k_base")
 
 
-def attached(content: str = MODULE, name: str | None = "a.py", kind: str = "file", **lines: int) -> Turn:
+def attached(
+    content: str = MODULE, name: str | None = "a.py", kind: str = "file", **lines: int
+) -> Turn:
     """Return the turn that attaches such an item."""
     metadata = None if name is None else {"filename": name, **lines}
     return item_turn(ContextItem(content, kind, metadata, id="ctx-1", timestamp=0))
@@ -30,22 +44,35 @@ def attached(content: str = MODULE, name: str | None = "a.py", kind: str = "file
 @st.composite
 def attachments(draw: st.DrawFn) -> Move:
     """Draw an attachment, pinned now and then."""
-    resource_class = draw(st.sampled_from([ResourceClass.REQUIRED] * 4 + [ResourceClass.PRESERVED, ResourceClass.DROPPABLE]))
+    resource_class = draw(
+        st.sampled_from(
+            [ResourceClass.REQUIRED] * 4 + [ResourceClass.PRESERVED, ResourceClass.DROPPABLE]
+        )
+    )
     return attached(draw(CONTENTS), draw(NAMES), draw(KINDS)), resource_class
 
 
 @st.composite
 def windows(draw: st.DrawFn) -> ContextWindow:
     """Draw a window with many attachments, of few sources, compressed up to three times."""
-    window = filled(draw(conversations(max_atoms=2)), draw(st.sampled_from([200, 1_000, 5_000])), counter=FAST)
+    window = filled(
+        draw(conversations(max_atoms=2)), draw(st.sampled_from([200, 1_000, 5_000])), counter=FAST
+    )
     for _ in range(draw(st.integers(1, 3))):
         if window.open_calls:
             return window
-        moves = draw(st.lists(attachments() | st.sampled_from([(user("go on"), None), (assistant("done"), None)]), max_size=8))
+        moves = draw(
+            st.lists(
+                attachments() | st.sampled_from([(user("go on"), None), (assistant("done"), None)]),
+                max_size=8,
+            )
+        )
         for turn, resource_class in moves:
             window = window.append(turn, resource_class)
         if draw(st.booleans()):
-            window = ContextProjector(Head(), draw(reaches())).compress(window, draw(TARGETS)).window
+            window = (
+                ContextProjector(Head(), draw(reaches())).compress(window, draw(TARGETS)).window
+            )
     return window
 
 
@@ -53,7 +80,9 @@ PROJECTORS = st.builds(ContextProjector, st.builds(Head), reaches())
 
 
 @given(PROJECTORS, windows(), TARGETS)
-def test_the_bill_of_a_plan_holds(projector: ContextProjector, window: ContextWindow, target: float) -> None:
+def test_the_bill_of_a_plan_holds(
+    projector: ContextProjector, window: ContextWindow, target: float
+) -> None:
     """Whatever is attached: the chain falls strictly, what was promised is kept, and nothing is touched twice or lost."""
     plans.chain_falls_strictly(projector.ladder(window))
     plans.ceilings_fall_along_the_chain(projector.ladder(window))
@@ -69,7 +98,9 @@ def test_the_bill_of_a_plan_holds(projector: ContextProjector, window: ContextWi
 
 
 @given(PROJECTORS, windows(), TARGETS, TARGETS)
-def test_attachments_keep_the_galois_connection(projector: ContextProjector, window: ContextWindow, target: float, other: float) -> None:
+def test_attachments_keep_the_galois_connection(
+    projector: ContextProjector, window: ContextWindow, target: float, other: float
+) -> None:
     """Fidelities only fall, and plans stay adjoint to pressures."""
     projectors.fidelities_only_fall(projector, window, target, other)
     plans.plans_and_pressures_are_adjoint(projector, window, target)
@@ -89,12 +120,24 @@ def test_every_plan_of_the_chain_keeps_its_promise(window: ContextWindow) -> Non
 def test_the_superseded_attachment_yields_first_and_exactly() -> None:
     """The first rung points from the older text of a source to the later one, and costs what it says."""
     window = extended(
-        opened(5_000), [*talk(4), attached(), attached("other", "b.py"), *talk(8), attached(MODULE + "x = 1\n"), user("well?")]
+        opened(5_000),
+        [
+            *talk(4),
+            attached(),
+            attached("other", "b.py"),
+            *talk(8),
+            attached(MODULE + "x = 1\n"),
+            user("well?"),
+        ],
     )
     projector = ContextProjector()
     plan = projector.plan_within(window, projector.ladder(window).tokens[1])
     after = projector.commit(window, projector.fulfil(plan)).window
-    changed = [(old, new) for old, new in zip(window.all_turns(), after.all_turns(), strict=True) if old != new]
+    changed = [
+        (old, new)
+        for old, new in zip(window.all_turns(), after.all_turns(), strict=True)
+        if old != new
+    ]
     assert [(old.text, new.text) for old, new in changed] == [
         (attached().text, "[Superseded: a later attachment has the current text of a.py]")
     ]
@@ -106,26 +149,46 @@ def test_the_superseded_attachment_yields_first_and_exactly() -> None:
 
 def test_a_pointer_is_not_summarised() -> None:
     """It says nothing that a later turn does not; also where it came back in a list."""
-    pointer = Turn("user", "[Superseded: a later attachment has the current text of src/a {b}.py]", metadata={"gist": True})
-    assert ExtractiveSummariser().summarise([pointer, user("Book a flight.")], 100, counter=FAST) == "user: Book a flight."
+    pointer = Turn(
+        "user",
+        "[Superseded: a later attachment has the current text of src/a {b}.py]",
+        metadata={"gist": True},
+    )
+    assert (
+        ExtractiveSummariser().summarise([pointer, user("Book a flight.")], 100, counter=FAST)
+        == "user: Book a flight."
+    )
 
 
 def test_other_lines_and_errors_of_a_file_supersede_nothing() -> None:
     """A source is file name and lines; an error about a file is none of them, and no name is no source."""
-    turns = [attached(start_line=1, end_line=9), attached(start_line=2, end_line=9), attached(kind="error"), attached(name=None)]
-    window = extended(opened(5_000), [*turns, *talk(10), attached(), attached("again", name=None), user("well?")])
+    turns = [
+        attached(start_line=1, end_line=9),
+        attached(start_line=2, end_line=9),
+        attached(kind="error"),
+        attached(name=None),
+    ]
+    window = extended(
+        opened(5_000), [*turns, *talk(10), attached(), attached("again", name=None), user("well?")]
+    )
     projector = ContextProjector()
     for tokens in projector.ladder(window).tokens:
-        after = projector.commit(window, projector.fulfil(projector.plan_within(window, tokens))).window
+        after = projector.commit(
+            window, projector.fulfil(projector.plan_within(window, tokens))
+        ).window
         assert not any("Superseded" in text for text in texts(after.all_turns()))
 
 
 def test_a_later_pinned_text_supersedes_but_a_pinned_one_never_yields() -> None:
     """PRESERVED attachments stand, superseded or not."""
     pinned = opened(9_000).append(attached(), ResourceClass.PRESERVED)
-    window = extended(pinned, [attached(MODULE * 2), *talk(8)]).append(attached(MODULE * 3), ResourceClass.PRESERVED)
+    window = extended(pinned, [attached(MODULE * 2), *talk(8)]).append(
+        attached(MODULE * 3), ResourceClass.PRESERVED
+    )
     after = ContextProjector().compress(extended(window, [user("well?")]), 0.0).window
-    assert [text for text in texts(after.all_turns()) if "attach" in text.lower() or "class" in text] != []
+    assert [
+        text for text in texts(after.all_turns()) if "attach" in text.lower() or "class" in text
+    ] != []
     assert texts(after.all_turns()).count(attached().text) == 1
     assert texts(after.all_turns()).count(attached(MODULE * 3).text) == 1
     assert attached(MODULE * 2).text not in texts(after.all_turns())
@@ -150,7 +213,13 @@ def test_an_attachment_yields_to_name_lines_and_outline() -> None:
     """It is a line of the gist of all that yields, in its place among the talk."""
     long = "word " * 1_500
     window = extended(
-        opened(9_000), [*talk(4), attached(MODULE + f"'''{long}'''", start_line=10, end_line=60), *talk(4, first=6), user("Well?")]
+        opened(9_000),
+        [
+            *talk(4),
+            attached(MODULE + f"'''{long}'''", start_line=10, end_line=60),
+            *talk(4, first=6),
+            user("Well?"),
+        ],
     )
     gist = gist_of(window, 900)
     assert "\nattached file a.py:10-60: " in gist
@@ -161,9 +230,16 @@ def test_an_attachment_yields_to_name_lines_and_outline() -> None:
 
 def test_where_room_is_short_the_name_and_the_beginning_stay() -> None:
     """Of many names some are left out."""
-    window = extended(opened(9_000, counter=REAL), [attached("\n".join([MODULE] * 6)), user("well?")])
-    gists = [gist_of(window, ContextProjector(reach=Reach(keep_recent=0)).floor(window) + room) for room in (30, 100, 400)]
-    assert all(gist.startswith("[Summary of earlier messages]\nattached file a.py:") for gist in gists)
+    window = extended(
+        opened(9_000, counter=REAL), [attached("\n".join([MODULE] * 6)), user("well?")]
+    )
+    gists = [
+        gist_of(window, ContextProjector(reach=Reach(keep_recent=0)).floor(window) + room)
+        for room in (30, 100, 400)
+    ]
+    assert all(
+        gist.startswith("[Summary of earlier messages]\nattached file a.py:") for gist in gists
+    )
     assert all("Kind0" in gist for gist in gists)
     assert len(gists[0]) < len(gists[1]) < len(gists[2])
     assert "Kind11" not in gists[0]
@@ -172,7 +248,10 @@ def test_where_room_is_short_the_name_and_the_beginning_stay() -> None:
 def test_what_defines_no_names_says_its_telling_lines() -> None:
     """An error yields to what failed, under its name."""
     trace = "Traceback (most recent call last):\n  File app.py, line 3\nKeyError: 'id'\n"
-    window = extended(opened(3_000), [attached(("noise and so on. " * 30 + "\n") * 8 + trace, kind="error"), user("well?")])
+    window = extended(
+        opened(3_000),
+        [attached(("noise and so on. " * 30 + "\n") * 8 + trace, kind="error"), user("well?")],
+    )
     gist = gist_of(window, 150)
     assert gist.startswith("[Summary of earlier messages]\nattached error a.py: ")
     assert "KeyError: 'id'" in gist
@@ -183,12 +262,21 @@ def test_a_summariser_reads_what_was_attached() -> None:
     asked: list[Sequence[Turn]] = []
 
     class Listening:
-        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        def summarise(
+            self,
+            turns: Sequence[Turn],
+            max_tokens: int,
+            *,
+            counter: TokenCounter,
+            query: str | None = None,
+        ) -> str:
             asked.append(turns)
             return "talk"
 
     window = extended(opened(3_000), [*talk(2), attached(MODULE * 4), user("well?")])
-    assert gist_of(window, 200, ContextProjector(Listening(), Reach(keep_recent=0))).startswith("[Summary of earlier messages]\ntalk\n")
+    assert gist_of(window, 200, ContextProjector(Listening(), Reach(keep_recent=0))).startswith(
+        "[Summary of earlier messages]\ntalk\n"
+    )
     assert [[turn.resource_id for turn in turns] for turns in asked] == [["t3", "t4", "t5"]]
 
 
@@ -201,9 +289,14 @@ def test_the_last_word_of_the_user_stands_before_an_attachment() -> None:
 
 def test_an_attachment_is_no_task_and_no_standing_constraint() -> None:
     """What was attached first does not take the place of the task, and its "never" binds nobody."""
-    window = ContextWindow(2_000, counter=FAST).append(attached("# You must never do this.\n"), ResourceClass.REQUIRED)
+    window = ContextWindow(2_000, counter=FAST).append(
+        attached("# You must never do this.\n"), ResourceClass.REQUIRED
+    )
     window = window.append(user("Book a flight to Oslo."))
-    assert [window.class_of(turn) for turn in window.all_turns()] == [ResourceClass.REQUIRED, ResourceClass.PRESERVED]
+    assert [window.class_of(turn) for turn in window.all_turns()] == [
+        ResourceClass.REQUIRED,
+        ResourceClass.PRESERVED,
+    ]
     again = window.append(evolve(attached("From now on you must never do this."), resource_id="a2"))
     assert again.class_of(again.all_turns()[-1]) is ResourceClass.REQUIRED
 
@@ -211,14 +304,23 @@ def test_an_attachment_is_no_task_and_no_standing_constraint() -> None:
 def test_every_attachment_is_named() -> None:
     """One gist tells of them all."""
     names = [f"src/part_{number}.py" for number in range(6)]
-    window = extended(opened(6_000), [*(attached(MODULE.replace("Kind", f"Part{name[9]}x"), name) for name in names), user("well?")])
+    window = extended(
+        opened(6_000),
+        [
+            *(attached(MODULE.replace("Kind", f"Part{name[9]}x"), name) for name in names),
+            user("well?"),
+        ],
+    )
     gist = gist_of(window, 900)
     assert [name for name in names if f"attached file {name}: " in gist] == names
 
 
 def test_the_harshest_gist_names_what_was_attached() -> None:
     """Where hardly anything is left, its name still is."""
-    window = extended(opened(4_000), [assistant("I will look."), attached(MODULE * 9), assistant("Done."), user("well?")])
+    window = extended(
+        opened(4_000),
+        [assistant("I will look."), attached(MODULE * 9), assistant("Done."), user("well?")],
+    )
     after = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.02).window
     gist = after.all_turns()[2]
     assert len(gist.sources) == 3

@@ -27,7 +27,9 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 @given(lived_windows(), reaches(), TARGETS)
-def test_applying_the_edit_again_gives_the_same_window(window: ContextWindow, reach: Reach, target: float) -> None:
+def test_applying_the_edit_again_gives_the_same_window(
+    window: ContextWindow, reach: Reach, target: float
+) -> None:
     """The same edit on the same window gives the same window, ledger and counts included."""
     done = ContextProjector(reach=reach).compress(window, target)
     assert apply_edit(window, done.edit, compressed=True) == done.window
@@ -40,7 +42,11 @@ def test_gists_and_drops_are_entered_in_the_ledger() -> None:
     done = HEAD.compress(window, 0.3)
     gist = next(turn for turn in done.window.all_turns() if turn.is_gist)
     tag = done.window.linearity.tag_of(gist.resource_id)
-    assert (tag.resource_class, tag.provenance, tag.when) == (ResourceClass.REQUIRED, "gist", gist.timestamp)
+    assert (tag.resource_class, tag.provenance, tag.when) == (
+        ResourceClass.REQUIRED,
+        "gist",
+        gist.timestamp,
+    )
     assert gist.timestamp == NOON
     assert done.window.linearity.stats().drops == len(done.edit.dropped) == 1
 
@@ -70,7 +76,9 @@ def _gist(name: str, *sources: str) -> Turn:
 
 def _talked() -> ContextWindow:
     """Return a window of system, task, two turns, and a round of two calls: t1 t2 t3 t4 [t5 t6 t7]."""
-    return extended(opened(), [*talk(2), calls("ls", "cat"), result(0, "a" * 50), result(1, "b" * 50)])
+    return extended(
+        opened(), [*talk(2), calls("ls", "cat"), result(0, "a" * 50), result(1, "b" * 50)]
+    )
 
 
 def _ids_of(window: ContextWindow) -> list[str]:
@@ -83,13 +91,19 @@ def test_an_edit_touches_only_what_it_replaces() -> None:
     assert fidelities_after(window, Edit()) == {}
     for place in (3, 6, 7):
         assert fidelities_after(window, Edit((Splice(place, place, (_gist("g8", "t3"),)),))) == {}
-    assert fidelities_after(window, Edit((Splice(2, 4, (_gist("g8", "t3", "t4"),)),))) == {"t3": Fidelity.GIST, "t4": Fidelity.GIST}
+    assert fidelities_after(window, Edit((Splice(2, 4, (_gist("g8", "t3", "t4"),)),))) == {
+        "t3": Fidelity.GIST,
+        "t4": Fidelity.GIST,
+    }
 
 
 def test_what_no_gist_names_is_dropped() -> None:
     """A gist is a trace of what it names and of nothing else, wherever in the edit it stands."""
     window = _talked()
-    assert fidelities_after(window, Edit((Splice(2, 4, (_gist("g8", "t3"),)),))) == {"t3": Fidelity.GIST, "t4": Fidelity.DROPPED}
+    assert fidelities_after(window, Edit((Splice(2, 4, (_gist("g8", "t3"),)),))) == {
+        "t3": Fidelity.GIST,
+        "t4": Fidelity.DROPPED,
+    }
     far = Edit((Splice(0, 1, (_gist("g8", "t1", "t4"),)), Splice(3, 4)))
     assert fidelities_after(window, far) == {"t1": Fidelity.GIST, "t4": Fidelity.GIST}
 
@@ -97,18 +111,27 @@ def test_what_no_gist_names_is_dropped() -> None:
 def test_an_atom_is_judged_whole() -> None:
     """A digest of one result leaves a gist of the atom; a result that is gone without a trace drops it."""
     window = _talked()
-    digest = Turn(Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1)
+    digest = Turn(
+        Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1
+    )
     assert fidelities_after(window, Edit((Splice(5, 6, (digest,)),))) == {"t5": Fidelity.GIST}
     assert fidelities_after(window, Edit((Splice(6, 7),))) == {"t5": Fidelity.DROPPED}
-    assert fidelities_after(window, Edit((Splice(5, 6, (digest,)), Splice(6, 7)))) == {"t5": Fidelity.DROPPED}
-    assert fidelities_after(window, Edit((Splice(4, 7, (_gist("g8", "t5", "t6", "t7"),)),))) == {"t5": Fidelity.GIST}
+    assert fidelities_after(window, Edit((Splice(5, 6, (digest,)), Splice(6, 7)))) == {
+        "t5": Fidelity.DROPPED
+    }
+    assert fidelities_after(window, Edit((Splice(4, 7, (_gist("g8", "t5", "t6", "t7"),)),))) == {
+        "t5": Fidelity.GIST
+    }
 
 
 def test_what_comes_back_as_it_was_stays_verbatim() -> None:
     """A turn among those that come is the turn itself only if it is equal, word for word."""
     window = _talked()
     task, third = window.all_turns()[1], window.all_turns()[2]
-    assert fidelities_after(window, Edit((Splice(1, 3, (task, third)),))) == {"t2": Fidelity.VERBATIM, "t3": Fidelity.VERBATIM}
+    assert fidelities_after(window, Edit((Splice(1, 3, (task, third)),))) == {
+        "t2": Fidelity.VERBATIM,
+        "t3": Fidelity.VERBATIM,
+    }
     other = evolve(task, content="Do something else.")
     assert fidelities_after(window, Edit((Splice(1, 2, (other,)),))) == {"t2": Fidelity.DROPPED}
 
@@ -119,23 +142,37 @@ def test_a_fold_names_all_that_its_gists_stood_for() -> None:
     originals = window.all_turns()[2:4]
     gisted = apply_edit(window, Edit((Splice(2, 4, (_gist("g8", "t3", "t4"),)),)), compressed=True)
     assert _ids_of(gisted)[:4] == ["t1", "t2", "g8", "t5"]
-    assert fidelities_after(gisted, Edit((Splice(2, 3, (_gist("g9", "t3", "t4"),)),))) == {"g8": Fidelity.GIST}
-    assert fidelities_after(gisted, Edit((Splice(2, 3, (_gist("g9", "t3"),)),))) == {"g8": Fidelity.DROPPED}
-    assert fidelities_after(gisted, Edit((Splice(2, 3, (gisted.all_turns()[2],)),))) == {"g8": Fidelity.GIST}
+    assert fidelities_after(gisted, Edit((Splice(2, 3, (_gist("g9", "t3", "t4"),)),))) == {
+        "g8": Fidelity.GIST
+    }
+    assert fidelities_after(gisted, Edit((Splice(2, 3, (_gist("g9", "t3"),)),))) == {
+        "g8": Fidelity.DROPPED
+    }
+    assert fidelities_after(gisted, Edit((Splice(2, 3, (gisted.all_turns()[2],)),))) == {
+        "g8": Fidelity.GIST
+    }
     assert fidelities_after(gisted, Edit((Splice(2, 3, originals),))) == {"g8": Fidelity.VERBATIM}
-    assert fidelities_after(gisted, Edit((Splice(2, 3, (originals[0], _gist("g9", "t4"))),))) == {"g8": Fidelity.GIST}
+    assert fidelities_after(gisted, Edit((Splice(2, 3, (originals[0], _gist("g9", "t4"))),))) == {
+        "g8": Fidelity.GIST
+    }
 
 
 def test_a_digest_that_stays_is_no_more_than_a_gist() -> None:
     """Where one result of an atom was cut before, putting another back as it was makes nothing verbatim."""
     window = _talked()
-    digest = Turn(Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1)
+    digest = Turn(
+        Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1
+    )
     cut = apply_edit(window, Edit((Splice(5, 6, (digest,)),)), compressed=True)
-    assert fidelities_after(cut, Edit((Splice(6, 7, (cut.all_turns()[6],)),))) == {"t5": Fidelity.GIST}
+    assert fidelities_after(cut, Edit((Splice(6, 7, (cut.all_turns()[6],)),))) == {
+        "t5": Fidelity.GIST
+    }
 
 
 @given(lived_windows(), reaches(), TARGETS)
-def test_what_an_edit_leaves_is_what_the_view_shows(window: ContextWindow, reach: Reach, target: float) -> None:
+def test_what_an_edit_leaves_is_what_the_view_shows(
+    window: ContextWindow, reach: Reach, target: float
+) -> None:
     """Of atoms without gists, the edit says what the edited window shows, and all others stand; no plan of ours goes below a floor."""
     done = ContextProjector(reach=reach).compress(window, target)
     check_floors(window, done.edit)
@@ -146,9 +183,24 @@ def test_what_an_edit_leaves_is_what_the_view_shows(window: ContextWindow, reach
 
 
 FLOORS: dict[str, tuple[Edit, str, ResourceClass, Fidelity]] = {
-    "a system turn dropped": (Edit((Splice(0, 1),)), "t1", ResourceClass.PRESERVED, Fidelity.DROPPED),
-    "the task summarised": (Edit((Splice(1, 3, (_gist("g8", "t2", "t3"),)),)), "t2", ResourceClass.PRESERVED, Fidelity.GIST),
-    "a required turn without a trace": (Edit((Splice(2, 4, (_gist("g8", "t3"),)),)), "t4", ResourceClass.REQUIRED, Fidelity.DROPPED),
+    "a system turn dropped": (
+        Edit((Splice(0, 1),)),
+        "t1",
+        ResourceClass.PRESERVED,
+        Fidelity.DROPPED,
+    ),
+    "the task summarised": (
+        Edit((Splice(1, 3, (_gist("g8", "t2", "t3"),)),)),
+        "t2",
+        ResourceClass.PRESERVED,
+        Fidelity.GIST,
+    ),
+    "a required turn without a trace": (
+        Edit((Splice(2, 4, (_gist("g8", "t3"),)),)),
+        "t4",
+        ResourceClass.REQUIRED,
+        Fidelity.DROPPED,
+    ),
 }
 
 
@@ -160,10 +212,17 @@ def test_an_edit_below_a_floor_is_refused(name: str) -> None:
     with pytest.raises(FloorError) as caught:
         check_floors(window, edit)
     error = caught.value
-    assert (error.resource_id, error.resource_class, error.fidelity) == (resource_id, resource_class, fidelity)
+    assert (error.resource_id, error.resource_class, error.fidelity) == (
+        resource_id,
+        resource_class,
+        fidelity,
+    )
     assert error.floor is floor_of(resource_class)
     legal = "VERBATIM" if error.floor is Fidelity.VERBATIM else "GIST or VERBATIM"
-    assert str(error) == f"{resource_class.name} turn {resource_id!r} would be {fidelity.name}; legal: {legal}"
+    assert (
+        str(error)
+        == f"{resource_class.name} turn {resource_id!r} would be {fidelity.name}. Use {legal}."
+    )
     assert isinstance(error, ValueError)
     assert _ids_of(window) == [f"t{number}" for number in range(1, 8)]
 

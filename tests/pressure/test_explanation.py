@@ -14,7 +14,11 @@ def test_the_rows_add_up(window: ContextWindow, reach: Reach, target: float) -> 
     """Every turn and every token of the window is in one row, and after them the rows hold what the plan promises."""
     projector = ContextProjector(reach=reach)
     wanted = tokens_at(target, window.max_tokens)
-    for plan in (projector.plan_for(window, target), projector.plan_within(window, wanted), projector.plan_within(window, wanted, "w1 w2")):
+    for plan in (
+        projector.plan_for(window, target),
+        projector.plan_within(window, wanted),
+        projector.plan_within(window, wanted, "w1 w2"),
+    ):
         told = plan.explain()
         assert (told.total.turns, told.total.before) == (len(window), plan.tokens_before)
         assert told.total.after == plan.tokens_promised
@@ -23,7 +27,10 @@ def test_the_rows_add_up(window: ContextWindow, reach: Reach, target: float) -> 
 
 def test_each_row_says_why() -> None:
     """A task that stays, turns that are gisted, those asked for and the last question are told apart, and printed as a table."""
-    window = extended(opened(400), [Turn(Role.SYSTEM, words(1, 20)), user("Find the zebra."), *talk(12), user("And now?")])
+    window = extended(
+        opened(400),
+        [Turn(Role.SYSTEM, words(1, 20)), user("Find the zebra."), *talk(12), user("And now?")],
+    )
     plan = ContextProjector().plan_within(window, 200, "zebra")
     told = plan.explain()
     rows = {row.what: row for row in told.rows}

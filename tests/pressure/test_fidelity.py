@@ -15,7 +15,11 @@ def test_fidelities_are_ordered() -> None:
 
 def test_every_class_has_its_floor() -> None:
     """DROPPABLE may go, REQUIRED must leave a gist, PRESERVED stays word for word."""
-    assert {c.name: floor_of(c).name for c in ResourceClass} == {"DROPPABLE": "DROPPED", "REQUIRED": "GIST", "PRESERVED": "VERBATIM"}
+    assert {c.name: floor_of(c).name for c in ResourceClass} == {
+        "DROPPABLE": "DROPPED",
+        "REQUIRED": "GIST",
+        "PRESERVED": "VERBATIM",
+    }
 
 
 def test_floors_rise_with_the_class() -> None:

@@ -37,7 +37,9 @@ def test_a_frame_says_nothing_that_changes() -> None:
     assert digest_text("21 deg", "t4") == "[Cut; the whole is t4 in the log]\n21 deg"
 
 
-@pytest.mark.parametrize("text", [summary_text("x"), summary_text(""), digest_text("x", "t4"), *OLDER, POINTER, ATTACHED])
+@pytest.mark.parametrize(
+    "text", [summary_text("x"), summary_text(""), digest_text("x", "t4"), *OLDER, POINTER, ATTACHED]
+)
 def test_a_gist_is_recognised_by_its_frame(text: str) -> None:
     """Every frame is known again, and only where it opens the text."""
     assert is_gist_text(text)
@@ -69,8 +71,24 @@ def test_a_pointer_of_former_days_is_known() -> None:
 
 def test_a_pointer_stands_where_the_result_stood() -> None:
     """It answers the same call under the same name at the same time, and knows what it stands for."""
-    old = Turn("tool", "21 degrees", tool_call_id="c1", name="weather", resource_id="t4", timestamp=NOON, tokens=9)
-    expected = Turn("tool", POINTER, tool_call_id="c1", name="weather", resource_id="g7", timestamp=NOON, sources=("t4",))
+    old = Turn(
+        "tool",
+        "21 degrees",
+        tool_call_id="c1",
+        name="weather",
+        resource_id="t4",
+        timestamp=NOON,
+        tokens=9,
+    )
+    expected = Turn(
+        "tool",
+        POINTER,
+        tool_call_id="c1",
+        name="weather",
+        resource_id="g7",
+        timestamp=NOON,
+        sources=("t4",),
+    )
     assert pointer_turn(old, "g7") == expected
 
 
@@ -78,15 +96,24 @@ def test_a_summary_is_one_level_above_the_highest_summary_it_stands_for() -> Non
     """Its time is that of the last of them, its sources are those of the log."""
     first = Turn("user", "hi", resource_id="t1", timestamp=NOON)
     low = Turn("user", summary_text("x"), resource_id="g1", timestamp=NOON, sources=("t2", "t3"))
-    high = Turn("user", summary_text("x"), resource_id="g2", timestamp=NOON, sources=("t4", "t5"), level=2)
+    high = Turn(
+        "user", summary_text("x"), resource_id="g2", timestamp=NOON, sources=("t4", "t5"), level=2
+    )
     last = Turn("assistant", "bye", resource_id="t6", timestamp=LATER)
     for sources, level in (((first, last), 0), ((first, low, last), 1), ((high, low, last), 3)):
         made = summary_turn("text", sources, ("t1", "t6"), "g9")
-        assert made == Turn("user", "text", resource_id="g9", timestamp=LATER, sources=("t1", "t6"), level=level)
+        assert made == Turn(
+            "user", "text", resource_id="g9", timestamp=LATER, sources=("t1", "t6"), level=level
+        )
 
 
 @pytest.mark.parametrize(
-    "text", [summary_text("a\nb"), digest_text("a\nb", "t4"), *(f"{older.partition(chr(10))[0]}\na\nb" for older in OLDER)]
+    "text",
+    [
+        summary_text("a\nb"),
+        digest_text("a\nb", "t4"),
+        *(f"{older.partition(chr(10))[0]}\na\nb" for older in OLDER),
+    ],
 )
 def test_a_frame_comes_off(text: str) -> None:
     """What is cut again is cut from its words; what has no frame is all words."""
@@ -97,21 +124,42 @@ def test_a_frame_comes_off(text: str) -> None:
 
 def test_what_is_cut_stands_where_it_stood() -> None:
     """A result answers the same call; what the user said is the user's, with its pictures, and is no summary. Cut again it names the same source."""
-    result = Turn("tool", "21 degrees", tool_call_id="c1", name="weather", resource_id="t4", timestamp=NOON, tokens=9)
+    result = Turn(
+        "tool",
+        "21 degrees",
+        tool_call_id="c1",
+        name="weather",
+        resource_id="t4",
+        timestamp=NOON,
+        tokens=9,
+    )
     text = "[Cut; the whole is t4 in the log]\n21"
     cut = digest_turn(result, "21", "g7")
-    assert cut == Turn("tool", text, tool_call_id="c1", name="weather", resource_id="g7", timestamp=NOON, sources=("t4",))
+    assert cut == Turn(
+        "tool",
+        text,
+        tool_call_id="c1",
+        name="weather",
+        resource_id="g7",
+        timestamp=NOON,
+        sources=("t4",),
+    )
     assert digest_turn(cut, "2", "g8").sources == ("t4",)
     picture = Part("openai", "{}")
     placed = Part("openai", "{}", PartKind.WORDS, 0, 13)
-    said = digest_turn(Turn("user", "Look at this.", resource_id="t5", parts=(placed, picture)), "Look", "g9")
+    said = digest_turn(
+        Turn("user", "Look at this.", resource_id="t5", parts=(placed, picture)), "Look", "g9"
+    )
     assert (said.parts, is_summary(said), is_summary(cut)) == ((picture,), False, False)
     assert is_summary(Turn("user", summary_text("x"), sources=("t1",)))
 
 
 def test_the_least_gist_says_something() -> None:
     """A summary from 19 tokens, a cut result from 20: the frame, and more than nothing."""
-    counter, result = TiktokenCounter("o200k_base"), Turn("tool", "x", tool_call_id="c1", resource_id="t4")
+    counter, result = (
+        TiktokenCounter("o200k_base"),
+        Turn("tool", "x", tool_call_id="c1", resource_id="t4"),
+    )
     assert least_summary(counter) == 19
     assert least_digest(result, counter) == 20
     assert count_turn(counter, digest_turn(result, "Some words.", "g1")) <= 20

@@ -10,13 +10,48 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import ContextProjector, Fidelity, GistKind, Ladder, Plan, Reach, floor_of, view_of
-from polycontext.pressure.gist import is_summary, least_digest, least_summary, summary_text, summary_turn
+from polycontext.pressure import (
+    ContextProjector,
+    Fidelity,
+    GistKind,
+    Ladder,
+    Plan,
+    Reach,
+    floor_of,
+    view_of,
+)
+from polycontext.pressure.gist import (
+    is_summary,
+    least_digest,
+    least_summary,
+    summary_text,
+    summary_turn,
+)
 from polycontext.pressure.plan import plan_at
 from polycontext.testing import FAST, Head, lived_windows, reaches
-from polycontext.window import Atom, ContextItem, ContextWindow, Part, Role, Splice, Turn, count_turn
+from polycontext.window import (
+    Atom,
+    ContextItem,
+    ContextWindow,
+    Part,
+    Role,
+    Splice,
+    Turn,
+    count_turn,
+)
 from polycontext.window.items import item_turn
-from tests.pressure.samples import HEAD, assistant, calls, extended, ids, opened, result, talk, user, words
+from tests.pressure.samples import (
+    HEAD,
+    assistant,
+    calls,
+    extended,
+    ids,
+    opened,
+    result,
+    talk,
+    user,
+    words,
+)
 
 
 def plans(ladder: Ladder) -> list[Plan]:
@@ -32,7 +67,8 @@ def atom_class(window: ContextWindow, atom: Atom) -> ResourceClass:
 def lowered(window: ContextWindow, reach: Reach) -> list[dict[str, str]]:
     """Return what each plan of the chain lowers, by name."""
     return [
-        {atom: fidelity.name for atom, fidelity in plan.lowered.items()} for plan in plans(ContextProjector(reach=reach).ladder(window))
+        {atom: fidelity.name for atom, fidelity in plan.lowered.items()}
+        for plan in plans(ContextProjector(reach=reach).ladder(window))
     ]
 
 
@@ -41,9 +77,21 @@ def lowered(window: ContextWindow, reach: Reach) -> list[dict[str, str]]:
 
 def test_a_pointer_lasts_until_it_goes_into_the_gist() -> None:
     """A superseded result points from the first plan on; the plan that gists its atom says so in its place, and no plan brings it back."""
-    window = extended(opened(), [calls("ls"), result(0, words(1)), *talk(4), calls("ls"), result(0, words(1)), *talk(4, first=4)])
+    window = extended(
+        opened(),
+        [
+            calls("ls"),
+            result(0, words(1)),
+            *talk(4),
+            calls("ls"),
+            result(0, words(1)),
+            *talk(4, first=4),
+        ],
+    )
     chain = plans(ContextProjector(reach=Reach(keep_recent=1)).ladder(window))
-    kinds = [next((job.kind for job in plan.jobs if "t4" in ids(job.sources)), None) for plan in chain]
+    kinds = [
+        next((job.kind for job in plan.jobs if "t4" in ids(job.sources)), None) for plan in chain
+    ]
     assert kinds == [None, GistKind.POINTER, *[GistKind.BLOCK] * (len(chain) - 2)]
     assert all(plan.lowered["t3"] is Fidelity.GIST for plan in chain[1:])
 
@@ -84,7 +132,11 @@ def test_open_calls_and_the_last_user_turn_never_yield(window: ContextWindow, re
     touched = {turn.resource_id for job in harshest.jobs for turn in job.sources} - digests
     atoms = window.atoms()
     waiting = {i for atom in atoms if atom.is_open for i in atom.resource_ids}
-    question = [atom.id for atom in atoms if atom.turns[0].role is Role.USER and not is_summary(atom.turns[0])][-1:]
+    question = [
+        atom.id
+        for atom in atoms
+        if atom.turns[0].role is Role.USER and not is_summary(atom.turns[0])
+    ][-1:]
     assert touched.isdisjoint(waiting)
     assert {*digests, *touched}.isdisjoint(question) or reach.cuts_question
     assert digests.isdisjoint(atom.id for atom in atoms if atom.is_open)
@@ -94,7 +146,9 @@ def test_open_calls_and_the_last_user_turn_never_yield(window: ContextWindow, re
 
 
 @given(lived_windows(), reaches(), st.data())
-def test_plans_and_pressures_are_adjoint(window: ContextWindow, reach: Reach, data: st.DataObject) -> None:
+def test_plans_and_pressures_are_adjoint(
+    window: ContextWindow, reach: Reach, data: st.DataObject
+) -> None:
     """For every reachable t and every plan c_j of the chain: ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``."""
     projector = ContextProjector(reach=reach)
     ladder = projector.ladder(window)
@@ -108,7 +162,9 @@ def test_plans_and_pressures_are_adjoint(window: ContextWindow, reach: Reach, da
 
 
 @given(lived_windows(), reaches(), st.floats(0.0, 1.0))
-def test_the_plan_is_the_gentlest_that_suffices(window: ContextWindow, reach: Reach, target: float) -> None:
+def test_the_plan_is_the_gentlest_that_suffices(
+    window: ContextWindow, reach: Reach, target: float
+) -> None:
     """The plan before it in the chain would not do; where none does it is the harshest, and says so."""
     projector = ContextProjector(reach=reach)
     ladder, plan = projector.ladder(window), projector.plan_for(window, target)
@@ -120,13 +176,19 @@ def test_the_plan_is_the_gentlest_that_suffices(window: ContextWindow, reach: Re
 
 
 @given(lived_windows(), reaches(), st.integers(-5, 5_000))
-def test_the_gentlest_and_the_roomiest_plan(window: ContextWindow, reach: Reach, tokens: int) -> None:
+def test_the_gentlest_and_the_roomiest_plan(
+    window: ContextWindow, reach: Reach, tokens: int
+) -> None:
     """One is the first of the chain that promises at most so many tokens; the other is one that does too, no gentler, and gentler for more."""
     ladder = ContextProjector(reach=reach).ladder(window)
     sufficient = [step for step, promised in enumerate(ladder.tokens) if promised <= tokens]
     assert ladder.gentlest(tokens) == (sufficient[0] if sufficient else len(ladder.tokens) - 1)
     assert ladder.roomiest(tokens + 1) <= ladder.roomiest(tokens)
-    assert ladder.gentlest(tokens) <= ladder.roomiest(tokens) <= max(ladder.cut_newest, ladder.gentlest(tokens))
+    assert (
+        ladder.gentlest(tokens)
+        <= ladder.roomiest(tokens)
+        <= max(ladder.cut_newest, ladder.gentlest(tokens))
+    )
     assert ladder.roomiest(ladder.tokens[0]) == 0
 
 
@@ -135,7 +197,9 @@ def test_the_gentlest_and_the_roomiest_plan(window: ContextWindow, reach: Reach,
 
 def test_droppable_goes_before_required() -> None:
     """All old DROPPABLE atoms are gone before any REQUIRED one is touched; oldest first on either rung."""
-    window = extended(opened(), [*talk(2), user("thanks!"), *talk(2, first=2), user("ok"), *talk(4, first=4)])
+    window = extended(
+        opened(), [*talk(2), user("thanks!"), *talk(2, first=2), user("ok"), *talk(4, first=4)]
+    )
     chain = lowered(window, Reach(keep_recent=2))
     assert chain[1] == {"t5": "DROPPED"}
     assert chain[2] == {"t5": "DROPPED", "t8": "DROPPED"}
@@ -146,7 +210,10 @@ def test_droppable_goes_before_required() -> None:
 
 def test_superseded_results_become_pointers_first() -> None:
     """Of the REQUIRED, results that a later call with the same name and arguments replaces yield before all others."""
-    old, new = [calls("read", arguments='{"p": 1}'), result(0, words(1, 60))], [calls("read", arguments='{"p": 1}'), result(0, words(2))]
+    old, new = (
+        [calls("read", arguments='{"p": 1}'), result(0, words(1, 60))],
+        [calls("read", arguments='{"p": 1}'), result(0, words(2))],
+    )
     window = extended(opened(), [*talk(2), *old, *talk(2, first=2), *new, *talk(2, first=4)])
     ladder = ContextProjector(reach=Reach(keep_recent=0)).ladder(window)
     first = plan_at(ladder, 1, 0)
@@ -177,7 +244,17 @@ def pieces(window: ContextWindow, projector: ContextProjector = HEAD) -> list[st
 def test_all_that_yields_is_one_gist() -> None:
     """It stands where the first of its sources stood, whatever stands in between: a pinned turn parts no gist, a dropped one neither."""
     pinned = Turn(Role.SYSTEM, "Mind the budget.")
-    window = extended(opened(), [*talk(2), user("thanks!"), *talk(2, first=2), pinned, *talk(3, first=4), user("The last word.")])
+    window = extended(
+        opened(),
+        [
+            *talk(2),
+            user("thanks!"),
+            *talk(2, first=2),
+            pinned,
+            *talk(3, first=4),
+            user("The last word."),
+        ],
+    )
     ladder = ContextProjector(Head(), Reach(keep_recent=1)).ladder(window)
     (job,) = plans(ladder)[-1].jobs
     assert (job.kind, job.runs) == (GistKind.BLOCK, ((2, 4), (5, 7), (8, 11)))
@@ -191,14 +268,18 @@ def test_an_older_gist_goes_into_the_next_one_first() -> None:
     for number in range(4):
         window = HEAD.compress(window, 0.1).window
         assert sum(turn.is_gist for turn in window.all_turns()) == 1
-        window = extended(window, [Turn(Role.SYSTEM, f"Rule {number}."), *talk(4, first=10 * number)])
+        window = extended(
+            window, [Turn(Role.SYSTEM, f"Rule {number}."), *talk(4, first=10 * number)]
+        )
     assert pieces(window)[:3] == ["t1", "t2", "gist"]
     first = plans(HEAD.ladder(window))[1]
     assert {turn.is_gist for job in first.jobs for turn in job.sources[:1]} == {True}
 
 
 @given(lived_windows(), reaches())
-def test_a_job_stands_for_whole_atoms_or_for_single_turns(window: ContextWindow, reach: Reach) -> None:
+def test_a_job_stands_for_whole_atoms_or_for_single_turns(
+    window: ContextWindow, reach: Reach
+) -> None:
     """No job parts an atom: the one block covers whole ones, digests and pointers one turn where it stands."""
     starts, stops = ({getattr(atom, end) for atom in window.atoms()} for end in ("start", "stop"))
     for plan in plans(ContextProjector(reach=reach).ladder(window)):
@@ -227,7 +308,9 @@ def test_a_gist_is_only_promised_where_it_can_be_made(window: ContextWindow, rea
 
 def test_what_is_too_small_for_a_gist_waits_for_more() -> None:
     """One short turn alone makes no plan; the next one that yields takes it along."""
-    window = extended(opened(), [assistant("So be it."), user("thanks!"), assistant(words(1)), user("Go on.")])
+    window = extended(
+        opened(), [assistant("So be it."), user("thanks!"), assistant(words(1)), user("Go on.")]
+    )
     assert lowered(window, Reach(keep_recent=3))[1:] == [
         {"t4": "DROPPED"},
         {"t4": "DROPPED", "t3": "GIST", "t5": "GIST"},
@@ -240,8 +323,15 @@ def test_thousands_of_small_atoms_are_one_gist() -> None:
     """Whatever their number, and wherever pinned turns stand: the floor is what is fixed and one least gist."""
     window = opened(1_000)
     for number in range(3_000):
-        window = window.append(assistant("Go on."), ResourceClass.PRESERVED if number % 1_000 == 500 else ResourceClass.REQUIRED)
-    fixed = sum(turn.tokens or 0 for turn in window.all_turns() if window.class_of(turn) is ResourceClass.PRESERVED)
+        window = window.append(
+            assistant("Go on."),
+            ResourceClass.PRESERVED if number % 1_000 == 500 else ResourceClass.REQUIRED,
+        )
+    fixed = sum(
+        turn.tokens or 0
+        for turn in window.all_turns()
+        if window.class_of(turn) is ResourceClass.PRESERVED
+    )
     ladder = HEAD.ladder(window)
     assert ladder.floor == fixed + least_summary(FAST)
     assert len(pieces(window)) == 2 + 3 + 1
@@ -252,7 +342,9 @@ def test_thousands_of_small_atoms_are_one_gist() -> None:
 
 def test_recent_turns_yield_last() -> None:
     """As long as anything older may yield, the last `keep_recent` turns stay, even droppable ones."""
-    window = extended(opened(), [*talk(6), user("thanks!"), assistant(words(9)), user("Now finish.")])
+    window = extended(
+        opened(), [*talk(6), user("thanks!"), assistant(words(9)), user("Now finish.")]
+    )
     chain = lowered(window, Reach(keep_recent=3))
     touched = [i for i, plan in enumerate(chain) if not {"t9", "t10"}.isdisjoint(plan)]
     assert touched
@@ -274,7 +366,9 @@ def test_the_recent_tail_may_be_measured_in_tokens() -> None:
 
 def test_an_atom_is_recent_as_a_whole() -> None:
     """Where the tail would begin in the middle of an atom, all of it is recent."""
-    window = extended(opened(), [*talk(2), calls("a", "b", "c"), result(0, "x"), result(1, "y"), result(2, "z")])
+    window = extended(
+        opened(), [*talk(2), calls("a", "b", "c"), result(0, "x"), result(1, "y"), result(2, "z")]
+    )
     assert ContextProjector(reach=Reach(keep_recent=2)).ladder(window).columns.tail == 4
     assert ContextProjector(reach=Reach(keep_recent=0)).ladder(window).columns.tail == 5
 
@@ -285,7 +379,9 @@ def test_an_atom_is_recent_as_a_whole() -> None:
 def newest(count: int, *, length: int = 80, behind: Sequence[Turn] = ()) -> ContextWindow:
     """Return a window that ends on so many calls, all answered, with old talk before them."""
     answers = [result(number, words(number, length)) for number in range(count)]
-    return extended(opened(), [*talk(4, first=20), user("Look."), calls(*"abcd"[:count]), *answers, *behind])
+    return extended(
+        opened(), [*talk(4, first=20), user("Look."), calls(*"abcd"[:count]), *answers, *behind]
+    )
 
 
 def test_the_newest_results_are_cut_and_their_calls_kept() -> None:
@@ -304,7 +400,9 @@ def test_the_newest_results_are_cut_and_their_calls_kept() -> None:
     assert done.tokens_after <= cut.tokens_promised
 
 
-@pytest.mark.parametrize("behind", [[], [user("Well?")], [user("So what?"), Turn(Role.SYSTEM, "Be quick.")]], ids=len)
+@pytest.mark.parametrize(
+    "behind", [[], [user("Well?")], [user("So what?"), Turn(Role.SYSTEM, "Be quick.")]], ids=len
+)
 @pytest.mark.parametrize("keep_recent", [0, 100])
 def test_what_the_model_has_not_answered_is_newest(behind: list[Turn], keep_recent: int) -> None:
     """Whatever the user or the system said to the results; once answered they are old like any others, and the answer at the end is newest."""
@@ -316,27 +414,45 @@ def test_what_the_model_has_not_answered_is_newest(behind: list[Turn], keep_rece
     window = newest(1, behind=[*behind, assistant("I see.")])
     answered = projector.ladder(window)
     assert answered.whole_newest == answered.cut_newest
-    assert window.all_turns()[-1].resource_id not in plan_at(answered, answered.whole_newest, 0).lowered
+    assert (
+        window.all_turns()[-1].resource_id
+        not in plan_at(answered, answered.whole_newest, 0).lowered
+    )
     assert not projector.ladder(extended(window, [user("And?")])).columns.newest
 
 
 def test_closed_calls_go_into_the_gist_last_and_open_ones_never() -> None:
     """The very last plan takes the newest calls too, unless one of them waits for its result."""
-    closed, waiting = newest(2), extended(newest(1), [assistant("Next."), calls("a", "b"), result(1, words(9, 80))])
+    closed, waiting = (
+        newest(2),
+        extended(newest(1), [assistant("Next."), calls("a", "b"), result(1, words(9, 80))]),
+    )
     assert pieces(closed) == ["t1", "t2", "gist", "t7"]
     assert pieces(waiting) == ["t1", "t2", "gist", "t7", "t11", "gist"]
-    assert HEAD.ladder(extended(opened(), [calls("a")])).floor == extended(opened(), [calls("a")]).tokens
+    assert (
+        HEAD.ladder(extended(opened(), [calls("a")])).floor
+        == extended(opened(), [calls("a")]).tokens
+    )
 
 
 @pytest.mark.parametrize("answers", [0, 1, 2, 3])
 def test_open_calls_stand_with_each_result_they_have(answers: int) -> None:
     """None, some or all but one: the calls stay open as they were, what came is cut at most."""
-    window = extended(opened(), [*talk(3), calls(*"abcd"), *(result(number, words(number, 90)) for number in range(answers))])
+    window = extended(
+        opened(),
+        [
+            *talk(3),
+            calls(*"abcd"),
+            *(result(number, words(number, 90)) for number in range(answers)),
+        ],
+    )
     done = HEAD.compress(window, 0.0)
     assert done.window.open_calls == window.open_calls
     assert done.window.all_turns()[3:5] == window.all_turns()[4:6]
     # The question stands between the gist and the calls.
-    assert [turn.tool_call_id for turn in done.window.all_turns()[5:]] == [f"c{number}" for number in range(answers)]
+    assert [turn.tool_call_id for turn in done.window.all_turns()[5:]] == [
+        f"c{number}" for number in range(answers)
+    ]
     assert all(turn.is_gist for turn in done.window.all_turns()[5:])
     assert done.tokens_after <= done.floor
 
@@ -366,7 +482,9 @@ def test_a_cut_result_is_cut_again() -> None:
 def asked(*, may_be_cut: bool) -> tuple[ContextWindow, Ladder]:
     """Return a window with a long question, and its ladder."""
     window = extended(opened(), [*talk(2), user(words(7, 300))])
-    return window, ContextProjector(Head(), Reach(keep_recent=1, cuts_question=may_be_cut)).ladder(window)
+    return window, ContextProjector(Head(), Reach(keep_recent=1, cuts_question=may_be_cut)).ladder(
+        window
+    )
 
 
 def test_the_question_is_cut_only_where_the_reach_says_so() -> None:
@@ -386,31 +504,54 @@ def test_the_question_is_cut_only_where_the_reach_says_so() -> None:
 def test_the_task_and_what_is_attached_are_not_cut() -> None:
     """A question that is PRESERVED stands, and so does an attachment to it."""
     task = extended(ContextWindow(500, counter=FAST), [user(words(1, 600))])
-    attachment = item_turn(ContextItem(words(2, 600), "text", {"filename": "a.md"}, id="ctx-1", timestamp=0))
+    attachment = item_turn(
+        ContextItem(words(2, 600), "text", {"filename": "a.md"}, id="ctx-1", timestamp=0)
+    )
     attached = extended(opened(), [user("What is this?"), attachment])
     for window in (task, attached):
-        assert ContextProjector(reach=Reach(keep_recent=0, cuts_question=True)).floor(window) == window.tokens
+        assert (
+            ContextProjector(reach=Reach(keep_recent=0, cuts_question=True)).floor(window)
+            == window.tokens
+        )
 
 
 def test_a_cut_question_that_comes_back_is_still_the_question() -> None:
     """It is no summary: it is cut again where it stands, and yields like any turn once another was asked."""
     projector = ContextProjector(Head(), Reach(keep_recent=0, cuts_question=True))
     window = projector.compress(asked(may_be_cut=True)[0], 0.1).window
-    assert [turn.role for turn in window.all_turns()] == [Role.SYSTEM, Role.USER, Role.USER, Role.USER]
+    assert [turn.role for turn in window.all_turns()] == [
+        Role.SYSTEM,
+        Role.USER,
+        Role.USER,
+        Role.USER,
+    ]
     again = projector.compress(window, 0.05).window
     assert (again.all_turns()[-1].sources, again.all_turns()[-1].text.count("[Cut")) == (("t5",), 1)
     assert again.tokens < window.tokens
     later = extended(again, [assistant("I see."), user("And now?")])
-    assert pieces(later, ContextProjector(Head(), Reach(keep_recent=0)))[1:] == ["t2", "gist", later.all_turns()[-1].resource_id]
+    assert pieces(later, ContextProjector(Head(), Reach(keep_recent=0)))[1:] == [
+        "t2",
+        "gist",
+        later.all_turns()[-1].resource_id,
+    ]
 
 
 def test_a_cut_question_keeps_its_picture() -> None:
     """What is cut are its words."""
     turn = evolve(
-        user(words(7, 900)), parts=(Part("anthropic", '{"type": "image", "source": {"type": "url", "url": "https://example.org"}}'),)
+        user(words(7, 900)),
+        parts=(
+            Part(
+                "anthropic",
+                '{"type": "image", "source": {"type": "url", "url": "https://example.org"}}',
+            ),
+        ),
     )
     window = extended(opened(8_000), [turn])
-    done = HEAD.commit(window, HEAD.fulfil(plans(ContextProjector(reach=Reach(cuts_question=True)).ladder(window))[-2]))
+    done = HEAD.commit(
+        window,
+        HEAD.fulfil(plans(ContextProjector(reach=Reach(cuts_question=True)).ladder(window))[-2]),
+    )
     assert done.window.all_turns()[-1].parts == turn.parts
     assert done.tokens_after <= done.plan.tokens_promised < window.tokens
 
@@ -420,7 +561,9 @@ def test_a_cut_question_keeps_its_picture() -> None:
 
 def thinking(text: str | None = None) -> Turn:
     """Return a turn of the assistant with signed thinking: calls of tool "a", or so many words."""
-    thought = Part("anthropic", json.dumps({"type": "thinking", "thinking": "so " * 60, "signature": "c2ln"}))
+    thought = Part(
+        "anthropic", json.dumps({"type": "thinking", "thinking": "so " * 60, "signature": "c2ln"})
+    )
     return evolve(calls("a") if text is None else assistant(text), parts=(thought,))
 
 
@@ -440,7 +583,9 @@ def test_an_older_gist_lets_only_fall_what_is_bound_behind_it() -> None:
     window = HEAD.commit(window, HEAD.fulfil(plan_at(HEAD.ladder(window), 0, 0))).window
     gist = summary_turn(summary_text(words(2)), window.all_turns()[3:], ("t4", "t5"), "g9")
     ledger = window.linearity.tag("g9", ResourceClass.REQUIRED)
-    window = window.splice([Splice(3, 5, (gist.with_tokens(count_turn(FAST, gist)),))], linearity=ledger).append(user("Well?"))
+    window = window.splice(
+        [Splice(3, 5, (gist.with_tokens(count_turn(FAST, gist)),))], linearity=ledger
+    ).append(user("Well?"))
     first, second = plans(HEAD.ladder(window))[1:3]
     assert (set(first.lowered), set(second.lowered)) == ({"g9"}, {"g9", "t3"})
     for plan in (first, second):
@@ -452,7 +597,18 @@ def test_an_older_gist_lets_only_fall_what_is_bound_behind_it() -> None:
 def test_a_pointer_lets_only_fall_what_is_bound_behind_it() -> None:
     """The call before a superseded result stays as it was, and with it what was thought before the call; the promise is exact."""
     call = evolve(calls("read", arguments='{"p": 1}'), parts=thinking().parts)
-    window = extended(opened(), [thinking(words(1)), user("Go on."), call, result(0, words(2, 60)), call, result(0, words(3)), *talk(2)])
+    window = extended(
+        opened(),
+        [
+            thinking(words(1)),
+            user("Go on."),
+            call,
+            result(0, words(2, 60)),
+            call,
+            result(0, words(3)),
+            *talk(2),
+        ],
+    )
     first = plan_at(ContextProjector(reach=Reach(keep_recent=0)).ladder(window), 1, 0)
     assert dict(first.lowered) == {"t5": Fidelity.GIST}
     done = HEAD.commit(window, HEAD.fulfil(first))
@@ -475,14 +631,22 @@ def test_the_newest_results_stand_whole_as_far_as_they_fit() -> None:
     assert ladder.roomiest(narrow) == ladder.cut_newest
     jobs = {job.kind: job.allowance for job in plan_at(ladder, ladder.cut_newest, narrow).jobs}
     room = narrow - fixed
-    assert jobs[GistKind.DIGEST] - least_digest(window.all_turns()[-1], FAST) == room - int(0.4 * room)
+    assert jobs[GistKind.DIGEST] - least_digest(window.all_turns()[-1], FAST) == room - int(
+        0.4 * room
+    )
     assert jobs[GistKind.BLOCK] - ladder.least_gist == int(0.4 * room)
 
 
 def test_results_side_by_side_share_by_need() -> None:
     """Short ones stand whole, and what they do not need the long ones have in equal parts."""
     sizes = (10, 400, 90, 500)
-    window = extended(opened(4_000), [calls(*"abcd"), *(result(number, words(number, size)) for number, size in enumerate(sizes))])
+    window = extended(
+        opened(4_000),
+        [
+            calls(*"abcd"),
+            *(result(number, words(number, size)) for number, size in enumerate(sizes)),
+        ],
+    )
     plan = HEAD.plan_within(window, window.tokens // 2)
     allowances = {job.sources[0].resource_id: job.allowance for job in plan.jobs}
     assert set(allowances) == {"t5", "t7"}
@@ -509,8 +673,15 @@ def test_the_recent_tail_stands_whole_up_to_its_share() -> None:
         projector = ContextProjector(Head(), Reach(keep_recent=7, recent_share=share))
         ladder = projector.ladder(window)
         one = ladder.columns.atoms.tokens[-2]
-        done = projector.commit(window, projector.fulfil(projector.plan_within(window, ladder.tokens[ladder.whole_newest] + 6 * one + 3)))
-        assert [turn.resource_id for turn in done.window.all_turns()[3:]] == [f"t{number}" for number in range(15 - whole, 16)]
+        done = projector.commit(
+            window,
+            projector.fulfil(
+                projector.plan_within(window, ladder.tokens[ladder.whole_newest] + 6 * one + 3)
+            ),
+        )
+        assert [turn.resource_id for turn in done.window.all_turns()[3:]] == [
+            f"t{number}" for number in range(15 - whole, 16)
+        ]
 
 
 def test_a_window_that_needs_no_gist_gets_none() -> None:

@@ -7,17 +7,30 @@ import pytest
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import CompressionResult, ConflictError, ContextProjector, Fulfilment, Plan
+from polycontext.pressure import (
+    CompressionResult,
+    ConflictError,
+    ContextProjector,
+    Fulfilment,
+    Plan,
+)
 from polycontext.pressure.gist import summary_text
 from polycontext.pressure.native import NativeGist, prefix_of, prefix_plan, with_twin
 from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import get_format
-from polycontext.window.providers.anthropic.request_rules import COMPACTION_BETA
+from polycontext.window.providers.anthropic.option_rules import COMPACTION_BETA
 from tests.pressure.samples import assistant, calls, opened, result, talk, user, words
 
-BLOCK = json.dumps({"type": "compaction", "content": "They talked.", "encrypted_content": None, "signature": "c2ln"})
+BLOCK = json.dumps(
+    {
+        "type": "compaction",
+        "content": "They talked.",
+        "encrypted_content": None,
+        "signature": "c2ln",
+    }
+)
 ITEM = json.dumps({"type": "compaction", "encrypted_content": "x" * 40})
 CLAUDE = NativeGist("anthropic", (BLOCK,), keeps_bound=True)
 GPT = NativeGist("openai-responses", (ITEM,))
@@ -40,10 +53,17 @@ def window_of(*turns: Turn, max_tokens: int = 4_000) -> ContextWindow:
 def long_window(turns: int = 12) -> ContextWindow:
     """Return a window in which everybody has said much, the assistant behind its thinking."""
     said = [assistant("I begin."), *talk(turns)]
-    return window_of(*(thinking(turn, number) if turn.role is Role.ASSISTANT else turn for number, turn in enumerate(said)))
+    return window_of(
+        *(
+            thinking(turn, number) if turn.role is Role.ASSISTANT else turn
+            for number, turn in enumerate(said)
+        )
+    )
 
 
-def landed(window: ContextWindow, plan: Plan, gist: object, failure: str | None = None) -> CompressionResult:
+def landed(
+    window: ContextWindow, plan: Plan, gist: object, failure: str | None = None
+) -> CompressionResult:
     """Commit what was offered for `plan`."""
     return ContextProjector().commit(window, Fulfilment(plan, ((gist, failure),)))  # type: ignore[arg-type]
 
@@ -68,7 +88,10 @@ def test_a_plan_cuts_where_another_role_goes_on_and_leaves_a_tail() -> None:
 def test_a_plan_keeps_as_long_a_tail_as_there_is_room_for() -> None:
     """One atom more would leave the gist less than its share."""
     window = long_window()
-    tails = [len(window) - prefix_plan(window, window.total_tokens * share // 10).jobs[0].runs[0][1] for share in range(3, 10)]
+    tails = [
+        len(window) - prefix_plan(window, window.total_tokens * share // 10).jobs[0].runs[0][1]
+        for share in range(3, 10)
+    ]
     assert tails == sorted(tails)
     assert tails[0] < tails[-1]
 
@@ -77,7 +100,11 @@ def test_nothing_is_planned_where_nothing_has_to_yield_or_nothing_can() -> None:
     """The plan is empty then, and leaves no prefix to anybody."""
     short = window_of(assistant("Yes."))
     window = long_window()
-    for plan in (prefix_plan(window, window.total_tokens), prefix_plan(short, 1), prefix_plan(ContextWindow(100, counter=FAST), 0)):
+    for plan in (
+        prefix_plan(window, window.total_tokens),
+        prefix_plan(short, 1),
+        prefix_plan(ContextWindow(100, counter=FAST), 0),
+    ):
         assert (plan.is_empty, plan.jobs, prefix_of(plan)) == (True, (), ())
 
 
@@ -96,14 +123,20 @@ def test_the_prefix_does_not_end_in_white_space_that_a_provider_refuses() -> Non
 
 def test_calls_are_never_parted_from_their_results() -> None:
     """Open ones stand whole."""
-    atoms = [turn for number in range(6) for turn in (calls("look", "find"), result(0, words(number)), result(1, words(number + 50)))]
+    atoms = [
+        turn
+        for number in range(6)
+        for turn in (calls("look", "find"), result(0, words(number)), result(1, words(number + 50)))
+    ]
     window = window_of(*atoms, calls("look"))
     for share in range(1, 10):
         for job in prefix_plan(window, window.total_tokens * share // 10).jobs:
             assert window.all_turns()[job.runs[0][1]].role is Role.ASSISTANT
 
 
-def test_a_gist_stands_first_and_what_may_not_yield_is_said_again_behind_the_last_thinking() -> None:
+def test_a_gist_stands_first_and_what_may_not_yield_is_said_again_behind_the_last_thinking() -> (
+    None
+):
     """The task comes back behind what the provider keeps valid; nothing that was bound falls."""
     window = long_window()
     done = landed(window, half(window), CLAUDE)
@@ -114,8 +147,14 @@ def test_a_gist_stands_first_and_what_may_not_yield_is_said_again_behind_the_las
     place = turns.index(task)
     bound = [index for index, turn in enumerate(turns) if any(part.is_bound for part in turn.parts)]
     assert max(bound) == place - 1
-    assert [*turns[2:place], *turns[place + 1 :]] == [*window.all_turns()[len(prefix_of(done.plan)) :]]
-    assert (done.window.epoch.fell, done.window.epoch.unbound, done.edit.keeps_bound) == ((), (), ("anthropic",))
+    assert [*turns[2:place], *turns[place + 1 :]] == [
+        *window.all_turns()[len(prefix_of(done.plan)) :]
+    ]
+    assert (done.window.epoch.fell, done.window.epoch.unbound, done.edit.keeps_bound) == (
+        (),
+        (),
+        ("anthropic",),
+    )
     assert task.resource_id in done.kept
     assert task.resource_id not in done.gisted
 
@@ -131,8 +170,13 @@ def test_where_the_provider_keeps_nothing_valid_the_task_stands_right_behind_the
 
 def test_thinking_of_another_provider_falls_behind_a_summary_that_is_not_its_own() -> None:
     """It keeps its own alone."""
-    reasoning = Part("openai-responses", json.dumps({"type": "reasoning", "summary": [], "encrypted_content": "x"}))
-    window = long_window().append(evolve(assistant("Mixed."), parts=(reasoning, *thinking(assistant(""), 99).parts)))
+    reasoning = Part(
+        "openai-responses",
+        json.dumps({"type": "reasoning", "summary": [], "encrypted_content": "x"}),
+    )
+    window = long_window().append(
+        evolve(assistant("Mixed."), parts=(reasoning, *thinking(assistant(""), 99).parts))
+    )
     done = landed(window, half(window), CLAUDE)
     last = done.window.all_turns()[-2]
     assert (last.text, [part.provider for part in last.parts]) == ("Mixed.", ["anthropic"])
@@ -145,7 +189,10 @@ def test_turns_that_came_since_the_plan_stay_behind_it() -> None:
     plan = half(window)
     grown = window.append(thinking(assistant("Since."), 50))
     done = landed(grown, plan, CLAUDE)
-    assert [turn.text for turn in done.window.all_turns()[-2:]] == ["Since.", window.all_turns()[1].text]
+    assert [turn.text for turn in done.window.all_turns()[-2:]] == [
+        "Since.",
+        window.all_turns()[1].text,
+    ]
 
 
 def test_inside_an_open_call_the_task_stands_before_it_and_what_was_thought_there_falls() -> None:
@@ -170,7 +217,12 @@ def test_inside_an_open_call_the_task_stands_before_it_and_what_was_thought_ther
         (NativeGist("anthropic", ("[]",)), "cannot be stored"),
         (NativeGist("anthropic", ('{"content": "x"}',)), "cannot be stored"),
         (NativeGist("anthropic", (BLOCK,), tokens=100_000), "takes 100004 tokens"),
-        (NativeGist("anthropic", (json.dumps({"type": "compaction", "content": words(1, 5_000)}),)), "tokens, its allowance is"),
+        (
+            NativeGist(
+                "anthropic", (json.dumps({"type": "compaction", "content": words(1, 5_000)}),)
+            ),
+            "tokens, its allowance is",
+        ),
     ],
 )
 def test_what_is_no_good_changes_nothing_and_is_reported(offer: Any, why: str) -> None:
@@ -185,7 +237,10 @@ def test_what_is_no_good_changes_nothing_and_is_reported(offer: Any, why: str) -
 def test_a_failure_is_reported_in_its_own_words() -> None:
     """What the asking raised."""
     window = long_window()
-    assert landed(window, half(window), None, "the line was cut").rejections[0].reason == "the line was cut"
+    assert (
+        landed(window, half(window), None, "the line was cut").rejections[0].reason
+        == "the line was cut"
+    )
 
 
 def test_the_tokens_are_what_the_provider_says_or_its_twin_takes_and_within_the_promise() -> None:
@@ -210,9 +265,14 @@ def test_a_twin_is_made_of_the_turns_that_yield_and_shortened_where_it_is_too_lo
     assert twin is not None
     assert "fact" in twin
     assert window.all_turns()[1].text not in twin
-    texts = [landed(window, plan, evolve(CLAUDE, twin=given)).window.all_turns()[1].text for given in (twin, twin * 20, None, "")]
+    texts = [
+        landed(window, plan, evolve(CLAUDE, twin=given)).window.all_turns()[1].text
+        for given in (twin, twin * 20, None, "")
+    ]
     assert texts[0] == summary_text(twin)
-    assert all(text.count("[Summary") == text.count("[End") == 1 and "fact" in text for text in texts[1:3])
+    assert all(
+        text.count("[Summary") == text.count("[End") == 1 and "fact" in text for text in texts[1:3]
+    )
     assert texts[3] == "[Summary of earlier messages]\n(no text)\n[End of summary]"
 
 
@@ -234,7 +294,11 @@ def test_each_provider_is_sent_its_own_block_and_all_others_the_twin() -> None:
 def test_what_the_system_says_stands_behind_a_compaction_of_openais() -> None:
     """Since the model is not shown what stands before it."""
     window = long_window()
-    items = get_format("openai-responses").render(landed(window, half(window), GPT).window.all_turns()).messages
+    items = (
+        get_format("openai-responses")
+        .render(landed(window, half(window), GPT).window.all_turns())
+        .messages
+    )
     assert items[0] == json.loads(ITEM)
     assert items[1]["role"] == "system"
 

@@ -11,14 +11,29 @@ from polycontext.pressure.gist import is_summary
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
 from polycontext.testing import Head
 from polycontext.window import ContextWindow, Role, Turn
-from tests.pressure.samples import HEAD, assistant, calls, extended, ids, opened, result, talk, user, words
+from tests.pressure.samples import (
+    HEAD,
+    assistant,
+    calls,
+    extended,
+    ids,
+    opened,
+    result,
+    talk,
+    user,
+    words,
+)
 
 
 def busy(rounds: int, *, pins: bool = True) -> Iterator[list[Turn]]:
     """Return atoms of an agent at work: talk, chitchat, calls made again, parallel results, now and then a pinned turn."""
     for n in range(rounds):
         yield [user(words(n, 6))]
-        yield [calls("read", "run", arguments=f'{{"n": {n % 5}}}'), result(1, words(n + 1, 10)), result(0, words(n + 2, 14))]
+        yield [
+            calls("read", "run", arguments=f'{{"n": {n % 5}}}'),
+            result(1, words(n + 1, 10)),
+            result(0, words(n + 2, 14)),
+        ]
         yield [assistant(words(n + 3, 12))]
         if n % 4 == 0:
             yield [user("thanks!")]
@@ -37,7 +52,9 @@ def lived(
             window = window.append(turn)
             log.append(window.all_turns()[-1].resource_id)
         if pressure_of(window) > 0.7:
-            done = projector.commit(window, projector.fulfil(projector.plan_between(window, 0.4, 0.7)))
+            done = projector.commit(
+                window, projector.fulfil(projector.plan_between(window, 0.4, 0.7))
+            )
             window = done.window
             dropped.extend(done.dropped)
         yield window, log, dropped
@@ -49,7 +66,9 @@ def test_sources_are_never_lost(summariser: Summariser) -> None:
     log, last = list[str](), opened(2_000)
     for window, log, dropped in lived(opened(2_000), busy(70), summariser):
         last = window
-        standing = Counter(i for turn in window.all_turns() for i in turn.sources or (turn.resource_id,))
+        standing = Counter(
+            i for turn in window.all_turns() for i in turn.sources or (turn.resource_id,)
+        )
         assert set(standing.values()) <= {1}
         assert sorted([*standing, *dropped]) == sorted(log)
     assert len(log) > 300
@@ -72,7 +91,11 @@ def test_there_is_one_gist_at_a_time(summariser: Summariser, max_tokens: int) ->
 @pytest.mark.no_cover
 def test_how_often_is_compressed_does_not_grow() -> None:
     """A compression serves as many turns late in a life as early, between pinned turns too."""
-    at = [number for number, (window, _, _) in enumerate(lived(opened(3_000), busy(500), Head())) if window.turns_since_compression == 0]
+    at = [
+        number
+        for number, (window, _, _) in enumerate(lived(opened(3_000), busy(500), Head()))
+        if window.turns_since_compression == 0
+    ]
     early, late = at[len(at) // 4] - at[0], at[-1] - at[-1 - len(at) // 4]
     assert len(at) >= 40
     assert late >= 0.7 * early
@@ -88,7 +111,9 @@ def test_only_dropped_turns_are_droppable() -> None:
 def test_preserved_turns_stand_behind_the_gist() -> None:
     """A gist never swallows a pinned turn: all of them stand, in order, after many compressions."""
     *_, (window, _, _) = lived(opened(2_000), busy(80), Head())
-    assert [turn.text for turn in window.all_turns() if turn.role is Role.SYSTEM][1:] == [f"Phase {n} begins." for n in (24, 49, 74)]
+    assert [turn.text for turn in window.all_turns() if turn.role is Role.SYSTEM][1:] == [
+        f"Phase {n} begins." for n in (24, 49, 74)
+    ]
     assert is_summary(window.all_turns()[2])
 
 
@@ -96,7 +121,9 @@ def test_a_gist_stands_for_what_the_one_before_it_stood_for() -> None:
     """Its sources are those of the log, in order, one level above; a provider's cache holds what stands before it."""
     once = HEAD.compress(extended(opened(2_000), talk(14)), 0.2).window
     twice = HEAD.compress(extended(once, talk(14, first=14)), 0.2).window
-    (old,), (new,) = ([turn for turn in window.all_turns() if turn.is_gist] for window in (once, twice))
+    (old,), (new,) = (
+        [turn for turn in window.all_turns() if turn.is_gist] for window in (once, twice)
+    )
     assert set(old.sources) < set(new.sources)
     assert list(new.sources) == sorted(new.sources, key=lambda each: int(each[1:]))
     assert (old.level, new.level) == (0, 1)
@@ -105,8 +132,13 @@ def test_a_gist_stands_for_what_the_one_before_it_stood_for() -> None:
 
 def test_a_gist_alone_yields_to_a_shorter_one() -> None:
     """Where nothing else is left, the gist itself is written anew in fewer tokens, down to the least."""
-    once = ContextProjector(reach=Reach(keep_recent=0)).compress(extended(opened(2_000), talk(14)), 0.3)
+    once = ContextProjector(reach=Reach(keep_recent=0)).compress(
+        extended(opened(2_000), talk(14)), 0.3
+    )
     again = ContextProjector(reach=Reach(keep_recent=0)).compress(once.window, 0.1)
     assert again.reached
     assert (again.plan.jobs[0].kind, len(again.plan.jobs)) == (GistKind.BLOCK, 1)
-    assert ContextProjector(reach=Reach(keep_recent=0)).compress(again.window, 0.0).tokens_after <= again.floor
+    assert (
+        ContextProjector(reach=Reach(keep_recent=0)).compress(again.window, 0.0).tokens_after
+        <= again.floor
+    )

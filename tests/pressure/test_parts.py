@@ -18,17 +18,27 @@ OLDEST_FIRST = ContextProjector(HEAD.summariser, Reach(keep_recent=2))
 
 def thought(number: int) -> Part:
     """Return signed thinking of some 50 tokens."""
-    return Part("anthropic", json.dumps({"type": "thinking", "thinking": f"step {number} " * 20, "signature": "c2ln"}))
+    return Part(
+        "anthropic",
+        json.dumps({"type": "thinking", "thinking": f"step {number} " * 20, "signature": "c2ln"}),
+    )
 
 
 def picture(number: int) -> Part:
     """Return a picture of unknown size, which counts as a large one."""
-    return Part("anthropic", json.dumps({"type": "image", "source": {"type": "url", "url": f"https://example.org/{number}.png"}}))
+    return Part(
+        "anthropic",
+        json.dumps(
+            {"type": "image", "source": {"type": "url", "url": f"https://example.org/{number}.png"}}
+        ),
+    )
 
 
 def looked_at(count: int, max_tokens: int = 100_000) -> ContextWindow:
     """Return a window in which somebody showed so many pictures and each got an answer with thinking."""
-    window = ContextWindow(max_tokens, counter=FAST).append(Turn("user", "Describe what I show you."))
+    window = ContextWindow(max_tokens, counter=FAST).append(
+        Turn("user", "Describe what I show you.")
+    )
     for number in range(count):
         window = window.append(Turn("user", f"Picture {number}?", parts=[picture(number)]))
         window = window.append(Turn("assistant", f"It shows {number}.", parts=[thought(number)]))
@@ -37,15 +47,24 @@ def looked_at(count: int, max_tokens: int = 100_000) -> ContextWindow:
 
 def standing(window: ContextWindow, kind: str) -> list[int]:
     """Return the numbers of the pictures or thoughts that stand: the indices of their turns."""
-    return [index for index, turn in enumerate(window.all_turns()) for part in turn.parts if part.type == kind]
+    return [
+        index
+        for index, turn in enumerate(window.all_turns())
+        for part in turn.parts
+        if part.type == kind
+    ]
 
 
 @given(lived_windows(), reaches(), TARGETS)
-def test_a_promise_is_kept_with_parts_too(window: ContextWindow, reach: Reach, target: float) -> None:
+def test_a_promise_is_kept_with_parts_too(
+    window: ContextWindow, reach: Reach, target: float
+) -> None:
     """Law: tokens promised are never fewer than those achieved; every step of the chain promises less."""
     projector = ContextProjector(HEAD.summariser, reach)
     ladder = projector.ladder(window)
-    assert all(before > after for before, after in zip(ladder.tokens, ladder.tokens[1:], strict=False))
+    assert all(
+        before > after for before, after in zip(ladder.tokens, ladder.tokens[1:], strict=False)
+    )
     result = projector.compress(window, target)
     if not result.rejections:
         assert result.tokens_after <= result.plan.tokens_promised
@@ -53,7 +72,9 @@ def test_a_promise_is_kept_with_parts_too(window: ContextWindow, reach: Reach, t
 
 
 @given(lived_windows(), reaches(), TARGETS)
-def test_nothing_bound_stands_behind_a_change(window: ContextWindow, reach: Reach, target: float) -> None:
+def test_nothing_bound_stands_behind_a_change(
+    window: ContextWindow, reach: Reach, target: float
+) -> None:
     """It would be refused."""
     result = ContextProjector(HEAD.summariser, reach).compress(window, target)
     if result.first_changed is not None:
@@ -66,7 +87,9 @@ def test_pictures_fall_before_words_oldest_first() -> None:
     window = looked_at(20)
     result = OLDEST_FIRST.compress(window, 0.2)
     assert not result.gisted
-    assert [turn.text.split("\n")[0] for turn in result.window.all_turns()] == [turn.text for turn in window.all_turns()]
+    assert [turn.text.split("\n")[0] for turn in result.window.all_turns()] == [
+        turn.text for turn in window.all_turns()
+    ]
     left = standing(result.window, "image")
     assert 0 < len(left) < 20
     assert left == standing(window, "image")[-len(left) :]
@@ -99,7 +122,11 @@ def test_the_picture_of_the_task_falls_and_its_words_stay() -> None:
     for turn in talk:
         window, pinned = window.append(turn), pinned.append(turn)
     assert window.class_of(window.all_turns()[0]) is ResourceClass.PRESERVED
-    assert OLDEST_FIRST.compress(window, 0.0).window.all_turns()[0].text.startswith("Describe this.\n[image")
+    assert (
+        OLDEST_FIRST.compress(window, 0.0)
+        .window.all_turns()[0]
+        .text.startswith("Describe this.\n[image")
+    )
     assert OLDEST_FIRST.compress(pinned, 0.0).window.all_turns()[0].parts
     with pytest.raises(FloorError):
         check_floors(pinned, Edit(bared=("t1",)))

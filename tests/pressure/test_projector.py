@@ -8,11 +8,39 @@ import pytest
 from hypothesis import given
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, GistKind, Reach, pressure_of
+from polycontext.pressure import (
+    ConflictError,
+    ContextProjector,
+    Fulfilment,
+    GistKind,
+    Reach,
+    pressure_of,
+)
 from polycontext.testing import TARGETS, Head, conversations, filled, lived_windows, lives, reaches
-from polycontext.window import REQUEST_OVERHEAD, Atom, ContextWindow, OrderError, Role, TiktokenCounter, TokenCounter, Turn
+from polycontext.window import (
+    REQUEST_OVERHEAD,
+    Atom,
+    ContextWindow,
+    OrderError,
+    Role,
+    TiktokenCounter,
+    TokenCounter,
+    Turn,
+)
 from polycontext.window.part_removal import says_all_of
-from tests.pressure.samples import HEAD, assistant, calls, extended, hard_plan, ids, opened, result, talk, user, words
+from tests.pressure.samples import (
+    HEAD,
+    assistant,
+    calls,
+    extended,
+    hard_plan,
+    ids,
+    opened,
+    result,
+    talk,
+    user,
+    words,
+)
 
 _HERE = Path(__file__)
 
@@ -29,23 +57,35 @@ def test_atoms_are_never_split(window: ContextWindow, reach: Reach, target: floa
         assert (atom.turns[0].role is Role.TOOL) is False
         if atom.turns[0].tool_calls:
             assert len(atom.turns) == answers[atom.id]
-            assert atom.is_open or {c.id for c in atom.turns[0].tool_calls} == {turn.tool_call_id for turn in atom.turns[1:]}
+            assert atom.is_open or {c.id for c in atom.turns[0].tool_calls} == {
+                turn.tool_call_id for turn in atom.turns[1:]
+            }
 
 
 @given(lives(), reaches(), TARGETS)
-def test_order_is_kept(life: tuple[ContextWindow, tuple[Atom, ...]], reach: Reach, target: float) -> None:
+def test_order_is_kept(
+    life: tuple[ContextWindow, tuple[Atom, ...]], reach: Reach, target: float
+) -> None:
     """What stands is in the order of the log, a gist where the first of its sources stood; no turn is stood for twice."""
     window, log = life
-    place = {resource_id: index for index, resource_id in enumerate(i for atom in log for i in atom.resource_ids)}
+    place = {
+        resource_id: index
+        for index, resource_id in enumerate(i for atom in log for i in atom.resource_ids)
+    }
     after = ContextProjector(reach=reach).compress(window, target).window
-    told = [[place[source] for source in turn.sources or (turn.resource_id,)] for turn in after.all_turns()]
+    told = [
+        [place[source] for source in turn.sources or (turn.resource_id,)]
+        for turn in after.all_turns()
+    ]
     assert len({each for places in told for each in places}) == sum(map(len, told))
     firsts = [min(places) for places in told]
     assert firsts == sorted(firsts)
 
 
 @given(lived_windows(), reaches(), TARGETS)
-def test_the_compressed_window_is_as_good_as_any(window: ContextWindow, reach: Reach, target: float) -> None:
+def test_the_compressed_window_is_as_good_as_any(
+    window: ContextWindow, reach: Reach, target: float
+) -> None:
     """It counts right, its ids are unique, its ledger knows every turn, and it can be continued like the one before."""
     after = ContextProjector(reach=reach).compress(window, target).window
     turns = after.all_turns()
@@ -62,13 +102,27 @@ def test_the_compressed_window_is_as_good_as_any(window: ContextWindow, reach: R
 @given(lived_windows(), TARGETS)
 def test_the_window_before_is_untouched(window: ContextWindow, target: float) -> None:
     """Compressing returns another window; the old one, and its focus, stay."""
-    before = (window.all_turns(), window.position, window.tokens, list(window.linearity.items()), window.serial)
+    before = (
+        window.all_turns(),
+        window.position,
+        window.tokens,
+        list(window.linearity.items()),
+        window.serial,
+    )
     HEAD.compress(window, target)
-    assert (window.all_turns(), window.position, window.tokens, list(window.linearity.items()), window.serial) == before
+    assert (
+        window.all_turns(),
+        window.position,
+        window.tokens,
+        list(window.linearity.items()),
+        window.serial,
+    ) == before
 
 
 @given(lived_windows(), reaches(), TARGETS)
-def test_every_turn_is_kept_gisted_or_dropped(window: ContextWindow, reach: Reach, target: float) -> None:
+def test_every_turn_is_kept_gisted_or_dropped(
+    window: ContextWindow, reach: Reach, target: float
+) -> None:
     """The report accounts for every turn exactly once, and what is kept says the same."""
     done = ContextProjector(reach=reach).compress(window, target)
     accounted = [*done.kept, *done.gisted, *done.dropped]
@@ -83,11 +137,16 @@ def test_every_turn_is_kept_gisted_or_dropped(window: ContextWindow, reach: Reac
 @given(lived_windows(), TARGETS)
 def test_compressing_is_deterministic(window: ContextWindow, target: float) -> None:
     """The same window gives the same bytes, offline."""
-    assert ContextProjector().compress(window, target).window == ContextProjector().compress(window, target).window
+    assert (
+        ContextProjector().compress(window, target).window
+        == ContextProjector().compress(window, target).window
+    )
 
 
 @given(conversations(max_atoms=5))
-def test_hostile_text_is_compressed_with_the_real_vocabulary(moves: list[tuple[Turn, ResourceClass | None]]) -> None:
+def test_hostile_text_is_compressed_with_the_real_vocabulary(
+    moves: list[tuple[Turn, ResourceClass | None]],
+) -> None:
     """Special tokens, NUL, white space and any script pass through the default summariser and the exact counter."""
     window = filled(moves, 300, counter=_REAL)
     done = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.1)
@@ -100,7 +159,9 @@ def test_hostile_text_is_compressed_with_the_real_vocabulary(moves: list[tuple[T
 
 def grown() -> ContextWindow:
     """Return a window with something to compress."""
-    return extended(opened(1_000), [*talk(4), calls("read"), result(0, words(9, 60)), *talk(8, first=4)])
+    return extended(
+        opened(1_000), [*talk(4), calls("read"), result(0, words(9, 60)), *talk(8, first=4)]
+    )
 
 
 CHANGES = {
@@ -113,7 +174,9 @@ CHANGES = {
 GROWTHS = {
     "a turn came": lambda w: w.append(user("more")),
     "calls came": lambda w: extended(w, [calls("read"), result(0, words(9, 60)), *talk(40)]),
-    "a class was raised behind it": lambda w: w.append(user("more"), ResourceClass.REQUIRED).promote("t17", ResourceClass.PRESERVED),
+    "a class was raised behind it": lambda w: w.append(
+        user("more"), ResourceClass.REQUIRED
+    ).promote("t17", ResourceClass.PRESERVED),
     "it is an equal twin": lambda _: grown(),
     "it was given other room": lambda w: w.with_room(1_200),
 }
@@ -146,7 +209,10 @@ def test_a_plan_lands_on_what_its_window_has_grown_to(growth: object) -> None:
     assert done.window.all_turns()[len(at_once.window) :] == came
     tokens = sum(turn.tokens or 0 for turn in came)
     assert (done.came, done.reached) == (tokens, at_once.reached)
-    assert (done.tokens_before, done.tokens_after) == (at_once.tokens_before + tokens, at_once.tokens_after + tokens)
+    assert (done.tokens_before, done.tokens_after) == (
+        at_once.tokens_before + tokens,
+        at_once.tokens_after + tokens,
+    )
     # Ids of gists are given when they come, so that none is given twice.
     assert done.kept == (*at_once.kept, *(turn.resource_id for turn in came))
 
@@ -223,7 +289,9 @@ def test_automatic_compression_aims_at_the_low_mark() -> None:
 def test_both_marks_count_the_free_room() -> None:
     """What cannot yield takes no part of it: it aims at `low` of what is left, and so much is freed however large the system prompt is."""
     for pins in range(0, 400, 50):
-        window = extended(opened(2_000), [Turn(Role.SYSTEM, words(0, pins)), *talk(60), user("Go on.")])
+        window = extended(
+            opened(2_000), [Turn(Role.SYSTEM, words(0, pins)), *talk(60), user("Go on.")]
+        )
         plan, floor = HEAD.plan_between(window, 0.4, 0.7), HEAD.floor(window)
         assert plan.reached
         assert abs(plan.tokens_wanted - (floor + 0.4 * (2_000 - floor))) <= 1
@@ -256,7 +324,14 @@ class Slow:
         self.fails = fails
         self.running = self.most = 0
 
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    async def asummarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Do what `Head` does, later."""
         self.running += 1
         self.most = max(self.most, self.running)
@@ -267,15 +342,30 @@ class Slow:
             raise TimeoutError("too late")
         return Head().summarise(turns, max_tokens, counter=counter, query=query)
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Fail: the asynchronous twin is the one to be asked."""
         raise AssertionError("asked synchronously")
 
 
 def many_jobs() -> ContextWindow:
     """Return a window whose harsh plans have jobs of several kinds."""
-    blocks = [turn for n in range(4) for turn in [*talk(3, first=3 * n), Turn(Role.SYSTEM, "Mind the budget.")]]
-    tools = [turn for n in range(3) for turn in [calls("read", "run"), result(0, words(n, 70)), result(1, words(n + 5, 70))]]
+    blocks = [
+        turn
+        for n in range(4)
+        for turn in [*talk(3, first=3 * n), Turn(Role.SYSTEM, "Mind the budget.")]
+    ]
+    tools = [
+        turn
+        for n in range(3)
+        for turn in [calls("read", "run"), result(0, words(n, 70)), result(1, words(n + 5, 70))]
+    ]
     return extended(opened(1_000), [*blocks, *tools[:3], *talk(2, first=20), user("Well?"), *tools])
 
 
@@ -287,7 +377,11 @@ def test_an_asynchronous_summariser_gives_what_its_twin_gives() -> None:
     done = HEAD.commit(window, asyncio.run(ContextProjector(slow).afulfil(plan)))
     expected = HEAD.commit(window, HEAD.fulfil(plan))
     assert done.window == expected.window
-    assert (done.rejections, done.gisted, done.tokens_after) == ((), expected.gisted, expected.tokens_after)
+    assert (done.rejections, done.gisted, done.tokens_after) == (
+        (),
+        expected.gisted,
+        expected.tokens_after,
+    )
     assert {job.kind for job in done.plan.jobs} == {GistKind.BLOCK, GistKind.DIGEST}
     assert slow.most == 1
 
@@ -298,7 +392,11 @@ def test_every_superseded_result_of_an_atom_is_counted() -> None:
     window = extended(opened(1_000), [*old, *talk(2), *old, *talk(6)])
     plan = HEAD.plan_within(window, window.tokens - 1)
     assert [job.kind for job in plan.jobs] == [GistKind.POINTER] * 2
-    assert HEAD.commit(window, HEAD.fulfil(plan)).tokens_after == plan.tokens_promised < window.tokens - 2 * 60
+    assert (
+        HEAD.commit(window, HEAD.fulfil(plan)).tokens_after
+        == plan.tokens_promised
+        < window.tokens - 2 * 60
+    )
 
 
 class Listening:
@@ -307,7 +405,14 @@ class Listening:
     def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Answer at once."""
         self.asked.append((tuple(turns), max_tokens, counter, query))
         return "All is well."
@@ -316,7 +421,14 @@ class Listening:
 class ListeningLater(Listening):
     """The same with an asynchronous twin."""
 
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    async def asummarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Answer later."""
         return self.summarise(turns, max_tokens, counter=counter, query=query)
 
@@ -337,7 +449,11 @@ def test_both_ways_of_compressing_aim_at_the_same_pressure() -> None:
     """Without a target it is 0.7, right below which an ordinary threshold is at rest."""
     window = extended(opened(1_000), talk(14))
     assert window.pressure > 0.7
-    assert asyncio.run(HEAD.acompress(window)).plan == HEAD.compress(window).plan == HEAD.plan_within(window, 700)
+    assert (
+        asyncio.run(HEAD.acompress(window)).plan
+        == HEAD.compress(window).plan
+        == HEAD.plan_within(window, 700)
+    )
 
 
 def test_a_pointer_is_never_asked_for() -> None:

@@ -8,14 +8,20 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from ag_ui.core import Event, EventType, RunFinishedEvent, StateSnapshotEvent, TextMessageContentEvent
+from ag_ui.core import (
+    Event,
+    EventType,
+    RunFinishedEvent,
+    StateSnapshotEvent,
+    TextMessageContentEvent,
+)
 from pydantic import TypeAdapter
 
-from polycontext.nodes.props.component_renderer import SCHEMA, shipped
+from polycontext.nodes.props.component_renderer import SCHEMA, read_contract
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.server.app import create_app
-from tests.server.waiting import until
+from tests.server.wait import until
 
 EVENTS: TypeAdapter[Any] = TypeAdapter(Event)
 WHOLE = [
@@ -59,7 +65,12 @@ class Front:
 
     async def run(self, *messages: Any, thread: str | None = None, **fields: Any) -> httpx.Response:
         """Ask for a run."""
-        body = {"threadId": self.name if thread is None else thread, "runId": "r1", "messages": [*messages], **fields}
+        body = {
+            "threadId": self.name if thread is None else thread,
+            "runId": "r1",
+            "messages": [*messages],
+            **fields,
+        }
         return await self.browser.post(f"/{self.name}/agui", json=body)
 
     async def said(self) -> list[str]:
@@ -87,7 +98,11 @@ def told(response: httpx.Response) -> list[Any]:
 def kinds(events: list[Any]) -> list[str]:
     """Return the types, one of several contents."""
     names = [event.type.value for event in events]
-    return [name for place, name in enumerate(names) if name != "TEXT_MESSAGE_CONTENT" or names[place - 1] != name]
+    return [
+        name
+        for place, name in enumerate(names)
+        if name != "TEXT_MESSAGE_CONTENT" or names[place - 1] != name
+    ]
 
 
 def words(events: list[Any]) -> str:
@@ -102,7 +117,9 @@ def talk(steps: Callable[[Front], Awaitable[None]], **options: Any) -> None:
         model = Model()
         app = create_app(InMemoryStore(), lambda: model, max_tokens=8000, **options)
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/sessions", timeout=60) as browser:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost/api/sessions", timeout=60
+        ) as browser:
             name = (await browser.post("http://localhost/api/sessions")).json()["sessionId"]
             try:
                 await asyncio.wait_for(steps(Front(browser, model, app, name)), 120)
@@ -120,11 +137,18 @@ def test_a_run_is_told_from_its_start_to_its_end() -> None:
         events = told(await front.run(user("What is there?")))
         assert (kinds(events), words(events)) == (WHOLE, "Plums and pears.")
         first, last = (event.snapshot for event in events if isinstance(event, StateSnapshotEvent))
-        schema = orjson.loads(shipped(SCHEMA))
+        schema = orjson.loads(read_contract(SCHEMA))
         assert {*first} == {*schema["properties"]}
-        assert [message["content"] for message in last["messages"]] == ["What is there?", "Plums and pears."]
+        assert [message["content"] for message in last["messages"]] == [
+            "What is there?",
+            "Plums and pears.",
+        ]
         assert len({getattr(event, "message_id", "") for event in events} - {""}) == 1
-        assert (events[0].thread_id, events[0].run_id, events[-1].run_id) == (front.name, "r1", "r1")
+        assert (events[0].thread_id, events[0].run_id, events[-1].run_id) == (
+            front.name,
+            "r1",
+            "r1",
+        )
 
     talk(steps)
 
@@ -142,7 +166,13 @@ def test_only_the_newest_message_is_taken_in_and_that_once() -> None:
             {"id": "a", "role": "assistant", "content": "x"},
         ]
         tool = {"id": "t", "role": "tool", "toolCallId": "c", "content": "found"}
-        events = told(await front.run(*history, user([{"type": "text", "text": "se"}, {"type": "text", "text": "cond"}], "m2"), tool))
+        events = told(
+            await front.run(
+                *history,
+                user([{"type": "text", "text": "se"}, {"type": "text", "text": "cond"}], "m2"),
+                tool,
+            )
+        )
         assert words(events) == "two"
         again = told(await front.run(user("second, said otherwise", "m2")))
         assert kinds(again) == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_FINISHED"]
@@ -151,7 +181,9 @@ def test_only_the_newest_message_is_taken_in_and_that_once() -> None:
     talk(steps)
 
 
-def test_who_leaves_ends_nothing_and_hears_the_answer_from_its_beginning_when_he_asks_again() -> None:
+def test_who_leaves_ends_nothing_and_hears_the_answer_from_its_beginning_when_he_asks_again() -> (
+    None
+):
     """Ending it is another request; then the run says that it was ended."""
 
     async def steps(front: Front) -> None:
@@ -190,7 +222,12 @@ def test_a_model_that_fails_is_told_without_its_secrets(caplog: pytest.LogCaptur
         assert await front.said() == ["What is there?", "Plums"]
         front.model.words = asyncio.Queue()
         front.model.will_say("fail")
-        assert kinds(told(await front.run(user("And now?", "m2")))) == ["RUN_STARTED", "STATE_SNAPSHOT", "STATE_SNAPSHOT", "RUN_ERROR"]
+        assert kinds(told(await front.run(user("And now?", "m2")))) == [
+            "RUN_STARTED",
+            "STATE_SNAPSHOT",
+            "STATE_SNAPSHOT",
+            "RUN_ERROR",
+        ]
 
     talk(steps)
 
@@ -219,8 +256,29 @@ def test_a_chat_that_is_deleted_ends_the_run() -> None:
         ({"messages": [user("")]}, "is empty"),
         ({"messages": [user(" \n")]}, "is empty"),
         ({"messages": [user([])]}, "is empty"),
-        ({"messages": [user([{"type": "image", "source": {"type": "url", "value": "http://x/y.png", "mimeType": "image/png"}}])]}, "text"),
-        ({"messages": [{"id": "t", "role": "tool", "toolCallId": "c", "content": "found"}]}, "nobody says"),
+        (
+            {
+                "messages": [
+                    user(
+                        [
+                            {
+                                "type": "image",
+                                "source": {
+                                    "type": "url",
+                                    "value": "http://x/y.png",
+                                    "mimeType": "image/png",
+                                },
+                            }
+                        ]
+                    )
+                ]
+            },
+            "text",
+        ),
+        (
+            {"messages": [{"id": "t", "role": "tool", "toolCallId": "c", "content": "found"}]},
+            "nobody says",
+        ),
         ({"messages": [{"id": "a", "role": "assistant", "content": "I say"}]}, "nobody says"),
         ({"messages": [{"id": "x", "role": "poet", "content": "Roses"}]}, "role"),
         ({"messages": [user("hi", "")]}, "0 characters"),
@@ -239,7 +297,11 @@ def test_what_is_no_run_is_refused_in_words(body: Any, told_of: str) -> None:
     async def steps(front: Front) -> None:
         whole = {"threadId": front.name, "runId": "r1", **body} if isinstance(body, dict) else body
         # As `\\ud800`: what UTF-8 cannot say, JSON can.
-        response = await front.browser.post(f"/{front.name}/agui", content=json.dumps(whole), headers={"content-type": "application/json"})
+        response = await front.browser.post(
+            f"/{front.name}/agui",
+            content=json.dumps(whole),
+            headers={"content-type": "application/json"},
+        )
         assert response.status_code == 422, response.text
         assert told_of in response.text
         assert await front.said() == []
@@ -252,7 +314,12 @@ def test_a_chat_that_is_not_there_has_no_runs() -> None:
 
     async def steps(front: Front) -> None:
         body = {"threadId": front.name, "runId": "r1", "messages": [user("hi")]}
-        for address, headers in (("/nowhere/agui", {}), (f"/{front.name}/agui", {"Authorization": "Bearer ben"})):
-            assert (await front.browser.post(address, json=body, headers=headers)).status_code == 404
+        for address, headers in (
+            ("/nowhere/agui", {}),
+            (f"/{front.name}/agui", {"Authorization": "Bearer ben"}),
+        ):
+            assert (
+                await front.browser.post(address, json=body, headers=headers)
+            ).status_code == 404
 
     talk(steps)

@@ -45,10 +45,16 @@ class Echo:
 
 
 @contextmanager
-def serving(store: SessionStore, echo: Echo | None = None, access: Access | None = None, **options: Any) -> Generator[str]:
+def serving(
+    store: SessionStore, echo: Echo | None = None, access: Access | None = None, **options: Any
+) -> Generator[str]:
     """Serve on a free port of loopback, and return the URL."""
     app = create_app(store, lambda: echo or Echo(), access, **options)
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=3))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=3
+        )
+    )
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -69,7 +75,9 @@ async def client(url: str, token: str | None = None) -> AsyncGenerator[httpx.Asy
         yield made
 
 
-async def events(one: httpx.AsyncClient, name: str, after: str | None = None) -> AsyncGenerator[tuple[str, str, Data]]:
+async def events(
+    one: httpx.AsyncClient, name: str, after: str | None = None
+) -> AsyncGenerator[tuple[str, str, Data]]:
     """Yield id, kind and data of what a chat tells."""
     headers = {"Last-Event-ID": after} if after else {}
     async with one.stream("GET", f"/sessions/{name}/events", headers=headers) as response:
@@ -84,13 +92,17 @@ async def events(one: httpx.AsyncClient, name: str, after: str | None = None) ->
                 found = {}
 
 
-async def until(told: AsyncIterator[tuple[str, str, Data]], text: str) -> list[tuple[str, str, Data]]:
+async def until(
+    told: AsyncIterator[tuple[str, str, Data]], text: str
+) -> list[tuple[str, str, Data]]:
     """Return what is told up to the props in which somebody says `text`."""
     seen = []
     async with asyncio.timeout(60):  # an answer that never comes must fail, not wait
         async for event in told:
             seen.append(event)
-            if event[1] == "props" and any(message["content"] == text for message in event[2]["messages"]):
+            if event[1] == "props" and any(
+                message["content"] == text for message in event[2]["messages"]
+            ):
                 return seen
     raise AssertionError(f"it ended before {text!r}: {seen}")
 
@@ -127,8 +139,15 @@ def test_a_message_is_answered_and_everybody_hears_of_it(store: SessionStore) ->
             assert said(sent.json()["contextProps"]) == ["plums and pears"]
             for told in two:
                 seen = await until(told, "plums-and-pears-")
-                assert [data["text"] for _, kind, data in seen if kind == "delta"] == ["plums-", "and-", "pears-"]
-            assert said((await one.get(f"/sessions/{name}")).json()["contextProps"]) == ["plums and pears", "plums-and-pears-"]
+                assert [data["text"] for _, kind, data in seen if kind == "delta"] == [
+                    "plums-",
+                    "and-",
+                    "pears-",
+                ]
+            assert said((await one.get(f"/sessions/{name}")).json()["contextProps"]) == [
+                "plums and pears",
+                "plums-and-pears-",
+            ]
             assert (await one.get("/sessions")).json() == {"sessions": [name]}
 
     with serving(store) as url:
@@ -149,7 +168,14 @@ def test_who_was_away_is_told_what_came_since(store: SessionStore) -> None:
                 await one.post(f"/sessions/{name}/messages", json={"content": text})
                 await until(events(one, name), f"{text}-")
             seen = await until(events(one, name, first[0]), "two-")
-            assert [kind for _, kind, _ in seen] == ["props", "delta", "props", "props", "delta", "props"]
+            assert [kind for _, kind, _ in seen] == [
+                "props",
+                "delta",
+                "props",
+                "props",
+                "delta",
+                "props",
+            ]
             left.append((name, first[0]))
 
     async def again(url: str) -> None:
@@ -233,9 +259,15 @@ def test_pages_elsewhere_and_too_many_requests_are_refused(store: SessionStore) 
     async def talk(url: str) -> None:
         async with client(url) as one:
             assert (await one.get("/sessions", headers={"Host": "evil.example"})).status_code == 400
-            assert (await one.get("/sessions", headers={"Origin": "http://evil.example"})).status_code == 403
-            assert (await one.get("/sessions", headers={"Origin": "http://friend.example"})).status_code == 200
-            assert (await one.post("/sessions/x/messages", content=b"x" * 2_000_000)).status_code in {404, 413}
+            assert (
+                await one.get("/sessions", headers={"Origin": "http://evil.example"})
+            ).status_code == 403
+            assert (
+                await one.get("/sessions", headers={"Origin": "http://friend.example"})
+            ).status_code == 200
+            assert (
+                await one.post("/sessions/x/messages", content=b"x" * 2_000_000)
+            ).status_code in {404, 413}
             codes = [(await one.get("/sessions")).status_code for _ in range(12)]
             assert (codes[0], codes[-1]) == (200, 429)
 
@@ -251,15 +283,23 @@ def test_a_page_does_with_a_chat_what_a_session_can(store: SessionStore) -> None
             name = await new(one)
             told = events(one, name)
             for number in range(12):
-                await one.post(f"/sessions/{name}/messages", json={"content": f"shelf {number}: " + "plums " * 30})
+                await one.post(
+                    f"/sessions/{name}/messages",
+                    json={"content": f"shelf {number}: " + "plums " * 30},
+                )
                 await until(told, f"shelf-{number}:-" + "plums-" * 30)
             props = (await one.get(f"/sessions/{name}")).json()["contextProps"]
             gist = [message for message in props["messages"] if message["role"] == "summary"]
             assert len(gist) > 0
             page = (await one.get(f"/sessions/{name}/history", params={"limit": 10})).json()
-            rest = (await one.get(f"/sessions/{name}/history", params={"before": page["before"]})).json()
+            rest = (
+                await one.get(f"/sessions/{name}/history", params={"before": page["before"]})
+            ).json()
             assert [len(page["messages"]), len(rest["messages"]), rest["before"]] == [10, 14, None]
-            assert [each["content"].split(":")[0] for each in rest["messages"]][:2] == ["shelf 0", "shelf-0"]
+            assert [each["content"].split(":")[0] for each in rest["messages"]][:2] == [
+                "shelf 0",
+                "shelf-0",
+            ]
             first = rest["messages"][0]["id"]
             for act in ("compress", f"messages/{first}/recall", f"messages/{first}/pin"):
                 done = await one.post(f"/sessions/{name}/{act}")
@@ -272,7 +312,9 @@ def test_a_page_does_with_a_chat_what_a_session_can(store: SessionStore) -> None
             assert said(edited.json()["contextProps"]) == ["which?"]
             await until(told, "which?-")
             assert said((await one.post(f"/sessions/{name}/clear")).json()["contextProps"]) == []
-            assert (await one.post(f"/sessions/{name}/rewind", json={"to": "nowhere"})).status_code == 404
+            assert (
+                await one.post(f"/sessions/{name}/rewind", json={"to": "nowhere"})
+            ).status_code == 404
             assert (await one.delete(f"/sessions/{name}")).status_code == 204
             assert (await one.get(f"/sessions/{name}")).status_code == 404
             assert (await one.get("/sessions")).json()["sessions"] == [forked.json()["sessionId"]]

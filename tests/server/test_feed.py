@@ -36,7 +36,12 @@ def test_how_all_stands_holds_the_words_of_the_answer_that_is_being_written() ->
         feed = made()
         feed.publish("delta", {"text": "one"})
         props, half = await some(feed.listen(), 2)
-        assert (props.kind, props.id, half.id, orjson.loads(half.data)) == (PROPS, None, feed.last, {"text": "half"})
+        assert (props.kind, props.id, half.id, orjson.loads(half.data)) == (
+            PROPS,
+            None,
+            feed.last,
+            {"text": "half"},
+        )
         feed.publish("delta", {"text": "two"})
         [two] = await some(feed.listen(half.id), 1)
         assert orjson.loads(two.data) == {"text": "two"}
@@ -111,7 +116,11 @@ def test_silence_is_told_and_an_end_ends_everybody(monkeypatch: pytest.MonkeyPat
         rest = asyncio.create_task(_all(listening))
         await asyncio.sleep(0)
         feed.close()
-        assert {event.kind for event in await asyncio.wait_for(rest, 10)} <= {PROPS, "delta", "ping"}
+        assert {event.kind for event in await asyncio.wait_for(rest, 10)} <= {
+            PROPS,
+            "delta",
+            "ping",
+        }
         assert [event async for event in feed.listen()] == []
 
     asyncio.run(listen())

@@ -20,7 +20,7 @@ from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.server.access import LOCAL
 from polycontext.server.app import create_app
-from polycontext.server.chats import owned
+from polycontext.server.chats import key_of
 from polycontext.testing import FAST
 from polycontext.window import ContextItem, Part, ToolCall, Turn
 
@@ -40,7 +40,9 @@ _SHOWN: Counter[bool] = Counter()
 def secretive(seed: int, store: InMemoryStore) -> str:
     """Keep a random session whose private words hold the mark, and return its id."""
     draw, name = random.Random(seed), f"s{seed}"  # noqa: S311 - a test's
-    session = ContextSession(draw.choice((300, 900, 5000)), store=store, session_id=owned(LOCAL, name), counter=FAST)
+    session = ContextSession(
+        draw.choice((300, 900, 5000)), store=store, session_id=key_of(LOCAL, name), counter=FAST
+    )
     session.add_system(f"Be polite. {MARK}: never name the margin.")
     persona = {"template": f"You are {MARK} {{name}}.", "eigenvectors": {"warmth": 0.7, MARK: 0.1}}
     session.documents.patch("persona", lambda _: [{"op": "add", "path": "", "value": persona}])
@@ -52,11 +54,16 @@ def secretive(seed: int, store: InMemoryStore) -> str:
 
 
 def _say(draw: random.Random, session: ContextSession) -> None:
-    words = " ".join(draw.choice(("plums", "pears", "jars", "shelf")) for _ in range(draw.randrange(1, 30)))
+    words = " ".join(
+        draw.choice(("plums", "pears", "jars", "shelf")) for _ in range(draw.randrange(1, 30))
+    )
     match draw.randrange(6):
         case 0:
             call = f"{MARK}{next(_NUMBERS)}"
-            thought = Part("anthropic", f'{{"type": "thinking", "thinking": "{MARK} {words}", "signature": "c2ln"}}')
+            thought = Part(
+                "anthropic",
+                f'{{"type": "thinking", "thinking": "{MARK} {words}", "signature": "c2ln"}}',
+            )
             asked = ToolCall(call, f"look_{MARK}", f'{{"at": "{MARK} {words}"}}')
             session.add(Turn("assistant", None, tool_calls=[asked], parts=[thought]))
             session.add_tool_turn(f"{MARK}: {words}", tool_call_id=call)
@@ -66,7 +73,13 @@ def _say(draw: random.Random, session: ContextSession) -> None:
         case 2:
             session.add_system(f"{MARK} {words}")
         case 3:
-            session.attach(ContextItem(f"{MARK} {words}", "file", {"filename": f"notes{next(_NUMBERS)}.md", "why": MARK}))
+            session.attach(
+                ContextItem(
+                    f"{MARK} {words}",
+                    "file",
+                    {"filename": f"notes{next(_NUMBERS)}.md", "why": MARK},
+                )
+            )
         case _:
             session.add_user_turn(words)
             session.add_assistant_turn(words)
@@ -100,7 +113,11 @@ class Failing(InMemoryStore):
     def append(self, *arguments: Any, **options: Any) -> None:
         """Store, or do not."""
         if self.fails and self.draw.random() < 0.05:
-            raise StoreError(f"{MARK}.db", f"appending {MARK}", MARK) if self.draw.random() < 0.5 else RuntimeError(MARK)
+            raise (
+                StoreError(f"{MARK}.db", f"appending {MARK}", MARK)
+                if self.draw.random() < 0.5
+                else RuntimeError(MARK)
+            )
         super().append(*arguments, **options)
 
 
@@ -108,8 +125,15 @@ def asked(draw: random.Random, name: str, ids: Sequence[str]) -> tuple[str, str,
     """Draw a request: its method, its path and what goes with it."""
     one = draw.choice((*ids, *ids, "t1", "nowhere", "%00", "t1%2F..", "é"))
     said = {"content": draw.choice(("plums?", "", "[@notes0.md]", "x" * 3000, "pears\n" * 400))}
-    run = {"threadId": draw.choice((name, name, "other")), "runId": "r", "messages": [{"id": str(next(_NUMBERS)), "role": "user", **said}]}
-    file = (draw.choice(("a.txt", "b.md", "../c", "")), draw.choice((b"", b"plums", b"\0", f"{MARK} in a file".encode())))
+    run = {
+        "threadId": draw.choice((name, name, "other")),
+        "runId": "r",
+        "messages": [{"id": str(next(_NUMBERS)), "role": "user", **said}],
+    }
+    file = (
+        draw.choice(("a.txt", "b.md", "../c", "")),
+        draw.choice((b"", b"plums", b"\0", f"{MARK} in a file".encode())),
+    )
     last = draw.choice(("", "x-1", "0", "9" * 5000))
     requests: list[tuple[str, str, dict[str, Any]]] = [
         ("GET", "", {}),
@@ -121,9 +145,25 @@ def asked(draw: random.Random, name: str, ids: Sequence[str]) -> tuple[str, str,
         ("GET", "/nowhere", {}),
         ("PATCH", "", {}),
         ("POST", "/messages", {"json": said}),
-        ("POST", "/messages", {"json": said, "headers": {"Idempotency-Key": draw.choice(("k", "", "k" * 300))}}),
-        ("POST", "/messages", {"json": draw.choice((None, [], {"content": 5}, {"content": "x", "pills": [{"name": "x"}]}))}),
-        ("POST", "/messages", {"content": draw.choice((b"{", b'{"content": "\\ud800"}', b"\xff", b"x" * 1_100_000))}),
+        (
+            "POST",
+            "/messages",
+            {"json": said, "headers": {"Idempotency-Key": draw.choice(("k", "", "k" * 300))}},
+        ),
+        (
+            "POST",
+            "/messages",
+            {
+                "json": draw.choice(
+                    (None, [], {"content": 5}, {"content": "x", "pills": [{"name": "x"}]})
+                )
+            },
+        ),
+        (
+            "POST",
+            "/messages",
+            {"content": draw.choice((b"{", b'{"content": "\\ud800"}', b"\xff", b"x" * 1_100_000))},
+        ),
         ("PUT", f"/messages/{one}", {"json": said}),
         ("POST", f"/messages/{one}/recall", {}),
         ("POST", f"/messages/{one}/pin", {}),
@@ -144,7 +184,9 @@ def asked(draw: random.Random, name: str, ids: Sequence[str]) -> tuple[str, str,
 async def received(seed: int, name: str, store: Failing) -> bytes:
     """Return every byte that a browser is sent that asks for one thing after another."""
     draw, found, ids = random.Random(-seed - 1), b"", [f"t{number}" for number in range(1, 30)]  # noqa: S311 - a test's
-    app = create_app(store, lambda: Whispering(draw), system=f"{MARK}: be polite.", max_tokens=900, counter=FAST)
+    app = create_app(
+        store, lambda: Whispering(draw), system=f"{MARK}: be polite.", max_tokens=900, counter=FAST
+    )
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as browser:
@@ -162,11 +204,20 @@ async def received(seed: int, name: str, store: Failing) -> bytes:
                 _SEEN[response.status_code] += 1
                 found += repr(response.headers.raw).encode() + response.content
                 if path == "/fork" and response.status_code == 201:
-                    found += (await browser.get(f"/api/sessions/{response.json()['sessionId']}/history")).content
+                    found += (
+                        await browser.get(f"/api/sessions/{response.json()['sessionId']}/history")
+                    ).content
                 if draw.random() < 0.5:
                     await chat.cancel()
             found += b"".join(event.wire for event in chat.feed._held)
-            for path in ("/openapi.json", "/docs", "/api/sessions", "/api/sessions/other", "/nowhere", f"/api/sessions/{name}"):
+            for path in (
+                "/openapi.json",
+                "/docs",
+                "/api/sessions",
+                "/api/sessions/other",
+                "/nowhere",
+                f"/api/sessions/{name}",
+            ):
                 response = await browser.get(path)
                 found += repr(response.headers.raw).encode() + response.content
             found += repr((await browser.delete(f"/api/sessions/{name}")).headers.raw).encode()
@@ -181,7 +232,9 @@ def test_no_byte_that_a_browser_receives_is_private(seed: int) -> None:
     """Shown, listed, paged, told as events, compressed, answered, refused, failed: any of it, in any order."""
     store = Failing()
     name = secretive(seed, store)
-    kept = "".join(ContextSession.open(store, owned(LOCAL, name), 5000, counter=FAST).history.export())
+    kept = "".join(
+        ContextSession.open(store, key_of(LOCAL, name), 5000, counter=FAST).history.export()
+    )
     assert MARK in kept
     store.draw, store.fails = random.Random(seed), True  # noqa: S311 - a test's
     found = asyncio.run(received(seed, name, store))

@@ -13,14 +13,19 @@ from tests.server_load import Listener, Load, Talk, run, serving
 def test_no_listener_misses_an_event(store: str, tmp_path: Path) -> None:
     """A server in a process of its own, listeners of several chats, and one that has stopped reading."""
     with serving("memory" if store == "memory" else str(tmp_path / "chats.db")) as (port, process):
-        load = asyncio.run(run(port, process, seconds=2, clients=20, sessions=4, a_second=2, stopped=1))
+        load = asyncio.run(
+            run(port, process, seconds=2, clients=20, sessions=4, a_second=2, stopped=1)
+        )
     assert all(talk.turns for talk in load.talks)
     assert (load.received, load.missed) == (load.expected, 0)
     assert len(load.listeners) == 20
     assert not any(listener.numbers for talk in load.talks for listener in talk.stopped)
 
 
-@pytest.mark.parametrize(("numbers", "missed"), [([4, 5, 6, 7], 0), ([4, 7], 2), ([4, 5, 7], 1), ([4, 6, 5, 7], 3), ([4, 5, 6], 1)])
+@pytest.mark.parametrize(
+    ("numbers", "missed"),
+    [([4, 5, 6, 7], 0), ([4, 7], 2), ([4, 5, 7], 1), ([4, 6, 5, 7], 3), ([4, 5, 6], 1)],
+)
 def test_what_is_missed_is_counted(numbers: list[int], missed: int) -> None:
     """Left out, out of order, or not yet there."""
     load = Load([Talk(0, turns=1, listeners=[Listener(b"", numbers=numbers)])], [])

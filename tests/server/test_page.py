@@ -12,7 +12,9 @@ from polycontext.server.app import FOLDER, create_app
 
 async def _got(*asked: tuple[str, dict[str, str]]) -> list[httpx.Response]:
     app = create_app(InMemoryStore())
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as browser:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://localhost"
+    ) as browser:
         return [await browser.get(path, headers=headers) for path, headers in asked]
 
 
@@ -27,8 +29,14 @@ def test_the_page_is_handed_out_with_its_policy() -> None:
     assert script.headers["content-type"].startswith("text/javascript")
     assert style.headers["content-type"].startswith("text/css")
     for each in (page, script, style):
-        policy = dict(rule.split(" ", 1) for rule in each.headers["content-security-policy"].split("; "))
-        assert (policy["default-src"], policy["script-src"], policy["connect-src"]) == ("'none'", "'self'", "'self'")
+        policy = dict(
+            rule.split(" ", 1) for rule in each.headers["content-security-policy"].split("; ")
+        )
+        assert (policy["default-src"], policy["script-src"], policy["connect-src"]) == (
+            "'none'",
+            "'self'",
+            "'self'",
+        )
         assert policy["frame-ancestors"] == "'none'"
         assert each.headers["x-content-type-options"] == "nosniff"
         assert each.headers["cache-control"] == "no-cache"
@@ -42,7 +50,9 @@ def test_a_browser_that_has_the_page_is_told_so() -> None:
     assert again.headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("path", ["/%2e%2e/app.py", "/..%2fapp.py", "/nothing.js", "/page.js/x", "/api/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/%2e%2e/app.py", "/..%2fapp.py", "/nothing.js", "/page.js/x", "/api/nothing"]
+)
 def test_no_other_file_is_handed_out(path: str) -> None:
     """What is not of the page is not there, and the routes stay where they are."""
     [answer] = _run((path, {}))

@@ -56,7 +56,9 @@ class Page:
         """Send a message with its pills, as the document's JSON."""
         data = document_to_json(document)
         return await self.browser.post(
-            f"/sessions/{self.name}/messages", json={"content": data["text"], "pills": data["pills"]}, headers=headers
+            f"/sessions/{self.name}/messages",
+            json={"content": data["text"], "pills": data["pills"]},
+            headers=headers,
         )
 
     async def answered(self) -> None:
@@ -72,12 +74,24 @@ class Page:
         return [turn.text for turn in chat.session.log() if turn.role == "user"]
 
 
-def on_a_page(resolvers: list[Resolver], talk: Callable[[Page], Coroutine[Any, Any, None]], max_tokens: int = 50_000) -> None:
+def on_a_page(
+    resolvers: list[Resolver],
+    talk: Callable[[Page], Coroutine[Any, Any, None]],
+    max_tokens: int = 50_000,
+) -> None:
     """Open a chat, and let `talk` use it."""
 
     async def run() -> None:
-        app = create_app(InMemoryStore(), access=Access(a_minute=10_000), resolvers=resolvers, max_tokens=max_tokens, counter=FAST)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost/api") as browser:
+        app = create_app(
+            InMemoryStore(),
+            access=Access(a_minute=10_000),
+            resolvers=resolvers,
+            max_tokens=max_tokens,
+            counter=FAST,
+        )
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost/api"
+        ) as browser:
             name = (await browser.post("/sessions")).json()["sessionId"]
             await talk(Page(browser, name, app))
         await app.state.chats.close()
@@ -103,7 +117,9 @@ def test_names_are_completed(root: Path) -> None:
         found = (await page.get("completions", prefix="@src/ag")).json()["completions"]
         assert found == [{"name": "src/agent.py", "type": "file", "detail": ""}]
         symbol = (await page.get("completions", prefix="Agent.run")).json()["completions"]
-        assert symbol == [{"name": "src.agent.Agent.run", "type": "symbol", "detail": "src/agent.py:2"}]
+        assert symbol == [
+            {"name": "src.agent.Agent.run", "type": "symbol", "detail": "src/agent.py:2"}
+        ]
         everything = (await page.get("completions", limit=50)).json()["completions"]
         names = {each["name"] for each in everything}
         assert names >= {"*scratch*", "app/[[...slug]]/page.tsx", "café/日本 📎.txt"}
@@ -114,7 +130,9 @@ def test_names_are_completed(root: Path) -> None:
 
     async def nothing(page: Page) -> None:
         assert (await page.get("completions", prefix="a")).json() == {"completions": []}
-        assert (await page.get("source", name="src/agent.py")).json()["detail"] == "[@src/agent.py]: Cannot attach context: file not found"
+        assert (await page.get("source", name="src/agent.py")).json()[
+            "detail"
+        ] == "[@src/agent.py]: Cannot attach context: file not found"
 
     on_a_page([*finders(root), BufferResolver({"*scratch*": "notes"})], talk)
     on_a_page([], nothing)
@@ -133,8 +151,12 @@ def test_ten_thousand_files_are_completed(tmp_path: Path) -> None:
 
     async def look() -> None:
         sources = Sources([Counted([tmp_path])])
-        answers = await asyncio.gather(*(sources.completions(f"jar{number}", 5) for number in range(9990, 10_000)))
-        assert [found[0]["name"] for found in answers] == [f"shelf{number % 100}/jar{number}.txt" for number in range(9990, 10_000)]
+        answers = await asyncio.gather(
+            *(sources.completions(f"jar{number}", 5) for number in range(9990, 10_000))
+        )
+        assert [found[0]["name"] for found in answers] == [
+            f"shelf{number % 100}/jar{number}.txt" for number in range(9990, 10_000)
+        ]
         assert scans == 1
         planted(tmp_path, {"plums.txt": ""})
         sources._until = 0  # as if time had passed
@@ -176,10 +198,19 @@ def test_a_source_is_shown(root: Path) -> None:
 
     async def talk(page: Page) -> None:
         shown = (await page.get("source", name="src/agent.py")).json()
-        assert (shown["content"], shown["path"], shown["notice"]) == (FILES["src/agent.py"], "src/agent.py", None)
+        assert (shown["content"], shown["path"], shown["notice"]) == (
+            FILES["src/agent.py"],
+            "src/agent.py",
+            None,
+        )
         symbol = (await page.get("source", type="symbol", name="Agent.run")).json()
-        assert (symbol["content"], symbol["startLine"]) == ("    def run(self):\n        return 'the plums'\n", 2)
-        assert (await page.get("source", name="app/[[...slug]]/page.tsx")).json()["content"] == FILES["app/[[...slug]]/page.tsx"]
+        assert (symbol["content"], symbol["startLine"]) == (
+            "    def run(self):\n        return 'the plums'\n",
+            2,
+        )
+        assert (await page.get("source", name="app/[[...slug]]/page.tsx")).json()[
+            "content"
+        ] == FILES["app/[[...slug]]/page.tsx"]
         assert (await page.get("source", name="café/日本 📎.txt")).json()["content"] == "the jars\n"
         endless = (await page.get("source", type="buffer", name="endless")).json()
         assert len(endless["content"]) == MOST_SHOWN
@@ -202,7 +233,9 @@ def test_a_source_is_shown(root: Path) -> None:
         ("broken", "Cannot attach context", False),
     ],
 )
-def test_what_cannot_be_attached_is_told_and_nothing_is_sent(root: Path, name: str, problem: str, *, missing: bool) -> None:
+def test_what_cannot_be_attached_is_told_and_nothing_is_sent(
+    root: Path, name: str, problem: str, *, missing: bool
+) -> None:
     """In the words of the resolver, for looking and for sending, beside a pill that is fine."""
     planted(root, {"large.txt": b"x" * 2000})
     planted(root.parent, {"secret.txt": SECRET_TEXT})
@@ -213,17 +246,27 @@ def test_what_cannot_be_attached_is_told_and_nothing_is_sent(root: Path, name: s
 
     async def talk(page: Page) -> None:
         kind = "buffer" if name == "broken" else "file"
-        told = {"detail": f"[@{name}]: {problem}", "pills": [{"name": name, "problem": problem, "missing": missing}]}
+        told = {
+            "detail": f"[@{name}]: {problem}",
+            "pills": [{"name": name, "problem": problem, "missing": missing}],
+        }
         # As it is typed: nothing inserts a pill that no resolver can read.
         types = {name: kind}
-        document = PillDocument.parse(f"see [@src/agent.py] and [@{name}]", lambda each: types.get(each, "file"))
+        document = PillDocument.parse(
+            f"see [@src/agent.py] and [@{name}]", lambda each: types.get(each, "file")
+        )
         for refused in (await page.get("source", type=kind, name=name), await page.send(document)):
             assert (refused.status_code, refused.json()) == (422, told)
         assert await page.log() == []
         fine = await page.send(document.remove_pill(name))
-        assert [each["content"] for each in fine.json()["contextProps"]["messages"]] == ["[@src/agent.py]", "see [@src/agent.py] and "]
+        assert [each["content"] for each in fine.json()["contextProps"]["messages"]] == [
+            "[@src/agent.py]",
+            "see [@src/agent.py] and ",
+        ]
 
-    on_a_page([FileResolver([root], most_bytes=1000), FunctionResolver(PillType.BUFFER, fails)], talk)
+    on_a_page(
+        [FileResolver([root], most_bytes=1000), FunctionResolver(PillType.BUFFER, fails)], talk
+    )
 
 
 def test_no_hostile_name_reaches_what_is_outside(tmp_path: Path) -> None:
@@ -239,7 +282,8 @@ def test_no_hostile_name_reaches_what_is_outside(tmp_path: Path) -> None:
             shown = await page.get("source", name=encoded)
             assert shown.status_code == 422 or name in allowed, name
             sent = await page.browser.post(
-                f"/sessions/{page.name}/messages", json={"content": f"[@{encoded}]", "pills": [{"name": encoded, "type": "file"}]}
+                f"/sessions/{page.name}/messages",
+                json={"content": f"[@{encoded}]", "pills": [{"name": encoded, "type": "file"}]},
             )
             assert sent.status_code == 422, name
             received += shown.text + sent.text
@@ -253,11 +297,20 @@ def test_a_message_attaches_what_its_pills_name(root: Path) -> None:
     """The model reads the content, a browser the names alone; the same content is attached once, what has changed anew."""
 
     async def talk(page: Page) -> None:
-        document = PillDocument("🙂 what does ").insert_pill("Agent.run", type="symbol").insert_text(24, " in ").insert_pill("src/agent.py")
+        document = (
+            PillDocument("🙂 what does ")
+            .insert_pill("Agent.run", type="symbol")
+            .insert_text(24, " in ")
+            .insert_pill("src/agent.py")
+        )
         sent = await page.send(document)
         assert sent.status_code == 200, sent.text
         shown = [each["content"] for each in sent.json()["contextProps"]["messages"]]
-        assert shown == ["[@src/agent.py:2-3]", "[@src/agent.py]", "🙂 what does [@Agent.run] in [@src/agent.py]"]
+        assert shown == [
+            "[@src/agent.py:2-3]",
+            "[@src/agent.py]",
+            "🙂 what does [@Agent.run] in [@src/agent.py]",
+        ]
         assert "plums" not in sent.text
         assert ["the plums" in text for text in await page.log()] == [True, True, False]
         await page.answered()
@@ -265,7 +318,14 @@ def test_a_message_attaches_what_its_pills_name(root: Path) -> None:
         await page.answered()
         (root / "src/agent.py").write_text("the quinces\n")
         await page.send(PillDocument.parse("and now [@src/agent.py]"))
-        assert ["quinces" in text for text in await page.log()] == [False, False, False, False, True, False]
+        assert ["quinces" in text for text in await page.log()] == [
+            False,
+            False,
+            False,
+            False,
+            True,
+            False,
+        ]
 
     on_a_page(finders(root), talk)
 
@@ -274,21 +334,38 @@ def test_brackets_typed_by_hand_are_text(root: Path) -> None:
     """Without a list of pills nothing is attached; a list must be of what stands there."""
 
     async def talk(page: Page) -> None:
-        await page.browser.post(f"/sessions/{page.name}/messages", json={"content": "see [@src/agent.py]"})
+        await page.browser.post(
+            f"/sessions/{page.name}/messages", json={"content": "see [@src/agent.py]"}
+        )
         assert await page.log() == ["see [@src/agent.py]"]
         await page.answered()
         for pills, fault in [
-            ([{"name": "src/agent.py", "type": "file"}], "$.pills[0]: [@src/agent.py] does not stand in the content"),
+            (
+                [{"name": "src/agent.py", "type": "file"}],
+                "$.pills[0]: [@src/agent.py] does not stand in the content",
+            ),
             ([{"name": "a", "type": "folder"}], "Invalid context name"),
             ([{"name": "a[", "type": "file"}], "Invalid context name"),
             ([{"type": "file"}], "$.pills[0]"),
         ]:
-            refused = await page.browser.post(f"/sessions/{page.name}/messages", json={"content": "see [@src/other.py]", "pills": pills})
-            assert (refused.status_code, fault in refused.json()["detail"]) == (422, True), refused.text
+            refused = await page.browser.post(
+                f"/sessions/{page.name}/messages",
+                json={"content": "see [@src/other.py]", "pills": pills},
+            )
+            assert (refused.status_code, fault in refused.json()["detail"]) == (422, True), (
+                refused.text
+            )
         many = [{"name": "src/other.py", "type": "file"}] * (MOST_PILLS + 1)
-        assert (await page.browser.post(f"/sessions/{page.name}/messages", json={"content": "x", "pills": many})).status_code == 422
+        assert (
+            await page.browser.post(
+                f"/sessions/{page.name}/messages", json={"content": "x", "pills": many}
+            )
+        ).status_code == 422
         blank = await page.browser.post(f"/sessions/{page.name}/messages", json={"content": " \n"})
-        assert (blank.status_code, blank.json()["detail"]) == (422, "$.content: is empty; legal: what the user says")
+        assert (blank.status_code, blank.json()["detail"]) == (
+            422,
+            "$.content: is empty. Use the user's text.",
+        )
         assert len(await page.log()) == 1
 
     on_a_page(finders(root), talk)
@@ -301,7 +378,9 @@ def test_two_names_of_one_file_are_a_duplicate(root: Path) -> None:
 
     async def talk(page: Page) -> None:
         refused = await page.send(PillDocument.parse("[@src/agent.py] and [@same.py]"))
-        assert refused.json()["pills"] == [{"name": "same.py", "problem": "Context already attached", "missing": False}]
+        assert refused.json()["pills"] == [
+            {"name": "same.py", "problem": "Context already attached", "missing": False}
+        ]
 
     on_a_page(finders(root), talk)
 
@@ -328,13 +407,23 @@ def test_a_message_with_pills_is_edited_and_forked(root: Path) -> None:
     async def talk(page: Page) -> None:
         await page.send(PillDocument.parse("see [@src/agent.py]"))
         await page.answered()
-        shown = (await page.browser.get(f"/sessions/{page.name}")).json()["contextProps"]["messages"]
+        shown = (await page.browser.get(f"/sessions/{page.name}")).json()["contextProps"][
+            "messages"
+        ]
         place = f"/sessions/{page.name}/messages/{shown[1]['id']}"
-        refused = await page.browser.put(place, json={"content": "see [@gone]", "pills": [{"name": "gone", "type": "file"}]})
+        refused = await page.browser.put(
+            place, json={"content": "see [@gone]", "pills": [{"name": "gone", "type": "file"}]}
+        )
         assert refused.json()["pills"][0]["name"] == "gone"
-        assert (await page.browser.get(f"/sessions/{page.name}")).json()["contextProps"]["messages"] == shown
+        assert (await page.browser.get(f"/sessions/{page.name}")).json()["contextProps"][
+            "messages"
+        ] == shown
         edited = await page.browser.put(
-            place, json={"content": "see [@src/other.py]", "pills": [{"name": "src/other.py", "type": "file", "start": 99}]}
+            place,
+            json={
+                "content": "see [@src/other.py]",
+                "pills": [{"name": "src/other.py", "type": "file", "start": 99}],
+            },
         )
         after = [each["content"] for each in edited.json()["contextProps"]["messages"]]
         assert after == ["[@src/agent.py]", "[@src/other.py]", "see [@src/other.py]"]
@@ -349,7 +438,9 @@ def test_a_message_with_pills_is_edited_and_forked(root: Path) -> None:
 
 def test_what_does_not_fit_is_not_taken_in(root: Path) -> None:
     """Attachments and words are one commit."""
-    planted(root, {"long.txt": "".join(f"plum number {number} of the shelf\n" for number in range(400))})
+    planted(
+        root, {"long.txt": "".join(f"plum number {number} of the shelf\n" for number in range(400))}
+    )
 
     async def talk(page: Page) -> None:
         words = " ".join(f"word{number}" for number in range(900))
@@ -364,11 +455,29 @@ def test_users_name_what_is_served_in_their_own_chats_alone(root: Path) -> None:
     """Another's chat is not there to complete or look through, and nobody without a token sees a file."""
 
     async def run() -> None:
-        app = create_app(InMemoryStore(), access=Access((ANN, BEN)), resolvers=finders(root), max_tokens=900, counter=FAST)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost/api") as browser:
-            name = (await browser.post("/sessions", headers={"Authorization": f"Bearer {ANN}"})).json()["sessionId"]
-            for route in (f"/sessions/{name}/completions", f"/sessions/{name}/source?name=src/agent.py"):
-                codes = [(await browser.get(route, headers={"Authorization": f"Bearer {who}"})).status_code for who in (ANN, BEN, "eve")]
+        app = create_app(
+            InMemoryStore(),
+            access=Access((ANN, BEN)),
+            resolvers=finders(root),
+            max_tokens=900,
+            counter=FAST,
+        )
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost/api"
+        ) as browser:
+            name = (
+                await browser.post("/sessions", headers={"Authorization": f"Bearer {ANN}"})
+            ).json()["sessionId"]
+            for route in (
+                f"/sessions/{name}/completions",
+                f"/sessions/{name}/source?name=src/agent.py",
+            ):
+                codes = [
+                    (
+                        await browser.get(route, headers={"Authorization": f"Bearer {who}"})
+                    ).status_code
+                    for who in (ANN, BEN, "eve")
+                ]
                 assert codes == [200, 404, 401]
         await app.state.chats.close()
 
@@ -388,6 +497,8 @@ def test_what_is_offered_is_a_candidate_as_it_is() -> None:
             return Resolved(name, PillType.BUFFER, "secret")
 
     async def talk(page: Page) -> None:
-        assert (await page.get("completions")).json() == {"completions": [{"name": "a", "type": "buffer", "detail": "where"}]}
+        assert (await page.get("completions")).json() == {
+            "completions": [{"name": "a", "type": "buffer", "detail": "where"}]
+        }
 
     on_a_page([Own()], talk)

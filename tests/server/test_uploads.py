@@ -13,10 +13,10 @@ from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.server.app import create_app
-from polycontext.server.chats import owned
-from polycontext.server.uploads import MOST_TEXT, MOST_UPLOADED, checked_name
+from polycontext.server.chats import key_of
+from polycontext.server.uploads import MOST_TEXT, MOST_UPLOADED, parse_name
 from polycontext.window.pills import InvalidPillNameError
-from tests.server.waiting import until
+from tests.server.wait import until
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
@@ -56,9 +56,13 @@ class Front:
     def __init__(self, browser: httpx.AsyncClient, model: Model, name: str) -> None:
         self.browser, self.model, self.name = browser, model, name
 
-    async def put(self, name: str, data: bytes, kind: str = "text/plain", **headers: str) -> httpx.Response:
+    async def put(
+        self, name: str, data: bytes, kind: str = "text/plain", **headers: str
+    ) -> httpx.Response:
         """Upload a file."""
-        return await self.browser.post(f"/{self.name}/uploads", files={"file": (name, data, kind)}, headers=headers)
+        return await self.browser.post(
+            f"/{self.name}/uploads", files={"file": (name, data, kind)}, headers=headers
+        )
 
     async def get(self, path: str = "") -> Any:
         """Return what a route says."""
@@ -69,15 +73,24 @@ class Front:
         return [message["content"] for message in (await self.get())["contextProps"]["messages"]]
 
 
-def talk(store: SessionStore, steps: Callable[[Front], Awaitable[None]], name: str | None = None, max_tokens: int = 8000) -> str:
+def talk(
+    store: SessionStore,
+    steps: Callable[[Front], Awaitable[None]],
+    name: str | None = None,
+    max_tokens: int = 8000,
+) -> str:
     """Run steps against a chat, a new one or one that is there, and return its id."""
 
     async def talked() -> str:
         model = Model()
         app = create_app(store, lambda: model, max_tokens=max_tokens)
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/sessions", timeout=60) as browser:
-            found = name or (await browser.post("http://localhost/api/sessions")).json()["sessionId"]
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost/api/sessions", timeout=60
+        ) as browser:
+            found = (
+                name or (await browser.post("http://localhost/api/sessions")).json()["sessionId"]
+            )
             try:
                 await asyncio.wait_for(steps(Front(browser, model, found)), 120)
             finally:
@@ -98,11 +111,15 @@ def test_a_text_goes_to_the_model_and_its_name_to_the_browser(store: SessionStor
         assert await front.shown() == ["[@notes/shelves.md]"]
         await front.browser.post(f"/{front.name}/messages", json={"content": "Which?"})
         await until(lambda: bool(front.model.sent))
-        assert f"#### notes/shelves.md\n```markdown\n# Shelves\n{HELD}: plums" in str(front.model.sent[0][0]["content"])
+        assert f"#### notes/shelves.md\n```markdown\n# Shelves\n{HELD}: plums" in str(
+            front.model.sent[0][0]["content"]
+        )
 
     async def again(front: Front) -> None:
         assert (await front.shown())[0] == "[@notes/shelves.md]"
-        assert (await front.get("/uploads")) == {"uploads": [{"id": "t1", "name": "notes/shelves.md"}]}
+        assert (await front.get("/uploads")) == {
+            "uploads": [{"id": "t1", "name": "notes/shelves.md"}]
+        }
         heard.extend([str(await front.get(path)) for path in ("", "/history", "/uploads")])
         assert (await front.put("notes/shelves.md", b"other")).status_code == 422
 
@@ -115,10 +132,17 @@ def test_a_text_goes_to_the_model_and_its_name_to_the_browser(store: SessionStor
     [
         ("shelf.png", PNG, "image_url", "data:image/png;base64,iVBORw0KGgo"),
         ("text.txt", PNG, "image_url", "data:image/png;base64,iVBORw0KGgo"),
-        ("paper.pdf", b"%PDF-1.7\n\x00\xff", "file", "data:application/pdf;base64,JVBERi0xLjcKAP8="),
+        (
+            "paper.pdf",
+            b"%PDF-1.7\n\x00\xff",
+            "file",
+            "data:application/pdf;base64,JVBERi0xLjcKAP8=",
+        ),
     ],
 )
-def test_pictures_and_pdfs_go_as_what_a_model_sees(name: str, data: bytes, kind: str, block: str, store: SessionStore) -> None:
+def test_pictures_and_pdfs_go_as_what_a_model_sees(
+    name: str, data: bytes, kind: str, block: str, store: SessionStore
+) -> None:
     """By what they hold, whatever they are called; kept over a restart."""
 
     async def steps(front: Front) -> None:
@@ -174,7 +198,9 @@ def test_the_same_name_twice_is_refused_in_the_seeds_words(store: SessionStore) 
     """However its letters are composed, and at once too."""
 
     async def steps(front: Front) -> None:
-        made = await asyncio.gather(*(front.put(name, b"plums") for name in ("peár.md", "pea\u0301r.md")))
+        made = await asyncio.gather(
+            *(front.put(name, b"plums") for name in ("peár.md", "pea\u0301r.md"))
+        )
         assert sorted(each.status_code for each in made) == [201, 422]
         assert any("Context already attached" in each.text for each in made)
         other = await front.put("日本語 (1).txt", "梅".encode())
@@ -199,7 +225,11 @@ def test_more_than_may_come_is_cut_off_said_before_or_not() -> None:
         chunked = await front.browser.post(f"/{front.name}/uploads", content=pieces(), headers=kind)
         assert "content-length" not in chunked.request.headers
         assert chunked.status_code == 413
-        elsewhere = await front.browser.post(f"/{front.name}/messages", content=pieces(), headers={"Content-Type": "application/json"})
+        elsewhere = await front.browser.post(
+            f"/{front.name}/messages",
+            content=pieces(),
+            headers={"Content-Type": "application/json"},
+        )
         assert elsewhere.status_code == 413
         assert await front.shown() == []
 
@@ -213,23 +243,36 @@ def test_more_than_may_come_is_cut_off_said_before_or_not() -> None:
         (b"garbage", "multipart/form-data; boundary=b"),
         (b"garbage", "multipart/form-data"),
         (b'{"file":"x"}', "application/json"),
-        (b'--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nno file\r\n--b--\r\n', "multipart/form-data; boundary=b"),
-        (b'--b\r\nContent-Disposition: form-data; name="other"; filename="a"\r\n\r\nx\r\n--b--\r\n', "multipart/form-data; boundary=b"),
-        (b'--b\r\nContent-Disposition: form-data; name="file"; filename=""\r\n\r\nx\r\n--b--\r\n', "multipart/form-data; boundary=b"),
+        (
+            b'--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nno file\r\n--b--\r\n',
+            "multipart/form-data; boundary=b",
+        ),
+        (
+            b'--b\r\nContent-Disposition: form-data; name="other"; filename="a"\r\n\r\nx\r\n--b--\r\n',
+            "multipart/form-data; boundary=b",
+        ),
+        (
+            b'--b\r\nContent-Disposition: form-data; name="file"; filename=""\r\n\r\nx\r\n--b--\r\n',
+            "multipart/form-data; boundary=b",
+        ),
     ],
 )
 def test_what_is_no_upload_is_refused(content: bytes, kind: str) -> None:
     """In a form or without one."""
 
     async def steps(front: Front) -> None:
-        refused = await front.browser.post(f"/{front.name}/uploads", content=content, headers={"Content-Type": kind})
+        refused = await front.browser.post(
+            f"/{front.name}/uploads", content=content, headers={"Content-Type": kind}
+        )
         assert refused.status_code in (400, 422), refused.text
         assert await front.shown() == []
 
     talk(InMemoryStore(), steps)
 
 
-def test_not_while_an_answer_is_written_and_not_into_another_users_chat(store: SessionStore) -> None:
+def test_not_while_an_answer_is_written_and_not_into_another_users_chat(
+    store: SessionStore,
+) -> None:
     """As everything else that a page may do."""
 
     async def steps(front: Front) -> None:
@@ -253,7 +296,10 @@ def test_an_attachment_is_removed_for_ever(store: SessionStore) -> None:
         await front.browser.post(f"/{front.name}/messages", json={"content": "Which?"})
         await until(lambda: bool(front.model.sent))
         for other in ("t2", "t99", "nowhere"):
-            assert (await front.browser.delete(f"/{front.name}/uploads/{other}")).status_code in (404, 409)
+            assert (await front.browser.delete(f"/{front.name}/uploads/{other}")).status_code in (
+                404,
+                409,
+            )
         await front.browser.post(f"/{front.name}/cancel")
         gone = await front.browser.delete(f"/{front.name}/uploads/t1")
         assert gone.status_code == 200, gone.text
@@ -261,13 +307,13 @@ def test_an_attachment_is_removed_for_ever(store: SessionStore) -> None:
         assert (await front.put("a.txt", b"pears")).status_code == 201
 
     name = talk(store, steps)
-    session = ContextSession.open(store, owned("local", name), 8000)
+    session = ContextSession.open(store, key_of("local", name), 8000)
     assert HELD not in "".join(session.history.export())
 
 
 def test_a_name_is_one_that_a_pill_can_have() -> None:
     """Or none."""
-    assert checked_name("src/[id].tsx") == "src/[id].tsx"
+    assert parse_name("src/[id].tsx") == "src/[id].tsx"
     for name in (None, "", "a/../b"):
         with pytest.raises(InvalidPillNameError):
-            checked_name(name)
+            parse_name(name)

@@ -24,8 +24,8 @@ from attrs import define, field
 from polycontext import ContextSession
 from polycontext.window import REQUEST_OVERHEAD, count_turn, default_counter
 from polycontext.window.providers import Rendered, get_format
-from tests.strict.asking import STRICT, Ask, in_process, over_http
 from tests.strict.script import Script, Step, script_of
+from tests.strict.transport import STRICT, Ask, in_process, over_http
 from tests.strict.vendors import VENDORS, Vendor
 from tests.window.tokens.what_leaves import tokens_leaving
 
@@ -110,10 +110,17 @@ class Loop:
         """Return the bound parts of a request, after a look at what it may not lack and not exceed."""
         sent, window = self.vendor.bound(request), self.session.window
         if self.epoch == self.session.window.epoch.number and sent != self.bound:
-            self.found.wrong.append(f"step {self.now[0]}: thinking was taken away within epoch {self.epoch}")
-        told, leaves = window.total_tokens + REQUEST_OVERHEAD, tokens_leaving(_COUNTER, self.vendor.provider, rendered.inline())
+            self.found.wrong.append(
+                f"step {self.now[0]}: thinking was taken away within epoch {self.epoch}"
+            )
+        told, leaves = (
+            window.total_tokens + REQUEST_OVERHEAD,
+            tokens_leaving(_COUNTER, self.vendor.provider, rendered.inline()),
+        )
         if not leaves <= told <= window.max_tokens:
-            self.found.wrong.append(f"step {self.now[0]}: {leaves} tokens leave, {told} were told, of {window.max_tokens}")
+            self.found.wrong.append(
+                f"step {self.now[0]}: {leaves} tokens leave, {told} were told, of {window.max_tokens}"
+            )
         self.epoch = self.session.window.epoch.number
         return sent
 
@@ -136,23 +143,42 @@ def run_loop(seed: int, *, http: bool = False) -> Found:
 def _budget(vendor: Vendor, script: Script, found: Found) -> int:
     """Return the budget: the script's share of its length, or what its largest atom needs, whichever is more."""
     head = _tokens(vendor, [{"role": "user", "content": f"{script.system} {script.task}"}]) + 8
-    atoms = [_tokens(vendor, _atom(vendor, step, number)) for number, step in enumerate(script.steps)]
+    atoms = [
+        _tokens(vendor, _atom(vendor, step, number)) for number, step in enumerate(script.steps)
+    ]
     wanted = int(script.share * (head + sum(atoms)))
     least = (
-        head + int(1.2 * max(atoms)) + max(_tokens(vendor, [vendor.user(step.user or "hi", step.picture)]) for step in script.steps) + 200
+        head
+        + int(1.2 * max(atoms))
+        + max(
+            _tokens(vendor, [vendor.user(step.user or "hi", step.picture)]) for step in script.steps
+        )
+        + 200
     )
     found.raised = least > wanted
     return max(wanted, least)
 
 
 def _atom(vendor: Vendor, step: Step, number: int) -> list[dict[str, Any]]:
-    answer = STRICT[vendor.provider](lambda _: vendor.says(step, number)).create(vendor.asks(Rendered([vendor.user("hi", 0)])))
-    results = [vendor.result(call, call_id) for call, call_id in zip(step.calls, vendor.calls(answer), strict=True)]
-    return [*vendor.reply(answer), *results, *([] if step.user is None else [vendor.user(step.user, step.picture)])]
+    answer = STRICT[vendor.provider](lambda _: vendor.says(step, number)).create(
+        vendor.asks(Rendered([vendor.user("hi", 0)]))
+    )
+    results = [
+        vendor.result(call, call_id)
+        for call, call_id in zip(step.calls, vendor.calls(answer), strict=True)
+    ]
+    return [
+        *vendor.reply(answer),
+        *results,
+        *([] if step.user is None else [vendor.user(step.user, step.picture)]),
+    ]
 
 
 def _tokens(vendor: Vendor, messages: list[dict[str, Any]]) -> int:
-    return sum(count_turn(default_counter(), turn) for turn in get_format(vendor.provider).parse(messages).turns)
+    return sum(
+        count_turn(default_counter(), turn)
+        for turn in get_format(vendor.provider).parse(messages).turns
+    )
 
 
 @contextmanager
@@ -162,7 +188,9 @@ def unbound_code() -> Generator[None]:
         yield
 
 
-def run_all(seeds: Iterable[int], jobs: int, *, unbound: bool = False, http: bool = False) -> Iterator[Found]:
+def run_all(
+    seeds: Iterable[int], jobs: int, *, unbound: bool = False, http: bool = False
+) -> Iterator[Found]:
     """Yield what each loop came to, in the order of the seeds."""
     run = partial(_run, unbound=unbound, http=http)
     if jobs == 1:
@@ -179,20 +207,45 @@ def _run(seed: int, *, unbound: bool, http: bool) -> Found:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the seeds that have no result yet, print progress and the sums; exit code 1 says that something was wrong."""
-    parser = argparse.ArgumentParser(prog="just strict", description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", default="0-1999", metavar="A-B", help="first and last seed (default: 0-1999)")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at once (default: 2)")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="where results are kept, one a line; a run goes on behind them")
-    parser.add_argument("--http", action="store_true", help="over HTTP on the loopback interface, through the vendors' SDKs")
-    parser.add_argument("--unbound", action="store_true", help="take the binding out of our code, to see that it is missed")
+    parser = argparse.ArgumentParser(
+        prog="just strict", description=__doc__.splitlines()[0] if __doc__ else None
+    )
+    parser.add_argument(
+        "--seeds", default="0-1999", metavar="A-B", help="first and last seed (default: 0-1999)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, metavar="N", help="processes at once (default: 2)"
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="FILE",
+        help="where results are kept, one a line; a run goes on behind them",
+    )
+    parser.add_argument(
+        "--http",
+        action="store_true",
+        help="over HTTP on the loopback interface, through the vendors' SDKs",
+    )
+    parser.add_argument(
+        "--unbound",
+        action="store_true",
+        help="take the binding out of our code, to see that it is missed",
+    )
     options = parser.parse_args(arguments)
     first, _, last = options.seeds.partition("-")
     done = _done(options.results)
     seeds = [seed for seed in range(int(first), int(last or first) + 1) if seed not in done]
-    total, wrong, started = Counter[str](), [before for before in done.values() if before["wrong"]], time.perf_counter()
+    total, wrong, started = (
+        Counter[str](),
+        [before for before in done.values() if before["wrong"]],
+        time.perf_counter(),
+    )
     for before in done.values():
         _add(total, before)
-    for number, found in enumerate(run_all(seeds, options.jobs, unbound=options.unbound, http=options.http), 1):
+    for number, found in enumerate(
+        run_all(seeds, options.jobs, unbound=options.unbound, http=options.http), 1
+    ):
         row = {name: getattr(found, name) for name in Found.__match_args__}
         _add(total, row)
         if found.wrong:

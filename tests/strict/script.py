@@ -130,12 +130,19 @@ def script_of(seed: int) -> Script:
     random = Random(seed)  # noqa: S311 - a script is drawn, not a secret
     count = 60 if seed % _LONG == _LONG - 1 else random.randint(5, 25)
     steps = tuple(_steps(random, count))
-    return Script(seed, _words(random, 5, 60), _words(random, 5, 80), steps, random.uniform(0.1, 0.6))
+    return Script(
+        seed, _words(random, 5, 60), _words(random, 5, 80), steps, random.uniform(0.1, 0.6)
+    )
 
 
 def png(edge: int) -> str:
     """Return the base64 of a picture of `edge` x `edge` pixels: its head, which is what is looked at, and some bytes."""
-    return b64encode(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + pack(">II", edge, edge) + b"\x08\x02\x00\x00\x00" + bytes(300)).decode()
+    return b64encode(
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+        + pack(">II", edge, edge)
+        + b"\x08\x02\x00\x00\x00"
+        + bytes(300)
+    ).decode()
 
 
 def _steps(random: Random, count: int) -> Iterator[Step]:
@@ -143,7 +150,11 @@ def _steps(random: Random, count: int) -> Iterator[Step]:
         last = number == count - 1
         answers = last or random.random() < 0.15
         thinking = _words(random, 3, 120) if random.random() < 0.8 else None
-        calls = () if answers else tuple(_call(random) for _ in range(random.choice([1, 1, 1, 1, 1, 2, 2, 3])))
+        calls = (
+            ()
+            if answers
+            else tuple(_call(random) for _ in range(random.choice([1, 1, 1, 1, 1, 2, 2, 3])))
+        )
         text = _words(random, 3, 60) if answers or random.random() < 0.5 else None
         user = _words(random, 2, 60) if answers and not last else None
         yield Step(thinking, text, calls, user, _edge(random) if user else 0)

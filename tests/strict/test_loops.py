@@ -46,10 +46,20 @@ def test_without_the_binding_in_our_code_it_is_missed_at_once() -> None:
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What has a result is not run again; what was wrong stays so."""
     results = tmp_path / "results.jsonl"
-    done = {"seed": 0, "vendor": "anthropic", "requests": 5, "steps": 5, "epochs": 3, "raised": True, "wrong": ["over budget"]}
+    done = {
+        "seed": 0,
+        "vendor": "anthropic",
+        "requests": 5,
+        "steps": 5,
+        "epochs": 3,
+        "raised": True,
+        "wrong": ["over budget"],
+    }
     results.write_text(json.dumps(done) + "\n", encoding="utf-8")
     with pytest.raises(SystemExit) as stopped:
         loops.main(["--seeds", "0-1", "--jobs", "1", "--results", str(results)])
     assert stopped.value.code == 1
-    assert [json.loads(line)["seed"] for line in results.read_text(encoding="utf-8").splitlines()] == [0, 1]
+    assert [
+        json.loads(line)["seed"] for line in results.read_text(encoding="utf-8").splitlines()
+    ] == [0, 1]
     assert "2 loops" in capsys.readouterr().out

@@ -63,7 +63,10 @@ class Anthropic(Vendor):
 
     provider = "anthropic"
     tools: Sequence[Message] = [
-        {"name": name, "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}}}
+        {
+            "name": name,
+            "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}},
+        }
         for name in ("search", "read_file", "book_seat", "run_tests")
     ]
 
@@ -71,7 +74,10 @@ class Anthropic(Vendor):
         """Return what the strict provider's model says in `step`."""
         thinking = [{"type": "thinking", "thinking": step.thinking}] if step.thinking else []
         text = [{"type": "text", "text": step.text}] if step.text else []
-        calls = [{"type": "tool_use", "name": call.name, "input": json.loads(call.arguments)} for call in step.calls]
+        calls = [
+            {"type": "tool_use", "name": call.name, "input": json.loads(call.arguments)}
+            for call in step.calls
+        ]
         return [*thinking, *text, *calls]
 
     def asks(self, rendered: Rendered) -> Message:
@@ -102,20 +108,31 @@ class Anthropic(Vendor):
 
     def picture(self, edge: int) -> Message:
         """Return a picture as a block."""
-        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png(edge)}}
+        return {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": png(edge)},
+        }
 
     def result(self, call: Call, call_id: str) -> Message:
         """Return what a tool answered, as a message."""
         block: Message = {"type": "tool_result", "tool_use_id": call_id, "content": call.result}
         if call.picture:
-            block["content"] = [*([self.text(call.result)] if call.result else []), self.picture(call.picture)]
+            block["content"] = [
+                *([self.text(call.result)] if call.result else []),
+                self.picture(call.picture),
+            ]
         # A failure says something, or the provider refuses it.
         failed = {"is_error": True, "content": call.result or "failed"} if call.failed else {}
         return {"role": "user", "content": [{**block, **failed}]}
 
     def bound(self, request: Message) -> list[str]:
         """Return the bound parts of a request, in their order."""
-        blocks = (block for message in request["messages"] if isinstance(message["content"], list) for block in message["content"])
+        blocks = (
+            block
+            for message in request["messages"]
+            if isinstance(message["content"], list)
+            for block in message["content"]
+        )
         return [block["signature"] for block in blocks if block["type"] == "thinking"]
 
 
@@ -128,19 +145,35 @@ class Chat(Vendor):
     """Speak Chat Completions, which has no thinking of its own."""
 
     provider = "openai"
-    tools: Sequence[Message] = [{"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in _functions()]
+    tools: Sequence[Message] = [
+        {"type": "function", "function": {"name": name, "parameters": schema}}
+        for name, schema in _functions()
+    ]
 
     def says(self, step: Step, number: int) -> Message:
         """Return what the strict provider's model says in `step`."""
         calls = [
-            {"id": f"call_{number}_{index}", "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {
+                "id": f"call_{number}_{index}",
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
             for index, call in enumerate(step.calls)
         ]
-        return {"role": "assistant", "content": step.text, **({"tool_calls": calls} if calls else {})}
+        return {
+            "role": "assistant",
+            "content": step.text,
+            **({"tool_calls": calls} if calls else {}),
+        }
 
     def asks(self, rendered: Rendered) -> Message:
         """Return the request for the next answer."""
-        return {"model": "gpt", "messages": rendered.messages, "tools": self.tools, **rendered.options}
+        return {
+            "model": "gpt",
+            "messages": rendered.messages,
+            "tools": self.tools,
+            **rendered.options,
+        }
 
     def reply(self, answer: Message) -> list[Message]:
         """Return the messages of an answer."""
@@ -172,13 +205,32 @@ class Responses(Vendor):
     """Speak Responses, with encrypted reasoning."""
 
     provider = "openai-responses"
-    tools: Sequence[Message] = [{"type": "function", "name": name, "parameters": schema} for name, schema in _functions()]
+    tools: Sequence[Message] = [
+        {"type": "function", "name": name, "parameters": schema} for name, schema in _functions()
+    ]
 
     def says(self, step: Step, number: int) -> list[Message]:
         """Return what the strict provider's model says in `step`."""
-        reasoning = [{"type": "reasoning", "summary": [{"type": "summary_text", "text": step.thinking}]}] if step.thinking else []
-        text = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": step.text}]}] if step.text else []
-        calls = [{"type": "function_call", "name": call.name, "arguments": call.arguments} for call in step.calls]
+        reasoning = (
+            [{"type": "reasoning", "summary": [{"type": "summary_text", "text": step.thinking}]}]
+            if step.thinking
+            else []
+        )
+        text = (
+            [
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": step.text}],
+                }
+            ]
+            if step.text
+            else []
+        )
+        calls = [
+            {"type": "function_call", "name": call.name, "arguments": call.arguments}
+            for call in step.calls
+        ]
         return [*reasoning, *text, *calls]
 
     def asks(self, rendered: Rendered) -> Message:
@@ -204,7 +256,9 @@ class Responses(Vendor):
 
     def result(self, call: Call, call_id: str) -> Message:
         """Return what a tool answered, as a message."""
-        output = [self.text(call.result), self.picture(call.picture)] if call.picture else call.result
+        output = (
+            [self.text(call.result), self.picture(call.picture)] if call.picture else call.result
+        )
         return {"type": "function_call_output", "call_id": call_id, "output": output}
 
     def text(self, text: str) -> Message:
@@ -213,7 +267,11 @@ class Responses(Vendor):
 
     def bound(self, request: Message) -> list[str]:
         """Return the bound parts of a request, in their order."""
-        return [item["encrypted_content"] for item in request["input"] if item.get("type") == "reasoning"]
+        return [
+            item["encrypted_content"]
+            for item in request["input"]
+            if item.get("type") == "reasoning"
+        ]
 
 
 VENDORS = (Anthropic(), Responses(), Chat())

@@ -15,7 +15,14 @@ from polycontext.window import ContextWindow, Store, TokenCounter, Turn
 class Chatty:
     """Repeat all that it reads, whatever its budget."""
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return every word."""
         return " ".join(turn.text for turn in turns)
 
@@ -23,7 +30,14 @@ class Chatty:
 class Silent:
     """Say nothing, which is within any budget."""
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return no word."""
         return ""
 
@@ -31,7 +45,14 @@ class Silent:
 class Away:
     """Stand for a model that cannot be reached."""
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Fail."""
         raise TimeoutError("the model is away")
 
@@ -95,7 +116,9 @@ class LosesTheFirst(SmallWindow):
 class Refusing(SmallWindow):
     """Take no turn."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> Self:
         """Fail."""
         raise RuntimeError("full")
 
@@ -148,9 +171,14 @@ class Losing:
 door: PolyAgent[str, str, str] = PolyAgent(
     frozenset({"open", "shut"}),
     {"open": frozenset({"close"}), "shut": frozenset({"open"})}.__getitem__,
-    lambda position, input: {("open", "close"): ("shut", "click"), ("shut", "open"): ("open", "creak")}[position, input],
+    lambda position, input: {
+        ("open", "close"): ("shut", "click"),
+        ("shut", "open"): ("open", "creak"),
+    }[position, input],
 )
-lax: PolyAgent[str, str, str] = PolyAgent(door.positions, door.directions, lambda position, input: ("open", input))
+lax: PolyAgent[str, str, str] = PolyAgent(
+    door.positions, door.directions, lambda position, input: ("open", input)
+)
 
 session = ContextSession(1000)
 number = 42

@@ -13,7 +13,9 @@ from polycontext.testing import ScriptedModel, ScriptEndedError
 CALLING = {
     "role": "assistant",
     "content": None,
-    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "track", "arguments": '{"key": 7}'}}],
+    "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "track", "arguments": '{"key": 7}'}}
+    ],
 }
 
 
@@ -29,13 +31,17 @@ def test_a_script_at_its_end_names_the_call() -> None:
     """A call too many is an error with its number, and is kept as a request all the same."""
     model = ScriptedModel(["one"])
     model.complete("a")
-    with pytest.raises(ScriptEndedError, match="call 2 came after the last of 1 replies; legal") as caught:
+    with pytest.raises(
+        ScriptEndedError, match=r"call 2 came after the last of 1 replies. Script"
+    ) as caught:
         model.complete("b")
     assert (caught.value.call, caught.value.replies, caught.value.rules) == (2, 1, ())
     assert model.requests == ["a", "b"]
 
 
-@pytest.mark.parametrize("error", [TimeoutError("too slow"), TimeoutError], ids=["instance", "class"])
+@pytest.mark.parametrize(
+    "error", [TimeoutError("too slow"), TimeoutError], ids=["instance", "class"]
+)
 def test_an_error_is_raised(error: Any) -> None:
     """An exception in the script is raised, and the script goes on behind it."""
     model = ScriptedModel([error, "after"])
@@ -83,14 +89,23 @@ def test_what_it_hands_out_and_keeps_is_nobody_elses() -> None:
 )
 def test_a_rule_answers_where_it_is_found(request_: object) -> None:
     """A rule answers as often as it matches, and the script does not move on."""
-    model = ScriptedModel(["scripted"], rules={r"\bweather\b": "It rains.", "weather": "never asked"})
-    assert [model.complete(request_), model.complete(request_), model.complete("else")] == ["It rains.", "It rains.", "scripted"]
+    model = ScriptedModel(
+        ["scripted"], rules={r"\bweather\b": "It rains.", "weather": "never asked"}
+    )
+    assert [model.complete(request_), model.complete(request_), model.complete("else")] == [
+        "It rains.",
+        "It rains.",
+        "scripted",
+    ]
 
 
 def test_a_rule_reads_the_last_message_alone() -> None:
     """What was said earlier triggers no rule; of no messages there is none."""
     model = ScriptedModel(rules={"weather": "It rains."})
-    for request in ([{"role": "user", "content": "weather"}, {"role": "user", "content": "thanks"}], []):
+    for request in (
+        [{"role": "user", "content": "weather"}, {"role": "user", "content": "thanks"}],
+        [],
+    ):
         with pytest.raises(ScriptEndedError, match="none of the rules matches: 'weather'"):
             model.complete(request)
 
@@ -98,16 +113,22 @@ def test_a_rule_reads_the_last_message_alone() -> None:
 @pytest.mark.parametrize(
     ("replies", "rules", "message"),
     [
-        ("one text", {}, "replies = 'one text'; legal: a sequence"),
-        (CALLING, {}, "replies = {'role': .*; legal: a sequence of replies"),
-        (["fine", 7], {}, "reply 2 = 7; legal: a text, an assistant message"),
-        ([{"role": "user", "content": "hi"}], {}, "reply 1 = {'role': 'user', .*; legal: a message of role 'assistant'"),
-        ([], {"(": "never"}, r"rule = '\('; legal: a regular expression \(.* at position 0\)"),
-        ([], {"a": None}, "rule 'a' = None; legal: a text"),
+        ("one text", {}, "replies = 'one text'. Use a sequence"),
+        (CALLING, {}, "replies = {'role': .*. Use a sequence of replies"),
+        (["fine", 7], {}, "reply 2 = 7. Use a text, an assistant message"),
+        (
+            [{"role": "user", "content": "hi"}],
+            {},
+            "reply 1 = {'role': 'user', .*. Use a message of role 'assistant'",
+        ),
+        ([], {"(": "never"}, r"rule = '\('. Use a regular expression \(.* at position 0\)"),
+        ([], {"a": None}, "rule 'a' = None. Use a text"),
     ],
     ids=["text", "message", "number", "user message", "pattern", "rule"],
 )
-def test_a_script_that_could_not_be_played_is_refused(replies: Any, rules: Any, message: str) -> None:
+def test_a_script_that_could_not_be_played_is_refused(
+    replies: Any, rules: Any, message: str
+) -> None:
     """What is no script is refused when it is made, by its place."""
     with pytest.raises(InvalidOptionError, match=message):
         ScriptedModel(replies, rules=rules)

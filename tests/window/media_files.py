@@ -7,7 +7,11 @@ import zlib
 
 def png(width: int, height: int, rest: int = 0) -> bytes:
     """Return the head of a PNG, and `rest` bytes behind it."""
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBBI", 13, b"IHDR", width, height, 8, 6, 0, 0, 0, 0) + bytes(rest)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + struct.pack(">I4sIIBBBBBI", 13, b"IHDR", width, height, 8, 6, 0, 0, 0, 0)
+        + bytes(rest)
+    )
 
 
 def gif(width: int, height: int, rest: int = 0) -> bytes:
@@ -17,9 +21,20 @@ def gif(width: int, height: int, rest: int = 0) -> bytes:
 
 def jpeg(width: int, height: int, rest: int = 0, *, before: int = 0) -> bytes:
     """Return the head of a JPEG: a thumbnail of its own within `before` bytes of metadata, then the frame."""
-    thumbnail = (b"\xff\xd8\xff\xc0" + struct.pack(">HBHH", 11, 8, 9, 9)).ljust(min(before, 60_000), b"\xff")
-    segments = b"".join(b"\xff\xe1" + struct.pack(">H", len(thumbnail) + 2) + thumbnail for _ in range(max(1, before // 60_000)))
-    return b"\xff\xd8" + segments + b"\xff\xff\xc2" + struct.pack(">HBHH", 17, 8, height, width) + bytes(rest)
+    thumbnail = (b"\xff\xd8\xff\xc0" + struct.pack(">HBHH", 11, 8, 9, 9)).ljust(
+        min(before, 60_000), b"\xff"
+    )
+    segments = b"".join(
+        b"\xff\xe1" + struct.pack(">H", len(thumbnail) + 2) + thumbnail
+        for _ in range(max(1, before // 60_000))
+    )
+    return (
+        b"\xff\xd8"
+        + segments
+        + b"\xff\xff\xc2"
+        + struct.pack(">HBHH", 17, 8, height, width)
+        + bytes(rest)
+    )
 
 
 def webp(width: int, height: int, rest: int = 0, *, form: bytes = b"VP8X") -> bytes:
@@ -40,13 +55,24 @@ def pdf(pages: int, *, packed: bool = False, promised: int | None = None) -> byt
     tree = b"<< /Type /Pages /Count %d >>" % (pages if promised is None else promised)
     objects = tree + b"<< /Type /Page >>" * pages
     if packed:
-        objects = b"<< /Type /ObjStm /Filter /FlateDecode >> stream\n" + zlib.compress(objects) + b"\nendstream"
+        objects = (
+            b"<< /Type /ObjStm /Filter /FlateDecode >> stream\n"
+            + zlib.compress(objects)
+            + b"\nendstream"
+        )
     return b"%PDF-1.7\n" + objects + b"\n%%EOF"
 
 
 def wave(seconds: float, rate: int = 32_000) -> bytes:
     """Return an uncompressed recording of so many seconds at `rate` bytes a second."""
-    head = b"RIFF" + struct.pack("<I", 0) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, rate // 2, rate, 2, 16) + b"data" + bytes(4)
+    head = (
+        b"RIFF"
+        + struct.pack("<I", 0)
+        + b"WAVEfmt "
+        + struct.pack("<IHHIIHH", 16, 1, 1, rate // 2, rate, 2, 16)
+        + b"data"
+        + bytes(4)
+    )
     return head + bytes(int(seconds * rate) - len(head))
 
 

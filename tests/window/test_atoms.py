@@ -36,7 +36,9 @@ def test_a_turn_without_calls_is_an_atom() -> None:
 
 def test_parallel_results_belong_to_their_calls() -> None:
     """An assistant turn with calls is one atom with all results of those calls, in whatever order they come."""
-    window = window_of(Turn(Role.USER, "u"), call("a", "b"), result("b"), result("a"), Turn(Role.ASSISTANT, "done"))
+    window = window_of(
+        Turn(Role.USER, "u"), call("a", "b"), result("b"), result("a"), Turn(Role.ASSISTANT, "done")
+    )
     assert ids_of(window) == [("t1",), ("t2", "t3", "t4"), ("t5",)]
     assert window.atoms()[1].id == "t2"
 
@@ -77,7 +79,9 @@ def test_atoms_partition_the_turns(moves: list[Move]) -> None:
     atoms = window.atoms()
     assert tuple(turn for atom in atoms for turn in atom.turns) == window.all_turns()
     assert all(left.stop == right.start for left, right in pairwise(atoms))
-    assert [atom.tokens for atom in atoms] == [sum(turn.tokens or 0 for turn in atom.turns) for atom in atoms]
+    assert [atom.tokens for atom in atoms] == [
+        sum(turn.tokens or 0 for turn in atom.turns) for atom in atoms
+    ]
     assert sum(atom.tokens for atom in atoms) == window.total_tokens
 
 
@@ -99,7 +103,9 @@ def test_columns_are_the_atoms(window: ContextWindow) -> None:
     """The columns hold what the atoms hold."""
     columns, atoms = window.atom_columns(), window.atoms()
     assert len(columns) == len(atoms)
-    assert [tuple(columns.turns_of(i)) for i in range(len(columns))] == [atom.turns for atom in atoms]
+    assert [tuple(columns.turns_of(i)) for i in range(len(columns))] == [
+        atom.turns for atom in atoms
+    ]
     assert columns.tokens == [atom.tokens for atom in atoms]
     assert columns.bounds == [*(atom.start for atom in atoms), len(window)]
 

@@ -7,9 +7,33 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 
-from polycontext.linearity import DemotionError, InvalidOptionError, ResourceClass, UnknownResourceError
-from polycontext.testing import ANY_TEXT, CONSTRAINTS, FAST, Move, conversations, filled, texts, windows
-from polycontext.window import ContextWindow, InvalidTurnError, OrderError, Part, PositionError, Role, TiktokenCounter, ToolCall, Turn
+from polycontext.linearity import (
+    DemotionError,
+    InvalidOptionError,
+    ResourceClass,
+    UnknownResourceError,
+)
+from polycontext.testing import (
+    ANY_TEXT,
+    CONSTRAINTS,
+    FAST,
+    Move,
+    conversations,
+    filled,
+    texts,
+    windows,
+)
+from polycontext.window import (
+    ContextWindow,
+    InvalidTurnError,
+    OrderError,
+    Part,
+    PositionError,
+    Role,
+    TiktokenCounter,
+    ToolCall,
+    Turn,
+)
 from polycontext.window.tokens.counter import count_turn
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
@@ -36,7 +60,10 @@ def test_positions_run_from_before_the_first_turn_to_the_last() -> None:
     assert (len(window), window.position, window.pos, window.last) == (2, 2, 2, 2)
     assert window.seek(0).extract() is None
     assert window.seek(0).value is None
-    assert texts([turn for turn in (window.peek(1), window.extract()) if turn]) == ["hello there", "hi"]
+    assert texts([turn for turn in (window.peek(1), window.extract()) if turn]) == [
+        "hello there",
+        "hi",
+    ]
 
 
 @pytest.mark.parametrize("position", [-1, 3])
@@ -93,7 +120,10 @@ def test_equality_is_contents_and_focus(window: ContextWindow) -> None:
 
 def test_a_window_says_what_it_is() -> None:
     """The representation names turns, focus and tokens, without any of the text."""
-    assert repr(window_of(USER, ASSISTANT).seek(1)) == "ContextWindow(turns=2, position=1, tokens=7/1000)"
+    assert (
+        repr(window_of(USER, ASSISTANT).seek(1))
+        == "ContextWindow(turns=2, position=1, tokens=7/1000)"
+    )
 
 
 # --- counting -------------------------------------------------------------
@@ -138,7 +168,11 @@ def test_a_turn_is_counted_once() -> None:
     counter = Counting()
     window = ContextWindow(100, counter=counter).append(Turn(Role.USER, "abc"))
     assert counter.calls == 1
-    assert (window.tokens, window.seek(0).tokens, list(window.extend(lambda w: w.tokens))) == (7, 0, [0, 7])
+    assert (window.tokens, window.seek(0).tokens, list(window.extend(lambda w: w.tokens))) == (
+        7,
+        0,
+        [0, 7],
+    )
     assert window.append(Turn(Role.USER, "x", tokens=50)).tokens == 57
     assert counter.calls == 1
 
@@ -159,7 +193,11 @@ def test_resource_ids_are_unique_and_in_the_ledger(window: ContextWindow) -> Non
 @given(windows())
 def test_the_total_is_what_the_last_position_says(window: ContextWindow) -> None:
     """`total_tokens` counts every turn, whatever the focus."""
-    assert window.total_tokens == window.seek(len(window)).tokens == sum(turn.tokens or 0 for turn in window.all_turns())
+    assert (
+        window.total_tokens
+        == window.seek(len(window)).tokens
+        == sum(turn.tokens or 0 for turn in window.all_turns())
+    )
     assert window.seek(0).total_tokens == window.total_tokens
 
 
@@ -174,7 +212,12 @@ def test_a_taken_id_is_refused() -> None:
 
 def test_given_ids_do_not_get_in_the_way_of_made_ones() -> None:
     """An id that a caller took is passed over, so that turns without one are never refused for it."""
-    window = window_of(Turn(Role.USER, "x", resource_id="t2"), Turn(Role.USER, "y", resource_id="t3"), USER, ASSISTANT)
+    window = window_of(
+        Turn(Role.USER, "x", resource_id="t2"),
+        Turn(Role.USER, "y", resource_id="t3"),
+        USER,
+        ASSISTANT,
+    )
     assert [turn.resource_id for turn in window.all_turns()][:2] == ["t2", "t3"]
     assert len({turn.resource_id for turn in window.all_turns()}) == 4
 
@@ -202,8 +245,16 @@ WRONG_MOMENTS: dict[str, tuple[list[Turn], Turn, str]] = {
     "a result at the very start": ([], result("a"), "no call is open"),
     "a result for an unknown call": ([USER, CALL], result("z"), r"results for \['a', 'b'\]"),
     "a second result for one call": ([CALL, result("a")], result("a"), r"results for \['b'\]"),
-    "a result once all calls are answered": ([CALL, result("a"), result("b")], result("b"), "no call is open"),
-    "a result after another turn": ([CALL, result("a"), result("b"), USER], result("a"), "no call is open"),
+    "a result once all calls are answered": (
+        [CALL, result("a"), result("b")],
+        result("b"),
+        "no call is open",
+    ),
+    "a result after another turn": (
+        [CALL, result("a"), result("b"), USER],
+        result("a"),
+        "no call is open",
+    ),
     "a user turn while calls are open": ([CALL], USER, "tool turns"),
     "an assistant turn while calls are open": ([CALL, result("b")], ASSISTANT, "tool turns"),
     "further calls while calls are open": ([CALL], CALL, "tool turns"),
@@ -211,7 +262,9 @@ WRONG_MOMENTS: dict[str, tuple[list[Turn], Turn, str]] = {
 }
 
 
-@pytest.mark.parametrize(("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys())
+@pytest.mark.parametrize(
+    ("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys()
+)
 def test_a_turn_at_the_wrong_moment_is_refused(before: list[Turn], turn: Turn, legal: str) -> None:
     """What cannot stand behind the last turn is refused, the error says what could, and nothing changes."""
     window = window_of(*before)
@@ -225,13 +278,27 @@ def test_a_turn_at_the_wrong_moment_is_refused(before: list[Turn], turn: Turn, l
 @given(windows(), ANY_TEXT)
 def test_a_refused_turn_changes_nothing(window: ContextWindow, text: str) -> None:
     """After a refusal the window, its ledger and its count of ids are what they were."""
-    before = (window.all_turns(), window.tokens, window.position, window.serial, list(window.linearity.items()))
+    before = (
+        window.all_turns(),
+        window.tokens,
+        window.position,
+        window.serial,
+        list(window.linearity.items()),
+    )
     with pytest.raises(OrderError):
         window.append(Turn(Role.TOOL, text, tool_call_id="never made"))
-    assert (window.all_turns(), window.tokens, window.position, window.serial, list(window.linearity.items())) == before
+    assert (
+        window.all_turns(),
+        window.tokens,
+        window.position,
+        window.serial,
+        list(window.linearity.items()),
+    ) == before
 
 
-@pytest.mark.parametrize(("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys())
+@pytest.mark.parametrize(
+    ("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys()
+)
 def test_order_can_be_checked_beforehand(before: list[Turn], turn: Turn, legal: str) -> None:
     """The check refuses what `append` would refuse, and takes what it would take."""
     with pytest.raises(OrderError, match=legal):
@@ -249,13 +316,23 @@ def classes(window: ContextWindow) -> list[str]:
 
 def test_the_first_user_turn_is_the_task() -> None:
     """Only the first user turn is preserved as the task; a gist before it is not taken for one."""
-    window = window_of(Turn(Role.USER, "gist", sources=("x",)), USER, Turn(Role.USER, "More about the trip to Oslo."))
+    window = window_of(
+        Turn(Role.USER, "gist", sources=("x",)),
+        USER,
+        Turn(Role.USER, "More about the trip to Oslo."),
+    )
     assert classes(window) == ["REQUIRED", "PRESERVED", "REQUIRED"]
 
 
 def test_a_class_given_with_the_turn_wins() -> None:
     """The classifier is not asked where the caller knows."""
-    window = filled([(USER, ResourceClass.DROPPABLE), (Turn(Role.SYSTEM, "s"), ResourceClass.REQUIRED), (CALL, ResourceClass.PRESERVED)])
+    window = filled(
+        [
+            (USER, ResourceClass.DROPPABLE),
+            (Turn(Role.SYSTEM, "s"), ResourceClass.REQUIRED),
+            (CALL, ResourceClass.PRESERVED),
+        ]
+    )
     assert classes(window) == ["DROPPABLE", "REQUIRED", "PRESERVED"]
 
 
@@ -263,14 +340,20 @@ def test_constraints_are_preserved_only_while_their_share_lasts() -> None:
     """Standing constraints pin at most their share of the window, so that preserving never makes the pressure irreducible."""
     turns = [Turn(Role.USER, f"{CONSTRAINTS[number % 3]} Case {number}.") for number in range(40)]
     window = window_of(USER, *turns, max_tokens=400)
-    pinned = [turn.tokens or 0 for turn in window.all_turns()[1:] if window.class_of(turn) is ResourceClass.PRESERVED]
+    pinned = [
+        turn.tokens or 0
+        for turn in window.all_turns()[1:]
+        if window.class_of(turn) is ResourceClass.PRESERVED
+    ]
     assert 0 < sum(pinned) <= 80
     assert classes(window)[-1] == "REQUIRED"
 
 
 def test_an_agreement_that_answers_a_question_is_no_chitchat() -> None:
     """The same word is droppable by itself, and required when it answers what the turn before asked."""
-    asked = window_of(USER, Turn(Role.ASSISTANT, "Shall I delete the old branch?"), Turn(Role.USER, "ok"))
+    asked = window_of(
+        USER, Turn(Role.ASSISTANT, "Shall I delete the old branch?"), Turn(Role.USER, "ok")
+    )
     told = window_of(USER, Turn(Role.ASSISTANT, "I deleted the old branch."), Turn(Role.USER, "ok"))
     assert (classes(asked)[-1], classes(told)[-1]) == ("REQUIRED", "DROPPABLE")
 
@@ -279,7 +362,10 @@ def test_promoting_raises_the_class_of_one_turn() -> None:
     """A promotion makes a new window; a demotion and an unknown id are refused."""
     window = window_of(USER, ASSISTANT)
     pinned = window.promote("t2", ResourceClass.PRESERVED, rationale="the user came back to it")
-    assert (classes(window), classes(pinned)) == (["PRESERVED", "REQUIRED"], ["PRESERVED", "PRESERVED"])
+    assert (classes(window), classes(pinned)) == (
+        ["PRESERVED", "REQUIRED"],
+        ["PRESERVED", "PRESERVED"],
+    )
     assert pinned.linearity.tag_of("t2").rationale == "the user came back to it"
     assert pinned.position == window.position
     with pytest.raises(DemotionError):
@@ -290,7 +376,13 @@ def test_promoting_raises_the_class_of_one_turn() -> None:
 
 def test_promoting_needs_no_reason() -> None:
     """Without a reason there is none in the tag, not even the one of tagging."""
-    assert window_of(USER, ASSISTANT).promote("t2", ResourceClass.PRESERVED).linearity.tag_of("t2").rationale == ""
+    assert (
+        window_of(USER, ASSISTANT)
+        .promote("t2", ResourceClass.PRESERVED)
+        .linearity.tag_of("t2")
+        .rationale
+        == ""
+    )
 
 
 class Listening:
@@ -311,15 +403,39 @@ def test_a_classifier_is_told_what_the_window_knows() -> None:
     window = ContextWindow(105, counter=FAST, classifier=listening, preserved_share=0.5)
     window = window.append(Turn(Role.ASSISTANT, "What is it?", metadata={"mood": "calm"}))
     window = window.append(Turn(Role.USER, "The thing.", tokens=9))
-    window = window.append(Turn(Role.ASSISTANT, None, tool_calls=CALL.tool_calls, parts=(Part("openai", "{}"),)))
-    quiet = {"first_user": False, "gist": False, "has_calls": False, "has_parts": False, "answers_question": False, "tools": ()}
+    window = window.append(
+        Turn(Role.ASSISTANT, None, tool_calls=CALL.tool_calls, parts=(Part("openai", "{}"),))
+    )
+    quiet = {
+        "first_user": False,
+        "gist": False,
+        "has_calls": False,
+        "has_parts": False,
+        "answers_question": False,
+        "tools": (),
+    }
     share = {"constraint_tokens": 0, "preserved_share_tokens": 52}
     # Half of what is left beside the task, which takes 9.
     behind = share | {"preserved_share_tokens": 48}
     costs = [turn.tokens for turn in window.all_turns()]
     assert listening.told == [
-        {"role": "assistant", "content": "What is it?", "mood": "calm", **quiet, "tokens": costs[0], **share},
-        {"role": "user", "content": "The thing.", **quiet, "first_user": True, "answers_question": True, "tokens": 9, **share},
+        {
+            "role": "assistant",
+            "content": "What is it?",
+            "mood": "calm",
+            **quiet,
+            "tokens": costs[0],
+            **share,
+        },
+        {
+            "role": "user",
+            "content": "The thing.",
+            **quiet,
+            "first_user": True,
+            "answers_question": True,
+            "tokens": 9,
+            **share,
+        },
         {
             "role": "assistant",
             "content": "",
@@ -332,7 +448,12 @@ def test_a_classifier_is_told_what_the_window_knows() -> None:
         },
     ]
     assert window_of().classify(USER) is ResourceClass.PRESERVED
-    assert ContextWindow(100, classifier=listening).classify(gist := Turn(Role.USER, "x", sources=("t1",))) is ResourceClass.REQUIRED
+    assert (
+        ContextWindow(100, classifier=listening).classify(
+            gist := Turn(Role.USER, "x", sources=("t1",))
+        )
+        is ResourceClass.REQUIRED
+    )
     assert (listening.told[-1]["gist"], listening.told[-1]["first_user"]) == (True, False)
     assert listening.told[-1]["tokens"] == count_turn(REAL, gist)
 
@@ -348,10 +469,14 @@ PINNING: dict[str, tuple[Turn, ResourceClass, bool]] = {
 
 
 @pytest.mark.parametrize(("turn", "resource_class", "pins"), PINNING.values(), ids=PINNING.keys())
-def test_only_the_users_own_preserved_constraints_use_up_their_share(turn: Turn, resource_class: ResourceClass, pins: bool) -> None:
+def test_only_the_users_own_preserved_constraints_use_up_their_share(
+    turn: Turn, resource_class: ResourceClass, pins: bool
+) -> None:
     """Whatever else is preserved, constraints keep the room that is set aside for them; the task itself takes none of it."""
     listening = Listening()
-    window = ContextWindow(1_000, counter=FAST, classifier=listening).append(Turn(Role.USER, RULE), ResourceClass.PRESERVED)
+    window = ContextWindow(1_000, counter=FAST, classifier=listening).append(
+        Turn(Role.USER, RULE), ResourceClass.PRESERVED
+    )
     window = window.append(turn, resource_class)
     window.append(turn, resource_class).classify(USER)
     assert listening.told[-1]["constraint_tokens"] == (2 * count_turn(FAST, turn) if pins else 0)
@@ -360,9 +485,19 @@ def test_only_the_users_own_preserved_constraints_use_up_their_share(turn: Turn,
 def test_windows_of_one_size_counter_classifier_and_share_have_the_same_rules() -> None:
     """Turns and focus do not matter; each of the four does."""
     listening = Listening()
-    options: dict[str, Any] = {"max_tokens": 100, "counter": FAST, "classifier": listening, "preserved_share": 0.3}
+    options: dict[str, Any] = {
+        "max_tokens": 100,
+        "counter": FAST,
+        "classifier": listening,
+        "preserved_share": 0.3,
+    }
     window = ContextWindow(**options)
     assert window.append(USER).has_rules_of(ContextWindow(**options))
-    others: dict[str, Any] = {"max_tokens": 99, "counter": REAL, "classifier": Listening(), "preserved_share": 0.2}
+    others: dict[str, Any] = {
+        "max_tokens": 99,
+        "counter": REAL,
+        "classifier": Listening(),
+        "preserved_share": 0.2,
+    }
     for name, other in others.items():
         assert not window.has_rules_of(ContextWindow(**{**options, name: other}))

@@ -16,12 +16,19 @@ WAITING = (
 def test_a_name_is_no_module() -> None:
     """A lazily loaded name is what it says, though a module was imported before it was asked for."""
     program = "from polycontext.window import items; items.outline_of('x = 1', 'python'); print(items.definitions('x = 1')[0].name)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "x\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        ).stdout
+        == "x\n"
+    )
 
 
 def test_importing_the_window_loads_no_more_than_a_window_needs() -> None:
     """Items, pills, tokenizers, formats and codecs wait until they are asked for."""
     program = "import sys, polycontext.window as window; window.ContextWindow; window.Turn; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert not [name for name in WAITING if name in loaded]
     assert sum(name.startswith("polycontext.window") for name in loaded) <= 18

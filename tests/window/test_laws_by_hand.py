@@ -58,7 +58,9 @@ def test_the_laws_hold_with_the_real_counter(moves: list[tuple[Turn, None]]) -> 
 
 
 @given(windows(max_atoms=6), st.data())
-def test_a_snapshot_is_the_window_itself_at_that_position(window: ContextWindow, data: st.DataObject) -> None:
+def test_a_snapshot_is_the_window_itself_at_that_position(
+    window: ContextWindow, data: st.DataObject
+) -> None:
     """A snapshot is a whole window: it has the turns, the tokens up to its focus, and can be moved on."""
     position = data.draw(st.integers(0, len(window)))
     snapshot = window.duplicate()[position]

@@ -49,7 +49,10 @@ junk = st.recursive(
 
 def image(data: bytes, media_type: str = "image/png") -> dict[str, Any]:
     """Return Anthropic's block of a picture."""
-    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": b64(data)}}
+    return {
+        "type": "image",
+        "source": {"type": "base64", "media_type": media_type, "data": b64(data)},
+    }
 
 
 def line(block: object) -> str:
@@ -77,7 +80,19 @@ def test_every_format_names_its_size(make: Any, media_type: str, width: int, hei
     assert (medium.media_type, medium.width, medium.height) == (media_type, width, height)
 
 
-@given(st.sampled_from([png(5, 5), gif(5, 5), jpeg(5, 5), webp(5, 5), webp(5, 5, form=b"VP8 "), webp(5, 5, form=b"VP8L")]), st.data())
+@given(
+    st.sampled_from(
+        [
+            png(5, 5),
+            gif(5, 5),
+            jpeg(5, 5),
+            webp(5, 5),
+            webp(5, 5, form=b"VP8 "),
+            webp(5, 5, form=b"VP8L"),
+        ]
+    ),
+    st.data(),
+)
 def test_a_cut_or_damaged_head_gives_a_size_or_none(data: bytes, draw: st.DataObject) -> None:
     """Whatever is cut off or overwritten, nobody fails, and a size is never one of no pixels."""
     cut = bytearray(data[: draw.draw(st.integers(0, len(data)))])
@@ -90,15 +105,42 @@ def test_a_cut_or_damaged_head_gives_a_size_or_none(data: bytes, draw: st.DataOb
 @pytest.mark.parametrize(
     ("block", "size"),
     [
-        ({"type": "image_url", "image_url": {"url": "data:image/png;base64," + b64(png(3, 4))}}, (3, 4)),
-        ({"type": "image_url", "image_url": {"url": "DATA:image/png;charset=utf-8;BASE64," + b64(png(3, 4))}}, (3, 4)),
+        (
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64," + b64(png(3, 4))}},
+            (3, 4),
+        ),
+        (
+            {
+                "type": "image_url",
+                "image_url": {"url": "DATA:image/png;charset=utf-8;BASE64," + b64(png(3, 4))},
+            },
+            (3, 4),
+        ),
         ({"type": "input_image", "image_url": "data:image/png;base64," + b64(png(3, 4))}, (3, 4)),
-        ({"type": "computer_screenshot", "image_url": "data:image/png;base64," + b64(png(3, 4))}, (3, 4)),
+        (
+            {"type": "computer_screenshot", "image_url": "data:image/png;base64," + b64(png(3, 4))},
+            (3, 4),
+        ),
         ({"type": "image_generation_call", "result": b64(png(3, 4))}, (3, 4)),
         (image(gif(3, 4), "image/png"), (3, 4)),
-        ({"type": "image", "source": {"type": "base64", "data": b64(jpeg(3, 4)).replace("+", "-").replace("/", "_")}}, (3, 4)),
-        ({"type": "image", "source": {"type": "base64", "data": "\n".join(b64(png(3, 4)))}}, (3, 4)),
-        ({"type": "image", "source": {"type": "base64", "data": "not base64 at all"}}, (None, None)),
+        (
+            {
+                "type": "image",
+                "source": {
+                    "type": "base64",
+                    "data": b64(jpeg(3, 4)).replace("+", "-").replace("/", "_"),
+                },
+            },
+            (3, 4),
+        ),
+        (
+            {"type": "image", "source": {"type": "base64", "data": "\n".join(b64(png(3, 4)))}},
+            (3, 4),
+        ),
+        (
+            {"type": "image", "source": {"type": "base64", "data": "not base64 at all"}},
+            (None, None),
+        ),
         ({"type": "image", "source": {"type": "base64", "data": None}}, (None, None)),
         ({"type": "image", "source": None}, (None, None)),
         ({"type": "image_url", "image_url": None}, (None, None)),
@@ -106,7 +148,9 @@ def test_a_cut_or_damaged_head_gives_a_size_or_none(data: bytes, draw: st.DataOb
         (image(png(0, 4)), (None, None)),
     ],
 )
-def test_the_size_is_found_however_a_picture_travels(block: dict[str, Any], size: tuple[int | None, int | None]) -> None:
+def test_the_size_is_found_however_a_picture_travels(
+    block: dict[str, Any], size: tuple[int | None, int | None]
+) -> None:
     """Data URLs, both alphabets of base64 and line breaks are read; what is nowhere is unknown."""
     medium = read_medium(block)
     assert medium is not None
@@ -117,7 +161,9 @@ def test_the_size_is_found_however_a_picture_travels(block: dict[str, Any], size
 def test_pages_of_a_pdf_are_counted_where_they_hide(pages: int, packed: bool) -> None:
     """Page objects are found in the clear and in compressed streams."""
     assert count_pages(pdf(pages, packed=packed)) == pages
-    medium = read_medium({"type": "document", "source": {"type": "base64", "data": b64(pdf(pages, packed=packed))}})
+    medium = read_medium(
+        {"type": "document", "source": {"type": "base64", "data": b64(pdf(pages, packed=packed))}}
+    )
     assert medium is not None
     assert (medium.media_type, medium.pages) == ("application/pdf", pages)
 
@@ -136,9 +182,23 @@ def test_a_pdf_whose_streams_stay_closed_has_unknown_pages() -> None:
     [
         ({"type": "document", "source": {"type": "text", "data": "words"}}, "words"),
         ({"type": "document", "source": {"type": "content", "content": "words"}}, "words"),
-        ({"type": "input_file", "filename": "a.txt", "file_data": "data:text/plain;base64," + b64(b"words")}, "words"),
+        (
+            {
+                "type": "input_file",
+                "filename": "a.txt",
+                "file_data": "data:text/plain;base64," + b64(b"words"),
+            },
+            "words",
+        ),
         ({"type": "file", "file": {"file_data": "data:text/plain,two%20words"}}, "two words"),
-        ({"type": "input_file", "filename": "a.json", "file_data": "data:application/json;base64," + b64(b"[1]")}, "[1]"),
+        (
+            {
+                "type": "input_file",
+                "filename": "a.json",
+                "file_data": "data:application/json;base64," + b64(b"[1]"),
+            },
+            "[1]",
+        ),
         ({"type": "input_file", "filename": "a.md", "file_data": b64(b"words")}, "words"),
         ({"type": "input_file", "file_data": "data:text/plain;base64," + b64(b"\xff\xfe")}, None),
         ({"type": "input_file", "file_data": "data:text/plain;base64," + b64(b"a\0b")}, None),
@@ -156,11 +216,26 @@ def test_a_text_document_says_its_words(block: dict[str, Any], text: str | None)
     ("block", "expected"),
     [
         (image(png(640, 480)), "[image/png, 640 x 480, left out]"),
-        ({"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}, "[image, left out]"),
-        ({"type": "document", "title": "Report [1]\n", "source": {"data": b64(pdf(1))}}, "[application/pdf, Report 1, 1 page, left out]"),
-        ({"type": "file", "file": {"filename": "a.docx", "file_data": b64(bytes(2_500))}}, "[document, a.docx, 2.5 kB, left out]"),
-        ({"type": "input_audio", "input_audio": {"format": "wav", "data": b64(wave(3))}}, "[audio/wav, 3 s, left out]"),
-        ({"type": "input_audio", "input_audio": {"format": "mp3", "data": b64(bytes(700))}}, "[audio/mp3, 700 bytes, left out]"),
+        (
+            {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}},
+            "[image, left out]",
+        ),
+        (
+            {"type": "document", "title": "Report [1]\n", "source": {"data": b64(pdf(1))}},
+            "[application/pdf, Report 1, 1 page, left out]",
+        ),
+        (
+            {"type": "file", "file": {"filename": "a.docx", "file_data": b64(bytes(2_500))}},
+            "[document, a.docx, 2.5 kB, left out]",
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"format": "wav", "data": b64(wave(3))}},
+            "[audio/wav, 3 s, left out]",
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"format": "mp3", "data": b64(bytes(700))}},
+            "[audio/mp3, 700 bytes, left out]",
+        ),
         ({"type": "audio", "audio": {"id": "a"}}, "[audio, left out]"),
         ({"type": "thinking"}, "[thinking, left out]"),
         ({"type": "]" * 500 + "\n" + "x" * 500}, "[content, left out]"),
@@ -187,7 +262,9 @@ def test_any_part_has_a_line(data: str) -> None:
 @given(st.sampled_from(sorted(KINDS)), junk)
 def test_any_block_is_read(kind: str, fields: Any) -> None:
     """A block of a medium's type is a medium of that kind, or a picture sent as a file, whatever its fields are."""
-    medium = read_medium((fields if isinstance(fields, dict) else {"source": fields}) | {"type": kind})
+    medium = read_medium(
+        (fields if isinstance(fields, dict) else {"source": fields}) | {"type": kind}
+    )
     assert medium is not None
     assert medium.kind in (KINDS[kind], MediumKind.IMAGE)
 
@@ -203,7 +280,9 @@ def test_a_huge_payload_is_not_decoded() -> None:
     broken = "A" * 100_000_000
     payload, document = b64(png(10, 20)) + broken, b64(b"%PDF-1.7") + broken
     tracemalloc.start()
-    assert (medium := read_medium({"type": "image", "source": {"type": "base64", "data": payload}})) is not None
+    assert (
+        medium := read_medium({"type": "image", "source": {"type": "base64", "data": payload}})
+    ) is not None
     assert (medium.width, medium.height) == (10, 20)
     for block in (
         {"type": "image", "source": {"type": "base64", "data": broken}},
@@ -233,7 +312,9 @@ def test_a_huge_payload_is_not_decoded() -> None:
         (b"GIF89a" + bytes([0, 0, 3, 0]), None),
     ],
 )
-def test_the_size_of_a_picture_is_read_from_its_head(head: bytes, size: tuple[int, int] | None) -> None:
+def test_the_size_of_a_picture_is_read_from_its_head(
+    head: bytes, size: tuple[int, int] | None
+) -> None:
     """Of every kind, past what stands before it; of what is cut or none, nothing."""
     found = image_size(head)
     assert (None if found is None else (found.width, found.height)) == size

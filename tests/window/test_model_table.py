@@ -43,7 +43,9 @@ ROWS = listed_models()
         ("meta-llama/llama-3.1-70b-instruct", "llama-3.1-70b-instruct", 131_072, 98_304),
     ],
 )
-def test_names_as_people_write_them_lead_to_their_row(name: str, model: str, window: int, room: int) -> None:
+def test_names_as_people_write_them_lead_to_their_row(
+    name: str, model: str, window: int, room: int
+) -> None:
     """With the vendor before it, by a host, dated, in any case; the longest reply is taken off the window."""
     found = find_model(name)
     assert (found.name, found.window) == (model, window)
@@ -93,10 +95,16 @@ def test_models_that_count_in_ways_nobody_publishes_are_counted_with_a_margin() 
 def test_a_model_in_no_table_needs_its_room_told() -> None:
     """With `max_tokens` it works, counted with a margin; without, the error says so and names those like it."""
     session = ContextSession("my-llama:70b", max_tokens=5_000)
-    assert (session.window.max_tokens, session.window.counter.exact, str(session.usage.provider)) == (5_000, False, "openai")
+    assert (
+        session.window.max_tokens,
+        session.window.counter.exact,
+        str(session.usage.provider),
+    ) == (5_000, False, "openai")
     assert str(ContextSession("my-claude", max_tokens=5_000).usage.provider) == "anthropic"
     assert project([{"role": "user", "content": "hi"}], "my-llama", max_tokens=99).max_tokens == 99
-    with pytest.raises(UnknownNameError, match=r"did you mean 'gemini-2.5-pro'.*any name beside max_tokens="):
+    with pytest.raises(
+        UnknownNameError, match=r"Did you mean 'gemini-2.5-pro'.*any name beside max_tokens="
+    ):
         ContextSession("gemni-2.5-pro")
     for wrong in (0, "gpt-5", -1, True):
         with pytest.raises(InvalidOptionError, match="max_tokens"):
@@ -115,7 +123,10 @@ def test_a_session_of_a_model_in_no_table_is_loaded_again() -> None:
 
 
 @given(
-    st.text(max_size=30) | st.lists(st.sampled_from(["gpt", "claude", "-5", "/", ":", "-latest", ".", "qwen3"]), max_size=8).map("".join)
+    st.text(max_size=30)
+    | st.lists(
+        st.sampled_from(["gpt", "claude", "-5", "/", ":", "-latest", ".", "qwen3"]), max_size=8
+    ).map("".join)
 )
 def test_any_text_is_a_name_or_none(name: str) -> None:
     """Whatever is asked for, there is a row of the table or there is none."""
@@ -127,7 +138,12 @@ def test_the_table_is_read_by_those_who_need_it() -> None:
     """A model that was read by hand does without."""
     code = "from polycontext import ContextSession; from polycontext.window import model_table; ContextSession('gpt-5')"
     code += "; print(model_table._rows.cache_info().currsize); ContextSession('kimi-k3'); print(model_table._rows.cache_info().currsize)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "0\n1\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "0\n1\n"
+    )
 
 
 def test_a_table_of_more_than_90_days_is_old() -> None:

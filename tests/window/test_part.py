@@ -52,7 +52,13 @@ def test_what_is_no_part_is_refused(arguments: tuple[Any, ...], field: str) -> N
 )
 def test_a_layout_places_what_the_turn_says_once(parts: Any) -> None:
     """Words within the text and in order, each call at most once, and parts that are parts."""
-    legal = [Part("openai", "{}", "words", 0, 2), Part("openai", "{}", "call", 0), Part("anthropic", "{}", "words", 0, 2)]
-    assert Turn("assistant", "hi", tool_calls=[ToolCall("c", "look")], parts=legal).parts == tuple(legal)
+    legal = [
+        Part("openai", "{}", "words", 0, 2),
+        Part("openai", "{}", "call", 0),
+        Part("anthropic", "{}", "words", 0, 2),
+    ]
+    assert Turn("assistant", "hi", tool_calls=[ToolCall("c", "look")], parts=legal).parts == tuple(
+        legal
+    )
     with pytest.raises(InvalidTurnError, match="parts"):
         Turn("assistant", "hi", tool_calls=[ToolCall("c", "look")], parts=parts)

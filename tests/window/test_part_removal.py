@@ -12,8 +12,13 @@ from polycontext.window import Part, PartKind, ToolCall, Turn
 from polycontext.window.part_removal import bare, fell, says_all_of, unbound
 from polycontext.window.tokens.counter import count_turn, counted_parts
 
-THOUGHT = Part("anthropic", json.dumps({"type": "thinking", "thinking": "so be it " * 20, "signature": "c2ln"}))
-PICTURE = Part("anthropic", json.dumps({"type": "image", "source": {"type": "url", "url": "https://example.org/cat.png"}}))
+THOUGHT = Part(
+    "anthropic", json.dumps({"type": "thinking", "thinking": "so be it " * 20, "signature": "c2ln"})
+)
+PICTURE = Part(
+    "anthropic",
+    json.dumps({"type": "image", "source": {"type": "url", "url": "https://example.org/cat.png"}}),
+)
 CALL = ToolCall("c1", "look", "{}")
 
 
@@ -86,16 +91,30 @@ def test_a_turn_of_thinking_alone_leaves_a_line() -> None:
 
 def test_what_is_no_block_falls_with_the_parts_but_a_call_keeps_its_fields() -> None:
     """A call's own fields (a signature of its thought) are asked for as long as the call stands."""
-    call = Part("openai", '{"extra_content": {"google": {"thought_signature": "c2ln"}}}', PartKind.CALL)
-    turn = counted(Turn("assistant", "Let me look.", tool_calls=[CALL], parts=[PICTURE, Part("openai", "{}", PartKind.WORDS, 0, 3), call]))
+    call = Part(
+        "openai", '{"extra_content": {"google": {"thought_signature": "c2ln"}}}', PartKind.CALL
+    )
+    turn = counted(
+        Turn(
+            "assistant",
+            "Let me look.",
+            tool_calls=[CALL],
+            parts=[PICTURE, Part("openai", "{}", PartKind.WORDS, 0, 3), call],
+        )
+    )
     assert bare(turn, FAST).parts == (call,)
 
 
 def test_a_call_loses_the_id_that_tied_it_to_its_reasoning() -> None:
     """The provider refuses the one without the other."""
-    reasoning = Part("openai-responses", json.dumps({"type": "reasoning", "id": "rs_1", "encrypted_content": "ZW5j"}))
+    reasoning = Part(
+        "openai-responses",
+        json.dumps({"type": "reasoning", "id": "rs_1", "encrypted_content": "ZW5j"}),
+    )
     call = Part("openai-responses", '{"id": "fc_1", "status": "completed"}', PartKind.CALL)
-    turn = unbound(counted(Turn("assistant", None, tool_calls=[CALL], parts=[reasoning, call])), FAST)
+    turn = unbound(
+        counted(Turn("assistant", None, tool_calls=[CALL], parts=[reasoning, call])), FAST
+    )
     assert [json.loads(part.data) for part in turn.parts] == [{"status": "completed"}]
 
 

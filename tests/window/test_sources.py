@@ -64,9 +64,19 @@ class Told:
             return
         sources = Sources.joined(self.ledger, taken)
         order = {each: place for place, each in enumerate(self.ledger)}
-        ids = dict.fromkeys(each for turn, _ in sorted(taken, key=lambda turn: order[turn[0]]) for each in self.listed[turn])
-        expected = (*(each for each in ids if each not in order), *sorted(order.keys() & ids, key=order.__getitem__))
-        self.standing = [(resource_id, sources), *(turn for number, turn in enumerate(self.standing) if number in kept and number % 2)]
+        ids = dict.fromkeys(
+            each
+            for turn, _ in sorted(taken, key=lambda turn: order[turn[0]])
+            for each in self.listed[turn]
+        )
+        expected = (
+            *(each for each in ids if each not in order),
+            *sorted(order.keys() & ids, key=order.__getitem__),
+        )
+        self.standing = [
+            (resource_id, sources),
+            *(turn for number, turn in enumerate(self.standing) if number in kept and number % 2),
+        ]
         self.ledger = tagged(self.ledger, resource_id)
         self.listed[resource_id] = expected
         self.made.append((sources, expected))
@@ -82,7 +92,10 @@ def told(draw: st.DrawFn) -> Told:
         for turn in range(draw(st.integers(0, 5))):
             history.add(f"u{number}.{turn}")
         if draw(st.booleans()):
-            history.add(f"e{number}", draw(st.sampled_from([("x1", "x2"), ("x2",), ("t0", "x3"), (f"u{number}.0",)])))
+            history.add(
+                f"e{number}",
+                draw(st.sampled_from([("x1", "x2"), ("x2",), ("t0", "x3"), (f"u{number}.0",)])),
+            )
         history.compress(f"g{number}", draw(st.sets(st.integers(0, 45), max_size=12)))
     return history
 
@@ -97,8 +110,17 @@ def test_sources_read_as_the_tuple_of_their_ids(history: Told, start: int, stop:
         assert ids == sources
         assert sources != ids[1:]
         assert sources != (*ids[:-1], "?")
-        assert (sources[0], sources[-1], sources[start:stop], tuple(reversed(sources))) == (ids[0], ids[-1], ids[start:stop], ids[::-1])
-        assert (sources.index(ids[-1]), sources.count(ids[0]), sources.count("?")) == (len(ids) - 1, 1, 0)
+        assert (sources[0], sources[-1], sources[start:stop], tuple(reversed(sources))) == (
+            ids[0],
+            ids[-1],
+            ids[start:stop],
+            ids[::-1],
+        )
+        assert (sources.index(ids[-1]), sources.count(ids[0]), sources.count("?")) == (
+            len(ids) - 1,
+            1,
+            0,
+        )
         assert ids[len(ids) // 2] in sources
         assert "?" not in sources
         assert 5 not in sources  # type: ignore[comparison-overlap]
@@ -117,8 +139,13 @@ def test_sources_compare_and_join_as_sets_of_their_ids(history: Told) -> None:
             assert set(one.beyond([other])) >= set(ones) - set(others)
             assert not one.shares(other) or set(one.beyond([other])) == set(ones) - set(others)
             for named in ([other], [other, ("x1",)], [others], [("x1", ones[0]), ()]):
-                traces, union = Traces.of(history.ledger, named), {each for part in named for each in part}
-                assert all((each in traces) is (each in union) for each in ("x1", "?", ones[0], others[-1]))
+                traces, union = (
+                    Traces.of(history.ledger, named),
+                    {each for part in named for each in part},
+                )
+                assert all(
+                    (each in traces) is (each in union) for each in ("x1", "?", ones[0], others[-1])
+                )
                 for asked in (one, ones):
                     assert traces.covers(asked) is (set(ones) <= union)
                     assert traces.meets(asked) is not set(ones).isdisjoint(union)
@@ -129,10 +156,14 @@ def test_sources_compare_and_join_as_sets_of_their_ids(history: Told) -> None:
 @given(told())
 def test_ranges_and_former_gists_tell_all(history: Told) -> None:
     """Whoever knows the order of ids and what the former gists stand for knows from the ranges what a gist stands for."""
-    known: dict[str, Sequence[str]] = {turn: sources for turn, sources in history.listed.items() if sources != (turn,)}
+    known: dict[str, Sequence[str]] = {
+        turn: sources for turn, sources in history.listed.items() if sources != (turn,)
+    }
     for sources, ids in history.made:
         named = [each for start, stop in sources.named for each in list(history.ledger)[start:stop]]
-        again = Sources.joined(tagged(LinearityMap(), *history.ledger), [(each, known.get(each, ())) for each in named])
+        again = Sources.joined(
+            tagged(LinearityMap(), *history.ledger), [(each, known.get(each, ())) for each in named]
+        )
         assert again == ids
         assert again == sources
         assert again.named == sources.named
@@ -160,10 +191,14 @@ def test_versions_that_part_do_not_see_each_other() -> None:
     assert one.masks != other.masks
     assert not one.shares(other)
     assert tuple(Sources.joined(tagged(yours, "g"), [("g", one), ("c", ())])) == ("t5", "b", "c")
-    assert tuple(Sources.joined(tagged(yours, "g"), [("g", Sources.joined(mine, plain("a")))])) == ("a",)
+    assert tuple(Sources.joined(tagged(yours, "g"), [("g", Sources.joined(mine, plain("a")))])) == (
+        "a",
+    )
     assert Traces.of(yours, [one]).covers(other)
     assert "a" not in Traces.of(yours, [one])
-    assert not Traces.of(yours, [Sources.joined(mine, plain("a"))]).covers(Sources.joined(yours, plain("b")))
+    assert not Traces.of(yours, [Sources.joined(mine, plain("a"))]).covers(
+        Sources.joined(yours, plain("b"))
+    )
 
 
 def test_an_unknown_turn_is_refused() -> None:
@@ -178,7 +213,9 @@ def test_a_long_one_shows_how_many_it_holds() -> None:
     assert repr(Sources.joined(ledger_of(31), plain("t3", "t4"))) == "('t3', 't4')"
 
 
-def test_going_on_shares_what_was_marked_and_looks_at_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_going_on_shares_what_was_marked_and_looks_at_nothing_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Behind 9,000 ids, a gist of the former gist and five turns has its masks but the last, and no id is listed to make, judge or count it."""
     ledger = ledger_of(9_000)
     former = Sources.joined(ledger, plain(*(f"t{number}" for number in range(8_990))))
@@ -205,7 +242,9 @@ def test_going_on_shares_what_was_marked_and_looks_at_nothing_again(monkeypatch:
 def test_a_turn_takes_any_ids() -> None:
     """A plain list is a tuple afterwards, and sources stay what they are; turns that differ in that alone are equal."""
     sources = Sources.joined(ledger_of(31), plain("t3", "t4"))
-    with_sources, with_ids = (Turn(Role.USER, "gist", sources=ids) for ids in (sources, ["t3", "t4"]))
+    with_sources, with_ids = (
+        Turn(Role.USER, "gist", sources=ids) for ids in (sources, ["t3", "t4"])
+    )
     assert with_sources.sources is sources
     assert with_ids.sources == ("t3", "t4")
     assert with_sources == with_ids

@@ -11,7 +11,9 @@ from polycontext.window import PositionError, Store
 Function = Callable[[int], int]
 Ask = Callable[[Store[int]], int]
 
-FUNCTIONS: st.SearchStrategy[Function] = st.sampled_from([lambda x: x, lambda x: -x, lambda x: x * x, lambda x: x % 3, lambda _: 7])
+FUNCTIONS: st.SearchStrategy[Function] = st.sampled_from(
+    [lambda x: x, lambda x: -x, lambda x: x * x, lambda x: x % 3, lambda _: 7]
+)
 ASKS: st.SearchStrategy[Ask] = st.sampled_from(
     [
         lambda s: s.extract(),

@@ -27,16 +27,36 @@ ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
     "bytes for text": ({"content": b"hi"}, "content", "bytes is not text"),
     "number for text": ({"content": 7}, "content", "int is not text"),
     "no content": ({"content": None}, "content", "None without tool calls"),
-    "no content on a tool turn": ({"role": "tool", "content": None, "tool_call_id": "c1"}, "content", "None"),
+    "no content on a tool turn": (
+        {"role": "tool", "content": None, "tool_call_id": "c1"},
+        "content",
+        "None",
+    ),
     "calls on a user turn": ({"tool_calls": [CALL]}, "tool_calls", "on a user turn"),
-    "calls on a tool turn": ({"role": "tool", "tool_call_id": "c1", "tool_calls": [CALL]}, "tool_calls", "on a tool turn"),
-    "repeated call ids": ({"role": "assistant", "tool_calls": [CALL, CALL]}, "tool_calls", "repeat"),
-    "a dict for a call": ({"role": "assistant", "tool_calls": [{"id": "c1"}]}, "tool_calls", "dict"),
+    "calls on a tool turn": (
+        {"role": "tool", "tool_call_id": "c1", "tool_calls": [CALL]},
+        "tool_calls",
+        "on a tool turn",
+    ),
+    "repeated call ids": (
+        {"role": "assistant", "tool_calls": [CALL, CALL]},
+        "tool_calls",
+        "repeat",
+    ),
+    "a dict for a call": (
+        {"role": "assistant", "tool_calls": [{"id": "c1"}]},
+        "tool_calls",
+        "dict",
+    ),
     "None for the calls": ({"role": "assistant", "tool_calls": None}, "tool_calls", "NoneType"),
     "text for the calls": ({"role": "assistant", "tool_calls": "c1"}, "tool_calls", "str"),
     "tool turn without call id": ({"role": "tool"}, "tool_call_id", "None on a tool turn"),
     "call id on a user turn": ({"tool_call_id": "c1"}, "tool_call_id", "on a user turn"),
-    "surrogate in the call id": ({"role": "tool", "tool_call_id": SURROGATE}, "tool_call_id", "surrogate"),
+    "surrogate in the call id": (
+        {"role": "tool", "tool_call_id": SURROGATE},
+        "tool_call_id",
+        "surrogate",
+    ),
     "surrogate in the name": ({"name": SURROGATE}, "name", "surrogate"),
     "surrogate in the resource id": ({"resource_id": SURROGATE}, "resource_id", "surrogate"),
     "resource id of another type": ({"resource_id": 7}, "resource_id", "int is not text"),
@@ -48,13 +68,29 @@ ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
         "out of range",
     ),
     "metadata of another type": ({"metadata": [1]}, "metadata", "list is no object"),
-    "metadata that is no JSON": ({"metadata": {"a": {"b": object()}}}, "metadata.a.b", "object is not JSON data"),
-    "metadata that is not a number": ({"metadata": {"a": [1, float("nan")]}}, "metadata.a[1]", "nan is not JSON data"),
+    "metadata that is no JSON": (
+        {"metadata": {"a": {"b": object()}}},
+        "metadata.a.b",
+        "object is not JSON data",
+    ),
+    "metadata that is not a number": (
+        {"metadata": {"a": [1, float("nan")]}},
+        "metadata.a[1]",
+        "nan is not JSON data",
+    ),
     "infinite metadata": ({"metadata": {"a": float("inf")}}, "metadata.a", "inf is not JSON data"),
     "surrogate in metadata": ({"metadata": {"a": SURROGATE}}, "metadata.a", "surrogate"),
-    "surrogate in a metadata key": ({"metadata": {SURROGATE: 1}}, "metadata['ab\\ud800c']", "surrogate"),
+    "surrogate in a metadata key": (
+        {"metadata": {SURROGATE: 1}},
+        "metadata['ab\\ud800c']",
+        "surrogate",
+    ),
     "number as a metadata key": ({"metadata": {1: 1}}, "metadata['int key']", "int, not text"),
-    "more than 64 bits in metadata": ({"metadata": {"a": {"n": 1 << 70}}}, "metadata.a.n", "71 bits"),
+    "more than 64 bits in metadata": (
+        {"metadata": {"a": {"n": 1 << 70}}},
+        "metadata.a.n",
+        "71 bits",
+    ),
     "300 levels of metadata": ({"metadata": NESTED}, "metadata" + ".in" * 100, "too deep"),
     "negative tokens": ({"tokens": -1}, "tokens", "-1"),
     "tokens of another type": ({"tokens": 2.5}, "tokens", "2.5"),
@@ -62,14 +98,16 @@ ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize(("fields", "field", "says"), ILLEGAL.values(), ids=ILLEGAL.keys())
-def test_an_illegal_turn_is_refused_and_says_why(fields: dict[str, Any], field: str, says: str) -> None:
+def test_an_illegal_turn_is_refused_and_says_why(
+    fields: dict[str, Any], field: str, says: str
+) -> None:
     """What no provider or store could take is refused by a typed error that names the field, the fault and what is legal."""
     everything: dict[str, Any] = {"role": "user", "content": "hello", **fields}
     with pytest.raises(InvalidTurnError) as caught:
         Turn(**everything)
     assert caught.value.field == field
     assert says in str(caught.value)
-    assert "legal: " in str(caught.value)
+    assert "Use " in str(caught.value)
     assert caught.value.legal
     assert isinstance(caught.value, CallerError)
     assert isinstance(caught.value, ValueError)
@@ -111,7 +149,9 @@ def test_hostile_text_is_carried_as_it_is(role: Role, text: str) -> None:
 @given(st.text(max_size=20))
 def test_text_is_refused_exactly_when_utf8_cannot_hold_it(text: str) -> None:
     """The check refuses lone surrogates and nothing else, and names the first one's place."""
-    surrogates = [place for place, character in enumerate(text) if "\ud800" <= character <= "\udfff"]
+    surrogates = [
+        place for place, character in enumerate(text) if "\ud800" <= character <= "\udfff"
+    ]
     if not surrogates:
         assert Turn(Role.USER, text).content == text
         return
@@ -149,7 +189,10 @@ def test_the_calls_are_copied_from_what_was_given() -> None:
     assert turn.tool_calls == (CALL,)
 
 
-@given(st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)), st.integers(-14 * 60, 14 * 60))  # noqa: DTZ001
+@given(
+    st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)),  # noqa: DTZ001
+    st.integers(-14 * 60, 14 * 60),
+)
 def test_a_timestamp_is_kept_as_the_same_moment_in_utc(moment: datetime, minutes: int) -> None:
     """Any aware timestamp is taken and turned into Universal Time, the moment unchanged."""
     aware = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
@@ -161,7 +204,12 @@ def test_a_timestamp_is_kept_as_the_same_moment_in_utc(moment: datetime, minutes
 def test_what_a_turn_is_without_being_told() -> None:
     """A turn needs a role and a content; it stands for nothing but itself and is not counted yet."""
     turn = Turn("user", "hi")
-    assert (turn.role, turn.resource_id, turn.tokens, turn.timestamp) == (Role.USER, "", None, UNIX_EPOCH)
+    assert (turn.role, turn.resource_id, turn.tokens, turn.timestamp) == (
+        Role.USER,
+        "",
+        None,
+        UNIX_EPOCH,
+    )
     assert (turn.sources, turn.level, turn.is_gist, dict(turn.metadata)) == ((), 0, False, {})
 
 
@@ -203,14 +251,19 @@ def test_stamping_a_turn_gives_it_a_time_and_takes_its_count(text: str, moment: 
         turn.stamped(moment.replace(tzinfo=None))
 
 
-@pytest.mark.parametrize("resource_id", ["t 1", "t\n1", "<b>t1</b>", "[t1]", 'a"b', "a&b", "x" * 201, "t\u202e1", "t\x001"])
+@pytest.mark.parametrize(
+    "resource_id",
+    ["t 1", "t\n1", "<b>t1</b>", "[t1]", 'a"b', "a&b", "x" * 201, "t\u202e1", "t\x001"],
+)
 def test_an_id_that_could_end_a_frame_or_open_a_tag_is_refused(resource_id: str) -> None:
     """Ids stand in gists and in markup; the error says what is legal."""
     with pytest.raises(InvalidTurnError, match=r"resource_id.*1 to 200 printable characters"):
         Turn("user", "hello", resource_id=resource_id)
 
 
-@pytest.mark.parametrize("resource_id", ["t1", "g17", "msg_01XfD", "réunion-7", "a.b:c/d#e", "x" * 200])
+@pytest.mark.parametrize(
+    "resource_id", ["t1", "g17", "msg_01XfD", "réunion-7", "a.b:c/d#e", "x" * 200]
+)
 def test_ids_of_other_systems_are_ids(resource_id: str) -> None:
     """Whatever has no white space and no signs of markup."""
     assert Turn("user", "hello", resource_id=resource_id).resource_id == resource_id

@@ -38,7 +38,12 @@ def read(window: ContextWindow) -> tuple[Any, ...]:
     """Return everything that can be read, turn by turn through the store."""
     turns = [turn for turn in window.duplicate().map(lambda w: w.extract()) if turn is not None]
     ledger = window.linearity
-    return [_said(turn) for turn in turns], {i: ledger.get(i) for i in ledger}, window.serial, window.position
+    return (
+        [_said(turn) for turn in turns],
+        {i: ledger.get(i) for i in ledger},
+        window.serial,
+        window.position,
+    )
 
 
 Version = tuple[ContextWindow, Model]
@@ -64,7 +69,12 @@ class WindowAgainstLists(RuleBasedStateMachine):
         """Begin an empty window."""
         return self.keep(ContextWindow(500, counter=FAST), Model())
 
-    @rule(target=versions, version=versions, turns=atoms(may_stay_open=True), given=st.none() | st.sampled_from(ResourceClass))
+    @rule(
+        target=versions,
+        version=versions,
+        turns=atoms(may_stay_open=True),
+        given=st.none() | st.sampled_from(ResourceClass),
+    )
     def append(self, version: Version, turns: list[Turn], given: ResourceClass | None) -> Version:
         """Append an atom: it goes to the end whatever the focus; while calls are open it is refused."""
         window, model = version
@@ -78,7 +88,9 @@ class WindowAgainstLists(RuleBasedStateMachine):
             after.serial += 1
             resource_id = f"t{after.serial}"
             after.said.append((resource_id, turn.text, ()))
-            after.classes[resource_id] = window.linearity.get(resource_id) if given is None else given
+            after.classes[resource_id] = (
+                window.linearity.get(resource_id) if given is None else given
+            )
         after.position = len(after.said)
         return self.keep(window, after)
 
@@ -88,7 +100,9 @@ class WindowAgainstLists(RuleBasedStateMachine):
         window, model = version
         after = model.copy()
         for call_id in reversed(window.open_calls):
-            window = window.append(Turn(Role.TOOL, "late", tool_call_id=call_id), ResourceClass.REQUIRED)
+            window = window.append(
+                Turn(Role.TOOL, "late", tool_call_id=call_id), ResourceClass.REQUIRED
+            )
             after.serial += 1
             after.said.append((f"t{after.serial}", "late", ()))
             after.classes[f"t{after.serial}"] = ResourceClass.REQUIRED
@@ -132,7 +146,9 @@ class WindowAgainstLists(RuleBasedStateMachine):
         ledger = window.linearity
         if replacement is not None:
             gist_id = f"g{after.serial + 1}"
-            new = (evolve(replacement, resource_id=gist_id, sources=(after.said[start][0],), tokens=3),)
+            new = (
+                evolve(replacement, resource_id=gist_id, sources=(after.said[start][0],), tokens=3),
+            )
             ledger = ledger.tag(gist_id, ResourceClass.REQUIRED)
             after.classes[gist_id] = ResourceClass.REQUIRED
         after.said[start:stop] = [_said(turn) for turn in new]
@@ -160,7 +176,9 @@ class WindowAgainstLists(RuleBasedStateMachine):
     def the_sums_are_right(self) -> None:
         """Compare sums and atoms with the turns that can be read."""
         window, _ = self.made[-1]
-        assert window.tokens == sum(turn.tokens or 0 for turn in window.all_turns()[: window.position])
+        assert window.tokens == sum(
+            turn.tokens or 0 for turn in window.all_turns()[: window.position]
+        )
         assert [turn for atom in window.atoms() for turn in atom.turns] == list(window.all_turns())
 
 

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.linearity.column import Column
 from polycontext.testing import filled, texts, windows
-from polycontext.window import ContextWindow, EstimatingCounter, InvalidTurnError, OrderError, Role, Splice, Turn
+from polycontext.window import (
+    ContextWindow,
+    EstimatingCounter,
+    InvalidTurnError,
+    OrderError,
+    Role,
+    Splice,
+    Turn,
+)
 
 USER, ASSISTANT = Turn(Role.USER, "hello there"), Turn(Role.ASSISTANT, "hi")
 
@@ -38,14 +46,20 @@ def test_appending_to_an_old_window_forks_it(window: ContextWindow, data: st.Dat
         return
     left, right = window.append(Turn(Role.USER, "left")), window.append(Turn(Role.USER, "right"))
     deeper = left.append(Turn(Role.ASSISTANT, "left again"))
-    assert texts(left.all_turns())[:-1] == texts(right.all_turns())[:-1] == texts(window.all_turns())
+    assert (
+        texts(left.all_turns())[:-1] == texts(right.all_turns())[:-1] == texts(window.all_turns())
+    )
     assert (texts(left.all_turns())[-1], texts(right.all_turns())[-1]) == ("left", "right")
     assert texts(deeper.all_turns())[-2:] == ["left", "left again"]
-    assert right.linearity.get(right.all_turns()[-1].resource_id) is right.class_of(right.all_turns()[-1])
+    assert right.linearity.get(right.all_turns()[-1].resource_id) is right.class_of(
+        right.all_turns()[-1]
+    )
 
 
 @given(windows(max_atoms=6), windows(max_atoms=6))
-def test_a_window_extends_those_it_shares_its_turns_with(window: ContextWindow, other: ContextWindow) -> None:
+def test_a_window_extends_those_it_shares_its_turns_with(
+    window: ContextWindow, other: ContextWindow
+) -> None:
     """A continuation extends whatever its turns begin with, and nothing else: its ancestors, and no stranger."""
     grown = window
     for call_id in window.open_calls:
@@ -94,13 +108,19 @@ def test_threads_may_append_to_the_same_window() -> None:
         made = []
         for window in shared:
             barrier.wait()
-            made.append(extended(window, [Turn(Role.USER, f"thread {number} step {step}") for step in range(5)]))
+            made.append(
+                extended(
+                    window, [Turn(Role.USER, f"thread {number} step {step}") for step in range(5)]
+                )
+            )
         return made
 
     with ThreadPoolExecutor(threads) as pool:
         for number, made in enumerate(pool.map(continue_them, range(threads))):
             for window in made:
-                assert texts(window.all_turns()[len(before) :]) == [f"thread {number} step {step}" for step in range(5)]
+                assert texts(window.all_turns()[len(before) :]) == [
+                    f"thread {number} step {step}" for step in range(5)
+                ]
                 assert window.tokens == sum(turn.tokens or 0 for turn in window.all_turns())
                 assert list(window.linearity) == [turn.resource_id for turn in window.all_turns()]
     assert all(texts(window.all_turns()) == texts(before) for window in shared)
@@ -116,19 +136,31 @@ def copied(new: ContextWindow, old: ContextWindow) -> int:
 
 def _columns(window: ContextWindow) -> tuple[Column[Any], ...]:
     contents = window._contents
-    return contents.turns, contents.sums, contents.linearity.ids, contents.linearity._store._kinds, contents.linearity._store._whens
+    return (
+        contents.turns,
+        contents.sums,
+        contents.linearity.ids,
+        contents.linearity._store._kinds,
+        contents.linearity._store._whens,
+    )
 
 
 def _copied(new: Column[Any], old: Column[Any]) -> int:
     shared = set(map(id, [*old.full, *old.rows, old.tail]))
     own = sum(len(chunk) for chunk in [*new.full, *new.rows, new.tail] if id(chunk) not in shared)
-    return own + (0 if new.full is old.full else len(new.full)) + (0 if new.rows is old.rows else len(new.rows))
+    return (
+        own
+        + (0 if new.full is old.full else len(new.full))
+        + (0 if new.rows is old.rows else len(new.rows))
+    )
 
 
 def test_a_turn_that_is_thrown_away_costs_the_next_one_nothing() -> None:
     """On 50,000 turns, 1,000 times: what a guard looked at and refused, and who still holds it, copies no more than the turn itself."""
     start = ContextWindow(10**9, counter=EstimatingCounter())
-    turns = [Turn(Role.USER, "hello", resource_id=f"u{number}", tokens=1) for number in range(50_000)]
+    turns = [
+        Turn(Role.USER, "hello", resource_id=f"u{number}", tokens=1) for number in range(50_000)
+    ]
     window = start.splice([Splice(0, 0, tuple(turns))], linearity=tagged(turns))
     copies, refused = 0, []
     for _ in range(1_000):
@@ -166,7 +198,11 @@ def test_a_window_is_given_room_and_keeps_it_when_it_is_gone_back_to() -> None:
     window = window_of(USER, ASSISTANT)
     roomy = window.with_room(2 * window.max_tokens)
     assert roomy.has_contents_of(window)
-    assert (roomy.max_tokens, roomy.position, roomy.total_tokens) == (2 * window.max_tokens, window.position, window.total_tokens)
+    assert (roomy.max_tokens, roomy.position, roomy.total_tokens) == (
+        2 * window.max_tokens,
+        window.position,
+        window.total_tokens,
+    )
     assert window.with_room(window.max_tokens) is window
     assert not roomy.has_rules_of(window)
     assert roomy.has_rules_of(window, any_size=True)

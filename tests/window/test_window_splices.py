@@ -29,7 +29,9 @@ def test_a_splice_replaces_runs_of_turns() -> None:
     """What stands outside the runs stays as it is, in order; the focus is at the end; ids go on behind the new turns."""
     window = window_of(USER, ASSISTANT, USER, ASSISTANT, USER)
     ledger = window.linearity.tag("g6", ResourceClass.REQUIRED)
-    spliced = window.seek(1).splice([Splice(1, 3, (gist("g6", "t2", "t3"),)), Splice(3, 4)], linearity=ledger)
+    spliced = window.seek(1).splice(
+        [Splice(1, 3, (gist("g6", "t2", "t3"),)), Splice(3, 4)], linearity=ledger
+    )
     assert [turn.resource_id for turn in spliced.all_turns()] == ["t1", "g6", "t5"]
     assert (spliced.position, spliced.serial) == (3, 6)
     assert spliced.tokens == window.peek(1).tokens + 5 + window.peek(5).tokens  # type: ignore[union-attr,operator]
@@ -57,7 +59,14 @@ def test_a_splice_may_take_an_open_call_away() -> None:
 
 
 @pytest.mark.parametrize(
-    "splices", [[Splice(3, 4), Splice(0, 1)], [Splice(0, 2), Splice(1, 3)], [Splice(2, 1)], [Splice(0, 9)], [Splice(-2, 1)]]
+    "splices",
+    [
+        [Splice(3, 4), Splice(0, 1)],
+        [Splice(0, 2), Splice(1, 3)],
+        [Splice(2, 1)],
+        [Splice(0, 9)],
+        [Splice(-2, 1)],
+    ],
 )
 def test_splices_are_disjoint_in_order_and_inside(splices: list[Splice]) -> None:
     """Runs that overlap, run backwards or end outside are refused, since they would repeat or lose turns."""
@@ -65,10 +74,15 @@ def test_splices_are_disjoint_in_order_and_inside(splices: list[Splice]) -> None
         window_of(USER, ASSISTANT, USER, ASSISTANT).splice(splices)
 
 
-@pytest.mark.parametrize("turn", [Turn(Role.USER, "x", tokens=5), gist("g9", "t1"), Turn(Role.USER, "x", resource_id="t1")])
+@pytest.mark.parametrize(
+    "turn",
+    [Turn(Role.USER, "x", tokens=5), gist("g9", "t1"), Turn(Role.USER, "x", resource_id="t1")],
+)
 def test_a_spliced_turn_is_counted_and_classified(turn: Turn) -> None:
     """A new turn without an id, a class in the ledger or a count is refused."""
-    with pytest.raises(InvalidOptionError, match="legal: new turns that are counted and whose ids are tagged"):
+    with pytest.raises(
+        InvalidOptionError, match="Use new turns that are counted and whose ids are tagged"
+    ):
         window_of(USER, ASSISTANT).splice([Splice(0, 2, (turn,))])
 
 

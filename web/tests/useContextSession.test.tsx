@@ -129,7 +129,7 @@ test("the first message begins a chat", async () => {
 });
 
 test("what is refused is said in the server's words, and asked once", async () => {
-  const said = "an answer is being written; legal: wait for it, or cancel it";
+  const said = "an answer is being written. Wait for it, or cancel it.";
   const { asked, now, hook } = heard((one) => (one.method === "POST" ? json({ detail: said }, 409) : undefined));
   await act(async () => {
     expect(await now().onSend("plums")).toBe(false);

@@ -1,8 +1,21 @@
-from .attachment import Attachment, attached_metadata, attached_outline, attachment_of, item_turn, source_of
+from .attachment import (
+    Attachment,
+    attached_metadata,
+    attached_outline,
+    attachment_of,
+    item_turn,
+    source_of,
+)
 from .codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
 from .item import ITEM_IDS, ContextItem, ItemIds, ItemType, MetadataWarning
 from .manager import ContextManager, DuplicateItemError
-from .markdown import Formatter, context_to_string, fenced_text, language_of_file, register_formatter
+from .markdown import (
+    Formatter,
+    context_to_string,
+    fenced_text,
+    language_of_file,
+    register_formatter,
+)
 from .outline import Definition, OutlineEntry, definitions, outline_of
 
 __all__ = [

@@ -16,7 +16,9 @@ _KEY = "context_item"
 _LONGEST_NAME = 80
 _TYPES = frozenset(ItemType)
 _FROM_FILE = frozenset({ItemType.CODE, ItemType.TEXT, ItemType.FILE})
-_ITEM = re.compile(r"### (Code|Text|File|REPL History|Error|Custom)\n(?:#### ([^\n]+)\n)?(`{3,})[^`\n]*\n(?:(?!\3).*\n)*\3")
+_ITEM = re.compile(
+    r"### (Code|Text|File|REPL History|Error|Custom)\n(?:#### ([^\n]+)\n)?(`{3,})[^`\n]*\n(?:(?!\3).*\n)*\3"
+)
 _BROUGHT_BACK = "earlier"
 """The id of an item of which no more is known than its text."""
 
@@ -37,7 +39,9 @@ class Attachment:
     @property
     def name(self) -> str:
         """Return what to call it, in a few words on one line: its label, of a long one the end, or its id."""
-        return (self.label if len(self.label) <= _LONGEST_NAME else f"…{self.label[-_LONGEST_NAME:]}") or self.id
+        return (
+            self.label if len(self.label) <= _LONGEST_NAME else f"…{self.label[-_LONGEST_NAME:]}"
+        ) or self.id
 
     @property
     def mention(self) -> str:
@@ -64,7 +68,12 @@ def item_turn(item: ContextItem, source: str | None = None) -> Turn:
     """Return the user turn that attaches `item`, its text being ``context_to_string([item])``."""
     from .markdown import context_to_string  # noqa: PLC0415 - for those who attach something
 
-    entry = {"id": item.id, "type": str(item.type), "source": source or source_of(item), "label": label_of(item)}
+    entry = {
+        "id": item.id,
+        "type": str(item.type),
+        "source": source or source_of(item),
+        "label": label_of(item),
+    }
     return Turn(Role.USER, context_to_string([item]), metadata={_KEY: entry})
 
 
@@ -72,7 +81,12 @@ def attachment_of(turn: Turn) -> Attachment | None:
     """Return which item `turn` holds; None if it holds none."""
     entry: Mapping[str, Any] | None = turn.metadata.get(_KEY)
     match entry:
-        case {"id": str(item_id), "type": str(kind), "source": str() | None as source, "label": str(label)} if kind in _TYPES:
+        case {
+            "id": str(item_id),
+            "type": str(kind),
+            "source": str() | None as source,
+            "label": str(label),
+        } if kind in _TYPES:
             return Attachment(item_id, ItemType(kind), source, label)
         case _:
             return None
@@ -88,7 +102,14 @@ def attached_metadata(text: str) -> Mapping[str, Any] | None:
     if found is None:
         return None
     kind, label = ItemType(found[1].lower().replace(" ", "-")), found[2] or ""
-    return {_KEY: {"id": _BROUGHT_BACK, "type": str(kind), "source": _source(kind, label), "label": label}}
+    return {
+        _KEY: {
+            "id": _BROUGHT_BACK,
+            "type": str(kind),
+            "source": _source(kind, label),
+            "label": label,
+        }
+    }
 
 
 def attached_outline(turn: Turn) -> tuple["OutlineEntry", ...]:

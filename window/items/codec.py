@@ -11,7 +11,7 @@ from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.codec import json_object, strict_converter, structured
-from polycontext.linearity.json_data import thawed
+from polycontext.linearity.json_data import thaw
 
 from .item import END_LINE, START_LINE, ContextItem, ItemType, read_metadata
 
@@ -32,8 +32,10 @@ _converter = strict_converter()
 
 @cache
 def item_schema() -> Mapping[str, Any]:
-    """Return the JSON Schema (draft 7) of an item, as the package ships it (docs/items.md)."""
-    schema: Mapping[str, Any] = json.loads(files("polycontext.window.items").joinpath("context_item.schema.json").read_bytes())
+    """Return the JSON Schema (draft 7) of an item, as the package ships it (docs/attachments.md)."""
+    schema: Mapping[str, Any] = json.loads(
+        files("polycontext.window.items").joinpath("context_item.schema.json").read_bytes()
+    )
     return schema
 
 
@@ -47,7 +49,7 @@ def item_to_dict(item: ContextItem) -> dict[str, Any]:
         "id": item.id,
         "type": str(item.type),
         "content": item.content,
-        "metadata": thawed(item.metadata),
+        "metadata": thaw(item.metadata),
         "timestamp": item.universal_time,
     }
 
@@ -65,9 +67,13 @@ def item_from_dict(data: object) -> ContextItem:
     try:
         written = structured(_converter, _with_whole_numbers(data), _Written)
         metadata = None if written.metadata is None else read_metadata(written.metadata)
-        return ContextItem(written.content, written.type, metadata, timestamp=written.timestamp, id=written.id)
+        return ContextItem(
+            written.content, written.type, metadata, timestamp=written.timestamp, id=written.id
+        )
     except InvalidDataError as error:
-        raise InvalidDataError(error.path.replace("item", "$", 1), error.what, error.legal) from None
+        raise InvalidDataError(
+            error.path.replace("item", "$", 1), error.what, error.legal
+        ) from None
 
 
 def item_to_json(item: ContextItem) -> str:
@@ -91,4 +97,8 @@ def _with_whole_numbers(data: Any) -> Any:
 
 
 def _whole(record: Mapping[str, Any], *keys: str) -> dict[str, int]:
-    return {key: int(record[key]) for key in keys if isinstance(record.get(key), float) and record[key].is_integer()}
+    return {
+        key: int(record[key])
+        for key in keys
+        if isinstance(record.get(key), float) and record[key].is_integer()
+    }

@@ -1,4 +1,4 @@
-"""The context item: a piece of code or text that can be put into a prompt, and its metadata (docs/items.md).
+"""The context item: a piece of code or text that can be put into a prompt, and its metadata (docs/attachments.md).
 
 Its id is ``ctx-N``, unique and increasing in a process (INV-003); its time is Universal
 Time on the wire: whole seconds since 1900-01-01 UTC.
@@ -66,7 +66,11 @@ def checked_metadata(values: Mapping[str, Any]) -> ItemMetadata:
     metadata = read_metadata(values, stacklevel=_MAKER)
     start, end = metadata.get(START_LINE), metadata.get(END_LINE)
     if start is not None and end is not None and end < start:
-        raise InvalidDataError(f"{_PATH}.{END_LINE}", f"{end} is before start_line {start}", "a line from start_line on")
+        raise InvalidDataError(
+            f"{_PATH}.{END_LINE}",
+            f"{end} is before start_line {start}",
+            "a line from start_line on",
+        )
     return metadata
 
 
@@ -78,10 +82,14 @@ def read_metadata(values: Mapping[str, Any], *, stacklevel: int = _READER) -> It
     metadata = ItemMetadata(freeze_object(values, _PATH))
     for key, (kind, legal) in _KNOWN.items():
         # What is frozen is of no subclass; so true and false are no lines.
-        if key in metadata and (type(metadata[key]) is not kind or (kind is int and metadata[key] < 1)):
+        if key in metadata and (
+            type(metadata[key]) is not kind or (kind is int and metadata[key] < 1)
+        ):
             raise InvalidDataError(f"{_PATH}.{key}", f"{metadata[key]!r:.60} is no {key}", legal)
     for key in metadata.keys() - _KNOWN.keys():
-        if near := get_close_matches(_SEPARATORS.sub("", key.casefold()), _PLAIN, n=1, cutoff=_LIKENESS):
+        if near := get_close_matches(
+            _SEPARATORS.sub("", key.casefold()), _PLAIN, n=1, cutoff=_LIKENESS
+        ):
             meant = f"metadata key {key!r:.60} is not known; did you mean {_PLAIN[near[0]]!r}?"
             warnings.warn(meant, MetadataWarning, stacklevel=stacklevel)
     return metadata
@@ -101,7 +109,9 @@ _OUT_OF_REACH = 2**63
 
 _START = datetime(1900, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
-_MOMENTS = f"an aware datetime from 1900 on, or whole seconds since 1900-01-01 UTC, 0..{INTEGERS.stop - 1}"
+_MOMENTS = (
+    f"an aware datetime from 1900 on, or whole seconds since 1900-01-01 UTC, 0..{INTEGERS.stop - 1}"
+)
 
 
 class ItemType(StrEnum):
@@ -155,7 +165,9 @@ def check_item_type(value: object) -> ItemType:
     try:
         return ItemType(value)  # type: ignore[arg-type]
     except ValueError:
-        raise InvalidDataError("item.type", f"unknown type {value!r:.60}", ", ".join(ItemType)) from None
+        raise InvalidDataError(
+            "item.type", f"unknown type {value!r:.60}", ", ".join(ItemType)
+        ) from None
 
 
 def universal_time(value: datetime | int) -> int:
@@ -170,10 +182,16 @@ def universal_time(value: datetime | int) -> int:
     seconds: Any = value
     if isinstance(value, datetime) and value.utcoffset() is not None:
         seconds = (value - _START) // _SECOND
-    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 0 <= seconds < INTEGERS.stop:
+    if (
+        not isinstance(seconds, int)
+        or isinstance(seconds, bool)
+        or not 0 <= seconds < INTEGERS.stop
+    ):
         is_huge = isinstance(seconds, int) and seconds > 1
         shown = f"a number of {seconds.bit_length()} bits" if is_huge else f"{value!r:.80}"
-        raise InvalidDataError("item.timestamp", f"{shown} is no moment that can be written", _MOMENTS)
+        raise InvalidDataError(
+            "item.timestamp", f"{shown} is no moment that can be written", _MOMENTS
+        )
     return seconds
 
 
@@ -197,7 +215,7 @@ def _id(value: object) -> str:
 
 @frozen
 class ContextItem:
-    """Hold a piece of code or text with what is known of it: immutable, id and timestamp included (docs/items.md).
+    """Hold a piece of code or text with what is known of it: immutable, id and timestamp included (docs/attachments.md).
 
     `metadata` are JSON data or None; the keys ``filename``, ``start_line``, ``end_line``
     and ``package`` are checked. `timestamp` is an aware datetime or Universal Time; it
@@ -212,7 +230,7 @@ class ContextItem:
     <ItemType.CODE: 'code'>
     >>> ContextItem("x", type="poem")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: item.type: unknown type 'poem'; legal: code, text, file, repl-history, error, custom
+    polycontext.linearity.errors.InvalidDataError: item.type: unknown type 'poem'. Use code, text, file, repl-history, error, custom.
     """
 
     content: str = field(converter=_content)
@@ -220,7 +238,10 @@ class ContextItem:
     metadata: Mapping[str, Any] | None = field(default=None, converter=_metadata, hash=False)
     # The one place where an item made without a timestamp reads a clock.
     universal_time: int = field(
-        factory=lambda: universal_time(datetime.now(UTC)), converter=universal_time, alias="timestamp", kw_only=True
+        factory=lambda: universal_time(datetime.now(UTC)),
+        converter=universal_time,
+        alias="timestamp",
+        kw_only=True,
     )
     """Creation time in whole seconds since 1900-01-01 UTC; the constructor's `timestamp`."""
     id: str = field(factory=lambda: next(ITEM_IDS), converter=_id, kw_only=True)
@@ -236,15 +257,25 @@ class ContextItem:
             return _START + self.universal_time * _SECOND
         except OverflowError:
             problem = f"{self.universal_time} is after the year 9999"
-            raise InvalidDataError("item.timestamp", problem, "universal_time, which any number fits") from None
+            raise InvalidDataError(
+                "item.timestamp", problem, "universal_time, which any number fits"
+            ) from None
 
     def says_the_same_as(self, other: "ContextItem") -> bool:
         """Tell whether both hold the same content of the same type with the same metadata."""
-        return (self.type, self.content, self.metadata) == (other.type, other.content, other.metadata)
+        return (self.type, self.content, self.metadata) == (
+            other.type,
+            other.content,
+            other.metadata,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, which knows of the id then.
-        return partial(ContextItem, timestamp=self.universal_time, id=self.id), (self.content, self.type, self.metadata)
+        return partial(ContextItem, timestamp=self.universal_time, id=self.id), (
+            self.content,
+            self.type,
+            self.metadata,
+        )
 
 
 def label_of(item: ContextItem) -> str:
@@ -253,7 +284,11 @@ def label_of(item: ContextItem) -> str:
     name = metadata.get(FILENAME)
     if not name:
         return ""
-    printable = name if name.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    printable = (
+        name
+        if name.isprintable()
+        else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    )
     start, end = metadata.get(START_LINE), metadata.get(END_LINE)
     if end is None or end == start:
         return printable if start is None else f"{printable}:{start}"

@@ -7,7 +7,12 @@ from typing import Any
 
 from attrs import define, evolve
 
-from polycontext.linearity import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity import (
+    CallerError,
+    InvalidDataError,
+    InvalidOptionError,
+    UnknownNameError,
+)
 
 from ..tokens.counter import TokenCounter
 from ..tokens.tiktoken_counter import default_counter
@@ -24,7 +29,7 @@ class DuplicateItemError(CallerError, ValueError):
     what: str
 
     def __str__(self) -> str:
-        return f"item {self.item.id!r} has the {self.what} of {self.existing.id!r}, which is held already; legal: an item that is not held"
+        return f"item {self.item.id!r} has the {self.what} of {self.existing.id!r}, which is already held. Remove that one first, or leave this one out."
 
 
 class ContextManager:
@@ -108,9 +113,16 @@ class ContextManager:
             self._items.clear()
             self._tokens = 0
 
-    def get(self, types: Iterable[ItemType | str] | str | None = None, limit: int | None = None) -> tuple[ContextItem, ...]:
+    def get(
+        self, types: Iterable[ItemType | str] | str | None = None, limit: int | None = None
+    ) -> tuple[ContextItem, ...]:
         """Return the last `limit` items of `types`, in the order they came; all of them by default."""
-        wanted = set(map(check_item_type, ItemType if types is None else [types] if isinstance(types, str) else types))
+        wanted = set(
+            map(
+                check_item_type,
+                ItemType if types is None else [types] if isinstance(types, str) else types,
+            )
+        )
         items = tuple(item for item in self if item.type in wanted)
         return items if limit is None else items[max(0, len(items) - _within("limit", limit, 0)) :]
 
@@ -128,17 +140,23 @@ class ContextManager:
 
     def _count(self, item: ContextItem) -> int:
         if not isinstance(item, ContextItem):
-            raise InvalidDataError("item", f"{type(item).__name__} is no ContextItem", "a ContextItem")
+            raise InvalidDataError(
+                "item", f"{type(item).__name__} is no ContextItem", "a ContextItem"
+            )
         if self.max_tokens is None:
             return 0
         tokens = (self._counter or default_counter()).count(context_to_string([item]))
         if tokens > self.max_tokens:
-            raise InvalidDataError(f"item {item.id!r}", f"takes {tokens} tokens", f"at most {self.max_tokens}")
+            raise InvalidDataError(
+                f"item {item.id!r}", f"takes {tokens} tokens", f"at most {self.max_tokens}"
+            )
         return tokens
 
     def _held(self, item_id: str) -> ContextItem:
         if item_id not in self._items:
-            raise UnknownNameError("item", item_id, near=tuple(get_close_matches(str(item_id), self._items)))
+            raise UnknownNameError(
+                "item", item_id, near=tuple(get_close_matches(str(item_id), self._items))
+            )
         return self._items[item_id][0]
 
     def _check_new(self, item: ContextItem, besides: str | None = None) -> None:
@@ -155,7 +173,9 @@ class ContextManager:
         self._tokens += tokens - self._items.get(item.id, (item, 0))[1]
         self._items[item.id] = item, tokens
         evicted: list[ContextItem] = []
-        while len(self._items) > self.max_items or (self.max_tokens is not None and self._tokens > self.max_tokens):
+        while len(self._items) > self.max_items or (
+            self.max_tokens is not None and self._tokens > self.max_tokens
+        ):
             evicted.append(self._pop(next(held for held in self._items if held != item.id)))
         return evicted
 
@@ -180,7 +200,16 @@ class ContextManager:
 
 
 def _within(name: str, value: int, least: int, most: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        legal = f"a whole number, at least {least}" if most is None else f"a whole number from {least} to {most}"
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or value < least
+        or (most is not None and value > most)
+    ):
+        legal = (
+            f"a whole number, at least {least}"
+            if most is None
+            else f"a whole number from {least} to {most}"
+        )
         raise InvalidOptionError(name, value, legal)
     return value

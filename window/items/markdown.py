@@ -1,4 +1,4 @@
-"""Items as the markdown that stands in a prompt (docs/items.md).
+"""Items as the markdown that stands in a prompt (docs/attachments.md).
 
 A custom item names its kind in ``metadata["kind"]``. A function that the caller registers for it
 writes what stands below its heading (L-004); without one it is fenced as text is.
@@ -86,7 +86,9 @@ _ENDINGS = {
 }
 """What a fence calls a language, and the endings of its files."""
 
-_LANGUAGE_OF = {ending: language for language, endings in _ENDINGS.items() for ending in endings.split()}
+_LANGUAGE_OF = {
+    ending: language for language, endings in _ENDINGS.items() for ending in endings.split()
+}
 _NAMED = {
     "dockerfile": "dockerfile",
     "makefile": "make",
@@ -153,7 +155,10 @@ def fenced_text(text: str) -> tuple[str, str]:
     if first is None:
         return "", text
     ticks = len(lines[first]) - len(lines[first].lstrip("`"))
-    last = next((number for number in range(first + 1, len(lines)) if lines[number] == "`" * ticks), len(lines))
+    last = next(
+        (number for number in range(first + 1, len(lines)) if lines[number] == "`" * ticks),
+        len(lines),
+    )
     return lines[first][ticks:], "\n".join(lines[first + 1 : last])
 
 
@@ -167,13 +172,19 @@ def _block(item: ContextItem) -> str:
 def _formatted(item: ContextItem) -> str | None:
     """Return what the registered formatter of a custom item writes; None where there is none."""
     kind = (item.metadata or {}).get("kind")
-    formatter = _FORMATTERS.get(kind) if isinstance(kind, str) and item.type is ItemType.CUSTOM else None
+    formatter = (
+        _FORMATTERS.get(kind) if isinstance(kind, str) and item.type is ItemType.CUSTOM else None
+    )
     if formatter is None:
         return None
     try:
         return check_text(formatter(item))
     except Exception as error:
-        problem = error.what if isinstance(error, InvalidDataError) else f"it raised {type(error).__name__}: {error}"
+        problem = (
+            error.what
+            if isinstance(error, InvalidDataError)
+            else f"it raised {type(error).__name__}: {error}"
+        )
         raise PluginError(f"formatter of {kind!r} items", item.id, problem, STORABLE) from error
 
 

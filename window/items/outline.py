@@ -58,16 +58,26 @@ def _walked(tree: ast.Module) -> Iterator[Definition]:
         if isinstance(node, ast.ClassDef):
             prefix += f"{node.name}."
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            inner = [(prefix, child) for child in ast.iter_child_nodes(node) if isinstance(child, _STATEMENTS)]
+            inner = [
+                (prefix, child)
+                for child in ast.iter_child_nodes(node)
+                if isinstance(child, _STATEMENTS)
+            ]
             pending.extend(reversed(inner))
 
 
 def _defined_by(node: ast.AST, prefix: str) -> Iterator[Definition]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            yield _definition(node, prefix + node.name, "class" if isinstance(node, ast.ClassDef) else "def")
+            yield _definition(
+                node, prefix + node.name, "class" if isinstance(node, ast.ClassDef) else "def"
+            )
         case ast.Assign(targets=targets):
-            yield from (_definition(node, prefix + target.id) for target in targets if isinstance(target, ast.Name))
+            yield from (
+                _definition(node, prefix + target.id)
+                for target in targets
+                if isinstance(target, ast.Name)
+            )
         case ast.AnnAssign(target=ast.Name(id=name)):
             yield _definition(node, prefix + name)
         case _:
@@ -92,7 +102,9 @@ _KEYWORDS = (
 )
 _RECEIVER = r"(?<=func )\([^()]*\)[ \t]*"
 _NAME = r"[^\W\d][\w$!?*-]*(?:(?:::|\.)[\w$!?*-]+)*"
-_DEFINITION = re.compile(rf"([ \t]*)\(?(?:(?:{_MODIFIERS})[ \t]+)*((?:{_KEYWORDS})(?:<[^<>]*>)?[ \t*]+(?:{_RECEIVER})?)[(:]?({_NAME})")
+_DEFINITION = re.compile(
+    rf"([ \t]*)\(?(?:(?:{_MODIFIERS})[ \t]+)*((?:{_KEYWORDS})(?:<[^<>]*>)?[ \t*]+(?:{_RECEIVER})?)[(:]?({_NAME})"
+)
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _CODE_FENCE = re.compile(r" {0,3}(```|~~~)")
 
@@ -122,7 +134,11 @@ def outline_of(text: str, language: str = "") -> tuple[OutlineEntry, ...]:
     found = definitions(text) if language == "python" else None
     if found is None:
         return tuple(_line_by_line(text))
-    return tuple(OutlineEntry(each.name.count("."), f"{each.kind} {each.name.rpartition('.')[2]}") for each in found if each.kind)
+    return tuple(
+        OutlineEntry(each.name.count("."), f"{each.kind} {each.name.rpartition('.')[2]}")
+        for each in found
+        if each.kind
+    )
 
 
 def _line_by_line(text: str) -> Iterator[OutlineEntry]:

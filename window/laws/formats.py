@@ -15,15 +15,19 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider takes as the name of a tool."""
 
 
-@law('docs/window.md, "Tokens"')
+@law('docs/counting.md, "What counts"')
 def counting_repeats(counter: TokenCounter, text: str) -> None:
     """A counter says the same of any text again, never less than nothing, and nothing of no text."""
     count = counter.count(text)
     agree(counter.count(text), count)
-    holds(count >= 0 and counter.count("") == 0, "0 or more, 0 for no text", (count, counter.count("")))
+    holds(
+        count >= 0 and counter.count("") == 0,
+        "0 or more, 0 for no text",
+        (count, counter.count("")),
+    )
 
 
-@law('docs/window.md, "Tokens"')
+@law('docs/counting.md, "What counts"')
 def a_turn_costs_its_text_and_framing(counter: TokenCounter, turn: Turn) -> None:
     """Any turn costs at least what its content and its calls' arguments count, and the framing of a message around them."""
     texts = [turn.text, *(call.arguments for call in turn.tool_calls)]
@@ -32,14 +36,21 @@ def a_turn_costs_its_text_and_framing(counter: TokenCounter, turn: Turn) -> None
     holds(found >= least, f"at least {least}", found)
 
 
-@law('docs/providers.md, "What holds for all"')
+@law('docs/providers.md, "Guarantees for all providers"')
 def what_is_written_is_valid(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What a format writes passes its own check, for turns whose calls are paired and of which at least one is the user's."""
     messages = wire.render(turns).messages
-    agree(fault_of(wire, messages, allow_open_tail=True), None, provider=wire.provider, messages=messages)
+    agree(
+        fault_of(wire, messages, allow_open_tail=True),
+        None,
+        provider=wire.provider,
+        messages=messages,
+    )
 
 
-def fault_of(wire: WireFormat, messages: Sequence[Message], *, allow_open_tail: bool = False) -> str | None:
+def fault_of(
+    wire: WireFormat, messages: Sequence[Message], *, allow_open_tail: bool = False
+) -> str | None:
     """Return what a provider would find wrong, None where it takes the messages; calls may wait for results where it is said so."""
     try:
         wire.check(messages, allow_open_tail=allow_open_tail)
@@ -48,7 +59,7 @@ def fault_of(wire: WireFormat, messages: Sequence[Message], *, allow_open_tail: 
     return None
 
 
-@law('docs/providers.md, "What holds for all"')
+@law('docs/providers.md, "Guarantees for all providers"')
 def reading_undoes_writing(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What a format writes it reads back: texts in order (white space at their ends aside), calls in order, each with its result.
 
@@ -59,20 +70,26 @@ def reading_undoes_writing(wire: WireFormat, turns: Sequence[Turn]) -> None:
         lost = missing(spoken(turns, system=system), spoken(again, system=system))
         agree(lost, [], provider=wire.provider, read=again)
     calls, read = called(turns), called(again)
-    kept = len(calls) == len(read) and all(name == call or not _NAME.fullmatch(call) for call, name in zip(calls, read, strict=True))
+    kept = len(calls) == len(read) and all(
+        name == call or not _NAME.fullmatch(call) for call, name in zip(calls, read, strict=True)
+    )
     holds(kept, f"the calls {calls}", read, provider=wire.provider)
     agree(answered(again), answered(turns), provider=wire.provider, read=again)
 
 
-@law('docs/providers.md, "What holds for all"')
+@law('docs/providers.md, "Guarantees for all providers"')
 def what_was_read_is_written_back_unchanged(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """A message list that was read is written back as it was, from its turns alone, and reading it did not change it."""
     messages, untouched = wire.render(turns).inline(), wire.render(turns).inline()
     parsed = wire.parse(messages)
-    agree((wire.render(parsed.turns).inline(), messages), (untouched, untouched), provider=wire.provider)
+    agree(
+        (wire.render(parsed.turns).inline(), messages),
+        (untouched, untouched),
+        provider=wire.provider,
+    )
 
 
-@law('docs/providers.md, "What holds for all"')
+@law('docs/providers.md, "Guarantees for all providers"')
 def what_is_written_stays_when_more_is_said(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What is written for the start of a conversation begins what is written for all of it, block for block.
 
@@ -82,8 +99,14 @@ def what_is_written_stays_when_more_is_said(wire: WireFormat, turns: Sequence[Tu
     for stop in range(1, len(turns)):
         if not open_calls(turns[:stop]):
             start = blocks_of(wire.render(turns[:stop]).inline())
-            found = [*whole[: len(start) - 1], *map(trimmed, whole[len(start) - 1 : len(start)])] if start else []
-            agree(found, [*start[:-1], *map(trimmed, start[-1:])], provider=wire.provider, stop=stop)
+            found = (
+                [*whole[: len(start) - 1], *map(trimmed, whole[len(start) - 1 : len(start)])]
+                if start
+                else []
+            )
+            agree(
+                found, [*start[:-1], *map(trimmed, start[-1:])], provider=wire.provider, stop=stop
+            )
 
 
 def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:
@@ -95,8 +118,14 @@ def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = []
     for message in messages:
         role, content = str(message.get("role", "")), message.get("content")
-        further = {name: value for name, value in message.items() if name not in {"role", "content"}}
-        found += [(role, {"type": "text", "text": content})] if isinstance(content, str) else [(role, each) for each in content or ()]
+        further = {
+            name: value for name, value in message.items() if name not in {"role", "content"}
+        }
+        found += (
+            [(role, {"type": "text", "text": content})]
+            if isinstance(content, str)
+            else [(role, each) for each in content or ()]
+        )
         found += [(role, further)] if further else []
     return found
 
@@ -104,7 +133,9 @@ def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:
 def trimmed(block: tuple[str, object]) -> tuple[str, object]:
     """Return a block without the white space at the end of its text."""
     role, what = block
-    return role, {**what, "text": what["text"].rstrip()} if isinstance(what, dict) and isinstance(what.get("text"), str) else what
+    return role, {**what, "text": what["text"].rstrip()} if isinstance(what, dict) and isinstance(
+        what.get("text"), str
+    ) else what
 
 
 # --- what turns say, freed of how a format spells it: the words that must survive being written and read ---
@@ -112,7 +143,11 @@ def trimmed(block: tuple[str, object]) -> tuple[str, object]:
 
 def spoken(turns: Sequence[Turn], *, system: bool) -> list[str]:
     """Return the visible texts, without the white space at their ends, of the system turns or of all others."""
-    return [text for turn in turns if (turn.role is Role.SYSTEM) is system and (text := turn.text.strip())]
+    return [
+        text
+        for turn in turns
+        if (turn.role is Role.SYSTEM) is system and (text := turn.text.strip())
+    ]
 
 
 def called(turns: Sequence[Turn]) -> list[str]:

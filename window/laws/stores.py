@@ -39,7 +39,10 @@ def duplicate_then_map_extract_is_identity(store: AnyStore) -> None:
 @law(_COMONAD)
 def duplicate_is_associative(store: AnyStore) -> None:
     """Associativity: ``store.duplicate().duplicate()`` is ``store.duplicate().map(duplicate)``."""
-    agree(_shown(store.duplicate().duplicate()), _shown(store.duplicate().map(lambda s: s.duplicate())))
+    agree(
+        _shown(store.duplicate().duplicate()),
+        _shown(store.duplicate().map(lambda s: s.duplicate())),
+    )
 
 
 @law(_COMONAD)
@@ -63,7 +66,10 @@ def extract_of_extend_is_the_function(store: AnyStore, view: View) -> None:
 @law(_COMONAD)
 def extend_is_associative(store: AnyStore, view: View, other_view: View) -> None:
     """Associativity of extend: ``store.extend(f).extend(g)`` is ``store.extend(lambda s: g(s.extend(f)))``."""
-    agree(_shown(store.extend(view).extend(other_view)), _shown(store.extend(lambda s: other_view(s.extend(view)))))
+    agree(
+        _shown(store.extend(view).extend(other_view)),
+        _shown(store.extend(lambda s: other_view(s.extend(view)))),
+    )
 
 
 @law(_COMONAD)
@@ -137,7 +143,10 @@ def relative_moves_start_at_the_focus(store: AnyStore, position: int) -> None:
         return (focus + position) % (store.last + 1)
 
     focus = step(store.pos)
-    agree((_shown(store.seeks(step)), store.peeks(step)), (_shown(store.seek(focus)), store.peek(focus)))
+    agree(
+        (_shown(store.seeks(step)), store.peeks(step)),
+        (_shown(store.seek(focus)), store.peek(focus)),
+    )
 
 
 @law(_STORE)
@@ -159,7 +168,10 @@ def positions_outside_are_refused(store: AnyStore, position: int) -> None:
 def what_extend_returns_is_a_sequence(store: AnyStore) -> None:
     """`map`, `extend` and `duplicate` return sequences: their length, items and order are those of the positions."""
     values = [store.peek(position) for position in range(store.last + 1)]
-    for kind, found in (("map", store.map(lambda value: value)), ("extend", store.extend(_extract))):
+    for kind, found in (
+        ("map", store.map(lambda value: value)),
+        ("extend", store.extend(_extract)),
+    ):
         indexed = [found[index] for index in range(-len(values), 0)]
         agree((len(found), list(found), indexed), (len(values), values, values), kind=kind)
     agree([each.pos for each in store.duplicate()], list(range(len(values))), kind="duplicate")

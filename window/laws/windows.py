@@ -11,14 +11,25 @@ from ..turn import Role, Turn
 
 def _reading(window: ContextWindow) -> tuple[object, ...]:
     """Return what can be read of a window."""
-    return window.pos, window.tokens, window.all_turns(), window.open_calls, dict(window.linearity.items()), window.serial
+    return (
+        window.pos,
+        window.tokens,
+        window.all_turns(),
+        window.open_calls,
+        dict(window.linearity.items()),
+        window.serial,
+    )
 
 
 @law("docs/window.md")
 def append_shows_the_turn(window: ContextWindow, turn: Turn) -> None:
     """Append then extract shows the turn: all that it says, with an id and a count where it had none."""
     shown = window.append(turn).extract()
-    holds(shown is not None and bool(shown.resource_id) and shown.tokens is not None, "an admitted turn", shown)
+    holds(
+        shown is not None and bool(shown.resource_id) and shown.tokens is not None,
+        "an admitted turn",
+        shown,
+    )
     if shown is not None:
         expected = turn.admitted(turn.resource_id or shown.resource_id, shown.tokens or 0)
         agree(shown, expected)
@@ -55,7 +66,9 @@ def forks_share_nothing_but_the_past(window: ContextWindow, turn: Turn, other_tu
 def calls_are_answered_before_anything_else(window: ContextWindow, turn: Turn) -> None:
     """Any turn whose id is not taken comes in exactly if it answers an open call, or none is open and it answers none."""
     before = _reading(window)
-    fits = turn.tool_call_id in window.open_calls if turn.role is Role.TOOL else not window.open_calls
+    fits = (
+        turn.tool_call_id in window.open_calls if turn.role is Role.TOOL else not window.open_calls
+    )
     agree(refusal_of(window.append, turn), None if fits else OrderError)
     agree(_reading(window), before)
 
@@ -74,7 +87,9 @@ def sums_equal_recounting(window: ContextWindow) -> None:
     counts = [turn.tokens or 0 for turn in window.all_turns()]
     recounted = [sum(counts[:position]) for position in range(len(window) + 1)]
     agree(list(window.extend(lambda w: w.tokens)), recounted)
-    agree(list(window.extend(lambda w: w.pressure)), [each / window.max_tokens for each in recounted])
+    agree(
+        list(window.extend(lambda w: w.pressure)), [each / window.max_tokens for each in recounted]
+    )
 
 
 @law("docs/window.md")
@@ -92,7 +107,10 @@ def atoms_partition_the_turns(window: ContextWindow) -> None:
     atoms, turns = window.atoms(), window.all_turns()
     agree(tuple(turn for atom in atoms for turn in atom.turns), turns)
     agree([atom.turns for atom in atoms], [turns[atom.start : atom.stop] for atom in atoms])
-    agree([atom.tokens for atom in atoms], [sum(turn.tokens or 0 for turn in atom.turns) for atom in atoms])
+    agree(
+        [atom.tokens for atom in atoms],
+        [sum(turn.tokens or 0 for turn in atom.turns) for atom in atoms],
+    )
 
 
 @law('docs/window.md, "Turns and atoms"')
@@ -101,9 +119,17 @@ def atoms_are_never_split(window: ContextWindow) -> None:
     atoms = window.atoms()
     for atom in atoms:
         head, *results = atom.turns
-        calls, answered = [call.id for call in head.tool_calls], [turn.tool_call_id for turn in results]
+        calls, answered = (
+            [call.id for call in head.tool_calls],
+            [turn.tool_call_id for turn in results],
+        )
         holds(head.role is not Role.TOOL, "an atom that begins with no result", head)
-        holds(set(answered) <= set(calls) and len(set(answered)) == len(answered), "one result a call", answered, calls=calls)
+        holds(
+            set(answered) <= set(calls) and len(set(answered)) == len(answered),
+            "one result a call",
+            answered,
+            calls=calls,
+        )
         agree(atom.is_open, len(answered) < len(calls), atom=atom)
     agree([atom.is_open for atom in atoms[:-1]], [False] * (len(atoms) - 1))
 
@@ -116,7 +142,11 @@ def splicing_cuts_the_run_alone(window: ContextWindow, position: int) -> None:
     cut = window.splice([Splice(atom.start, atom.stop) for atom in gone], compressed=True)
     left = tuple(turn for atom in atoms if atom not in gone for turn in atom.turns)
     agree((cut.all_turns(), cut.linearity), (left, window.linearity), gone=gone)
-    agree((cut.tokens, cut.turns_since_compression), (sum(turn.tokens or 0 for turn in left), 0), gone=gone)
+    agree(
+        (cut.tokens, cut.turns_since_compression),
+        (sum(turn.tokens or 0 for turn in left), 0),
+        gone=gone,
+    )
 
 
 @law("docs/window.md")

@@ -1,4 +1,4 @@
-"""Pills: references to context in an input buffer, written [@name] (docs/pills.md)."""
+"""Pills: references to context in an input buffer, written [@name] (docs/attachments.md)."""
 
 import lazy_loader
 

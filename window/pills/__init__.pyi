@@ -17,7 +17,15 @@ from .pill import (
     find_pills,
     keymap_of,
 )
-from .resolution import BufferResolver, FunctionResolver, PillProblem, ResolvedMessage, Resolvers, resolve_document, update_moved
+from .resolution import (
+    BufferResolver,
+    FunctionResolver,
+    PillProblem,
+    ResolvedMessage,
+    Resolvers,
+    resolve_document,
+    update_moved,
+)
 from .resolver import Candidate, Resolved, Resolver, Source
 from .symbol_resolver import SymbolResolver
 

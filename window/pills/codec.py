@@ -13,14 +13,16 @@ from .document import PillDocument
 from .errors import PillError
 from .pill import Pill, TextProperties
 
-_KINDS: Mapping[str, tuple[type, str]] = dict.fromkeys(("pill", "face", "keymap"), (str, "a string")) | {
-    "rear_nonsticky": (bool, "a boolean")
-}
+_KINDS: Mapping[str, tuple[type, str]] = dict.fromkeys(
+    ("pill", "face", "keymap"), (str, "a string")
+) | {"rear_nonsticky": (bool, "a boolean")}
 
 
 def pill_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a pill (docs/pills.md)."""
-    schema: dict[str, Any] = json.loads(files("polycontext.window.pills").joinpath("pill.schema.json").read_bytes())
+    """Return the JSON Schema of a pill (docs/attachments.md)."""
+    schema: dict[str, Any] = json.loads(
+        files("polycontext.window.pills").joinpath("pill.schema.json").read_bytes()
+    )
     return schema
 
 
@@ -29,7 +31,9 @@ def pill_to_json(pill: Pill, content: str | None = None) -> dict[str, Any]:
 
     Law: ``pill_from_json(pill_to_json(p), p.start) == p``, and the schema accepts it.
     """
-    properties = {name: value for name, value in asdict(pill.text_properties).items() if value is not None}
+    properties = {
+        name: value for name, value in asdict(pill.text_properties).items() if value is not None
+    }
     shown = {"name": pill.name, "type": pill.type.value, "text_properties": properties}
     return shown if content is None else {**shown, "content": content}
 
@@ -42,20 +46,35 @@ def pill_from_json(data: Any, start: int = 0, path: str = "$") -> Pill:
     """
     fields = _mapping(data, path)
     properties: dict[str, Any] = {}
-    for name, value in _mapping(fields.get("text_properties", {}), f"{path}.text_properties").items():
+    for name, value in _mapping(
+        fields.get("text_properties", {}), f"{path}.text_properties"
+    ).items():
         if name in _KINDS:
-            properties[name] = _of_kind(value, *_KINDS[name], f"{path}.text_properties.{name}", f"{value!r} is of another type")
+            properties[name] = _of_kind(
+                value,
+                *_KINDS[name],
+                f"{path}.text_properties.{name}",
+                f"{value!r} is of another type",
+            )
     content = fields.get("content", "")
     _of_kind(content, str, "a string", f"{path}.content", f"{type(content).__name__} is not text")
     try:
-        return Pill(fields.get("name"), fields.get("type"), start, text_properties=TextProperties(**properties))
+        return Pill(
+            fields.get("name"),
+            fields.get("type"),
+            start,
+            text_properties=TextProperties(**properties),
+        )
     except PillError as error:
         raise InvalidDataError(path, f"{error}: {error.problem}", error.legal) from None
 
 
 def document_to_json(document: PillDocument) -> dict[str, Any]:
     """Return a document as JSON data: its text, and each pill with its `start`."""
-    return {"text": document.text, "pills": [{**pill_to_json(pill), "start": pill.start} for pill in document.pills]}
+    return {
+        "text": document.text,
+        "pills": [{**pill_to_json(pill), "start": pill.start} for pill in document.pills],
+    }
 
 
 def document_from_json(data: Any, *, recover: bool = False) -> PillDocument:
@@ -78,11 +97,19 @@ def document_from_json(data: Any, *, recover: bool = False) -> PillDocument:
 
 def _placed(data: Any, path: str, nowhere: int | None) -> Pill:
     start = _mapping(data, path).get("start", nowhere)
-    return pill_from_json(data, _of_kind(start, int, "a whole number of characters", f"{path}.start", f"{start!r} is no position"), path)
+    return pill_from_json(
+        data,
+        _of_kind(
+            start, int, "a whole number of characters", f"{path}.start", f"{start!r} is no position"
+        ),
+        path,
+    )
 
 
 def _mapping(data: Any, path: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _of_kind(data, Mapping, "an object", path, f"{type(data).__name__} is no object")
+    found: Mapping[str, Any] = _of_kind(
+        data, Mapping, "an object", path, f"{type(data).__name__} is no object"
+    )
     return found
 
 

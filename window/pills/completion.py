@@ -26,12 +26,9 @@ class Completer:
         self._sources = tuple(sources)
         self._rankings: dict[frozenset[PillType], _Ranking] = {}
 
-    @property
-    def is_read(self) -> bool:
-        """Return whether the sources have been asked, so that a completion takes no longer than a look-up."""
-        return bool(self._rankings)
-
-    def candidates(self, prefix: str, types: Iterable[PillType | str] | str | None = None, limit: int = 20) -> Sequence[Candidate]:
+    def candidates(
+        self, prefix: str, types: Iterable[PillType | str] | str | None = None, limit: int = 20
+    ) -> Sequence[Candidate]:
         """Return at most `limit` candidates for `prefix`, the best first; `types` are those wanted (or the one), by default all.
 
         A name is offered when the characters of `prefix` stand in it in order; upper and
@@ -45,7 +42,9 @@ class Completer:
 
         Law: every candidate for ``prefix + c`` is one for `prefix`, if `limit` is large enough.
         """
-        wanted = map(as_type, PillType if types is None else [types] if isinstance(types, str) else types)
+        wanted = map(
+            as_type, PillType if types is None else [types] if isinstance(types, str) else types
+        )
         return self._ranking(wanted).best(prefix.removeprefix("[").removeprefix("@"), limit)
 
     def namesakes(self, pill: Pill, limit: int = 5) -> Sequence[Candidate]:
@@ -68,7 +67,12 @@ class Completer:
     def _ranking(self, types: Iterable[PillType]) -> "_Ranking":
         wanted = frozenset(types)
         if wanted not in self._rankings:
-            self._rankings[wanted] = _Ranking(each for source in self._sources if source.type in wanted for each in source.entries())
+            self._rankings[wanted] = _Ranking(
+                each
+                for source in self._sources
+                if source.type in wanted
+                for each in source.entries()
+            )
         return self._rankings[wanted]
 
 
@@ -79,7 +83,10 @@ class _Ranking:
         self._candidates = sorted(set(candidates), key=lambda each: (len(each.name), each))
         self._names = [_folded(each.name) for each in self._candidates]
         self._longest = max(map(len, self._names), default=0)
-        self._lasts = [name.rpartition(_SEPARATOR[each.type])[2] for name, each in zip(self._names, self._candidates, strict=True)]
+        self._lasts = [
+            name.rpartition(_SEPARATOR[each.type])[2]
+            for name, each in zip(self._names, self._candidates, strict=True)
+        ]
 
     def best(self, query: str, limit: int) -> tuple[Candidate, ...]:
         """Return at most `limit` candidates, best first (see `Completer.candidates`)."""
@@ -92,7 +99,11 @@ class _Ranking:
         rows = enumerate(zip(self._names, self._lasts, strict=True))
         # Of each match its tier and place as one number.
         count = len(self._names)
-        keys = (_tier(query, name, last, holds, parts) * count + place for place, (name, last) in rows if holds(name))
+        keys = (
+            _tier(query, name, last, holds, parts) * count + place
+            for place, (name, last) in rows
+            if holds(name)
+        )
         return tuple(self._candidates[key % count] for key in nsmallest(limit, keys))
 
     def namesakes(self, pill: Pill, limit: int) -> tuple[Candidate, ...]:
@@ -100,12 +111,18 @@ class _Ranking:
         separator = _SEPARATOR[pill.type]
         parts = _folded(pill.name).split(separator)
         rows = zip(self._candidates, self._names, self._lasts, strict=True)
-        alike = [(-_shared(parts, name.split(separator)), each) for each, name, last in rows if last == parts[-1]]
+        alike = [
+            (-_shared(parts, name.split(separator)), each)
+            for each, name, last in rows
+            if last == parts[-1]
+        ]
         # Stable: what shares as much keeps the order of length and alphabet.
         return tuple(each for _, each in sorted(alike, key=lambda pair: pair[0])[: max(limit, 0)])
 
 
-def _tier(query: str, name: str, last: str, holds: Callable[[str], object], parts: Callable[[str], object]) -> int:
+def _tier(
+    query: str, name: str, last: str, holds: Callable[[str], object], parts: Callable[[str], object]
+) -> int:
     if name.startswith(query):
         return int(len(name) > len(query))
     if last.startswith(query):
@@ -119,7 +136,12 @@ def _tier(query: str, name: str, last: str, holds: Callable[[str], object], part
 
 def _shared(parts: Sequence[str], others: Sequence[str]) -> int:
     """Return how many parts both end with."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(reversed(parts), reversed(others), strict=False)))
+    return sum(
+        1
+        for _ in takewhile(
+            lambda pair: pair[0] == pair[1], zip(reversed(parts), reversed(others), strict=False)
+        )
+    )
 
 
 def _in_order(query: str) -> re.Pattern[str]:
@@ -133,7 +155,9 @@ def _by_parts(query: str) -> re.Pattern[str]:
     The first part that fits is the best to go on from, so each group is atomic and nothing is tried twice.
     """
     first, *others = map(re.escape, _BOUNDARY.split(query))
-    return re.compile(rf"(?>.*?(?:^|(?<=[/.])){first})" + "".join(rf"(?>.*?[/.]{part})" for part in others))
+    return re.compile(
+        rf"(?>.*?(?:^|(?<=[/.])){first})" + "".join(rf"(?>.*?[/.]{part})" for part in others)
+    )
 
 
 def _folded(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The pill document: what stands in an input buffer, as an immutable text with pills in it (docs/pills.md).
+"""The pill document: what stands in an input buffer, as an immutable text with pills in it (docs/attachments.md).
 
 Four invariants hold after any sequence of edits: every pill carries its name and
 properties, every pill stands in its brackets, what is typed behind a pill does not
@@ -18,7 +18,17 @@ from polycontext.linearity.json_data import check_text
 
 from ..errors import PositionError
 from .errors import DuplicatePillError
-from .pill import Keymap, Pill, PillAction, PillType, TextProperties, as_type, check_path, find_pills, keymap_of
+from .pill import (
+    Keymap,
+    Pill,
+    PillAction,
+    PillType,
+    TextProperties,
+    as_type,
+    check_path,
+    find_pills,
+    keymap_of,
+)
 
 T = TypeVar("T")
 
@@ -52,14 +62,20 @@ class PillDocument:
         end, names = 0, set[str]()
         for index, pill in enumerate(self.pills):
             if pill.start < end or not self.text.startswith(pill.text, pill.start):
-                raise InvalidDataError(f"$.pills[{index}]", f"{pill.text} does not stand at {pill.start}", "pills as they stand, in order")
+                raise InvalidDataError(
+                    f"$.pills[{index}]",
+                    f"{pill.text} does not stand at {pill.start}",
+                    "pills as they stand, in order",
+                )
             if pill.name in names:
                 raise _duplicate(pill)
             end = pill.end
             names.add(pill.name)
 
     @classmethod
-    def parse(cls, text: str, type_of: Callable[[str], PillType | str] = lambda _: PillType.FILE) -> "PillDocument":
+    def parse(
+        cls, text: str, type_of: Callable[[str], PillType | str] = lambda _: PillType.FILE
+    ) -> "PillDocument":
         """Return the document in which every ``[@name]`` of `text` is a pill; a name's second time stays text.
 
         Text does not say what type a pill has; `type_of` does, from its name.
@@ -92,7 +108,9 @@ class PillDocument:
         found: dict[str, Pill] = {}
         for pill in pills:
             if pill.name in written and pill.name not in found:
-                found[pill.name] = evolve(pill.repaired(), start=_nearest(written[pill.name], pill.start))
+                found[pill.name] = evolve(
+                    pill.repaired(), start=_nearest(written[pill.name], pill.start)
+                )
         return cls(text, sorted(found.values(), key=lambda pill: pill.start))
 
     # --- reading ---------------------------------------------------------
@@ -133,7 +151,9 @@ class PillDocument:
         for pill in self.pills:
             if pill.name == name:
                 return pill
-        raise UnknownNameError("pill", name, self.context, tuple(get_close_matches(name, self.context)))
+        raise UnknownNameError(
+            "pill", name, self.context, tuple(get_close_matches(name, self.context))
+        )
 
     # --- editing ---------------------------------------------------------
 
@@ -157,7 +177,11 @@ class PillDocument:
         ('b.py', 'a.py')
         """
         room = self.insert_text(at, other.text)
-        new = [evolve(pill, start=pill.start + at) for pill in other.pills if pill.name not in self.context]
+        new = [
+            evolve(pill, start=pill.start + at)
+            for pill in other.pills
+            if pill.name not in self.context
+        ]
         return evolve(room, pills=sorted([*room.pills, *new], key=lambda pill: pill.start))
 
     def insert_pill(
@@ -203,7 +227,9 @@ class PillDocument:
         found = self.pill(pill.name if isinstance(pill, Pill) else pill)
         return self._replaced(found.start, found.end, "")
 
-    def update_pill(self, name: str, *, new_name: str | None = None, type: PillType | str | None = None) -> "PillDocument":
+    def update_pill(
+        self, name: str, *, new_name: str | None = None, type: PillType | str | None = None
+    ) -> "PillDocument":
         """Return the document whose pill `name` names something else, in the same place.
 
         Raises:
@@ -212,7 +238,9 @@ class PillDocument:
         """
         old = self.pill(name)
         kind = old.type if type is None else type
-        return self.remove_pill(old).insert_pill(name if new_name is None else new_name, old.start, kind)
+        return self.remove_pill(old).insert_pill(
+            name if new_name is None else new_name, old.start, kind
+        )
 
     def delete_range(self, start: int, end: int) -> "PillDocument":
         """Return the document without the characters from `start` up to `end`; a pill touched anywhere goes as a whole.
@@ -253,7 +281,11 @@ class PillDocument:
         return visitor(self.pill(name))
 
     def press(
-        self, key: str, at: int, visitor: Callable[[Pill], object] = lambda _: None, keymaps: Iterable[Keymap] = ()
+        self,
+        key: str,
+        at: int,
+        visitor: Callable[[Pill], object] = lambda _: None,
+        keymaps: Iterable[Keymap] = (),
     ) -> "PillDocument":
         """Return the document after `key` at `at`, by the keymap of the pill there; elsewhere a key does nothing.
 
@@ -291,17 +323,31 @@ class PillDocument:
     def _replaced(self, start: int, end: int, new: str, pill: Pill | None = None) -> "PillDocument":
         """Return the document with `new` instead of start..end, which no pill may reach into."""
         before = [each for each in self.pills if each.end <= start]
-        behind = [evolve(each, start=each.start + len(new) - (end - start)) for each in self.pills if each.start >= end]
-        return PillDocument(self.text[:start] + new + self.text[end:], [*before, *([pill] if pill else []), *behind])
+        behind = [
+            evolve(each, start=each.start + len(new) - (end - start))
+            for each in self.pills
+            if each.start >= end
+        ]
+        return PillDocument(
+            self.text[:start] + new + self.text[end:], [*before, *([pill] if pill else []), *behind]
+        )
 
     def _check(self, position: int) -> None:
-        if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position <= len(self.text):
+        if (
+            isinstance(position, bool)
+            or not isinstance(position, int)
+            or not 0 <= position <= len(self.text)
+        ):
             raise PositionError(position, "is outside of the text", f"0..{len(self.text)}")
 
     def _check_gap(self, position: int) -> int:
         pill = self.pill_at(position)
         if pill and position > pill.start:
-            raise PositionError(position, f"is inside of the pill {pill.text}", f"up to {pill.start} or from {pill.end} on")
+            raise PositionError(
+                position,
+                f"is inside of the pill {pill.text}",
+                f"up to {pill.start} or from {pill.end} on",
+            )
         return position
 
 
@@ -310,4 +356,6 @@ def _nearest(places: Iterable[int], place: int) -> int:
 
 
 def _duplicate(pill: Pill) -> DuplicatePillError:
-    return DuplicatePillError(pill.name, "has a pill already", "update_pill for the one that is there, or another name")
+    return DuplicatePillError(
+        pill.name, "has a pill already", "update_pill for the one that is there, or another name"
+    )

@@ -1,6 +1,6 @@
 """What pills refuse: messages that a user is shown as they are, and every fact beside them.
 
-``str(error)`` is what a user is shown (docs/pills.md). What was wrong
+``str(error)`` is what a user is shown (docs/attachments.md). What was wrong
 and what would be legal are fields, and a note that a traceback prints.
 """
 
@@ -22,7 +22,7 @@ class PillError(CallerError):
     legal: str
 
     def __attrs_post_init__(self) -> None:
-        self.add_note(f"{self.name!r}: {self.problem}; legal: {self.legal}")
+        self.add_note(f"{self.name!r}: {self.problem}. Use {self.legal}.")
 
     def __str__(self) -> str:
         return self.message

@@ -21,9 +21,17 @@ from .resolver import DEFAULT_LIMIT, Candidate, Resolved, clipped
 from .tree import holds_secrets, kept_back, walk_files
 
 # Not blocking: opening a FIFO would wait for its writer.
-_FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FILE = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 _STAY = getattr(os, "O_NOFOLLOW", 0)
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = (
+    getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+)
 _MOST_LINKS = 40
 
 BY_STEPS = {os.open, os.stat, os.readlink} <= os.supports_dir_fd and bool(_STAY)
@@ -81,7 +89,9 @@ class _Walk:
         elif S_ISREG(mode):
             if self.steps:
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-            return os.open(step, _FILE | _STAY, dir_fd=self.folders[-1]), "/".join([*self.passed, step])
+            return os.open(step, _FILE | _STAY, dir_fd=self.folders[-1]), "/".join(
+                [*self.passed, step]
+            )
         else:
             raise _no_file(self.name)
         return None
@@ -122,11 +132,18 @@ def _circle() -> OSError:
 
 
 def _outside(name: str) -> CannotAttachError:
-    return CannotAttachError(name, "goes through a symbolic link that leads out of its root", "a file beneath the root", Reason.OUTSIDE)
+    return CannotAttachError(
+        name,
+        "goes through a symbolic link that leads out of its root",
+        "a file beneath the root",
+        Reason.OUTSIDE,
+    )
 
 
 def _no_file(name: str) -> CannotAttachError:
-    return CannotAttachError(name, "is a folder, device, FIFO or socket", "a regular file", Reason.NOT_A_FILE)
+    return CannotAttachError(
+        name, "is a folder, device, FIFO or socket", "a regular file", Reason.NOT_A_FILE
+    )
 
 
 MOST_BYTES = 10_000_000
@@ -211,7 +228,9 @@ class FileResolver:
             if error.errno in _ABSENT:
                 raise _absent(name) from None
             problem = (error.strerror or str(error)).lower()
-            raise CannotAttachError(name, problem, "a file that may be read", Reason.UNREADABLE) from None
+            raise CannotAttachError(
+                name, problem, "a file that may be read", Reason.UNREADABLE
+            ) from None
 
     def _whole(self, descriptor: int, name: str) -> bytes:
         """Return what the file holds, if nobody wrote it meanwhile."""
@@ -224,11 +243,15 @@ class FileResolver:
             data += piece
         else:
             bound = f"{self.most_bytes:,} bytes"
-            raise CannotAttachError(name, f"has more than {bound}", f"at most {bound}", Reason.TOO_LARGE)
+            raise CannotAttachError(
+                name, f"has more than {bound}", f"at most {bound}", Reason.TOO_LARGE
+            )
         # Whoever writes meanwhile leaves a text that never was.
         after = os.fstat(descriptor)
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-            raise CannotAttachError(name, "was written while it was read", "sending again", Reason.CHANGED)
+            raise CannotAttachError(
+                name, "was written while it was read", "sending again", Reason.CHANGED
+            )
         return bytes(data)
 
 
@@ -238,7 +261,9 @@ def _check_open(root: Path, name: str, path: str, links: int) -> None:
     if why is None and links > 1:
         why = f"has {links} names on this disk, perhaps outside of the roots"
     if why is not None:
-        raise CannotAttachError(name, why, "another file, or a resolver made with everything=True", Reason.KEPT_BACK)
+        raise CannotAttachError(
+            name, why, "another file, or a resolver made with everything=True", Reason.KEPT_BACK
+        )
 
 
 def _absent(name: str) -> CannotAttachError:

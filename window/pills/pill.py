@@ -1,4 +1,4 @@
-"""The pill: the text ``[@name]`` in a document, with the properties and keys that make it one (docs/pills.md)."""
+"""The pill: the text ``[@name]`` in a document, with the properties and keys that make it one (docs/attachments.md)."""
 
 import logging
 import re
@@ -37,7 +37,11 @@ def check_name(name: object) -> str:
         raise InvalidPillNameError(repr(name), f"{type(name).__name__} is not text", "a str")
     problem = _problem(name)
     if problem:
-        raise InvalidPillNameError(name, problem, f"1 to {LONGEST_NAME} printable characters, brackets in pairs, no blank at an end")
+        raise InvalidPillNameError(
+            name,
+            problem,
+            f"1 to {LONGEST_NAME} printable characters, brackets in pairs, no blank at an end",
+        )
     return name
 
 
@@ -50,13 +54,23 @@ def is_path(name: str) -> bool:
     steps = name.split("/")
     # Windows drops dots and blanks from the end of a name; ".." is among them.
     kept = all(step == "." or step.rstrip(". ") == step for step in steps)
-    return kept and steps[-1] not in ("", ".") and name[0] not in "/~" and "\\" not in name and not _ADDRESS.match(name)
+    return (
+        kept
+        and steps[-1] not in ("", ".")
+        and name[0] not in "/~"
+        and "\\" not in name
+        and not _ADDRESS.match(name)
+    )
 
 
 def check_path(name: str) -> str:
     """Return `name` if it is a path from a root to a file; raise `InvalidPillNameError` otherwise."""
     if not is_path(name):
-        raise InvalidPillNameError(name, "is not a path from a root", "a path such as src/agent.py, without .., drive or backslash")
+        raise InvalidPillNameError(
+            name,
+            "is not a path from a root",
+            "a path such as src/agent.py, without .., drive or backslash",
+        )
     return name
 
 
@@ -102,7 +116,7 @@ def as_type(value: object, name: str = "") -> PillType:
 
 @frozen
 class TextProperties:
-    """Hold what every character of a pill carries (docs/pills.md); None is a property that was lost.
+    """Hold what every character of a pill carries (docs/attachments.md); None is a property that was lost.
 
     `pill` is the name, `face` how it looks, `rear_nonsticky` that text typed behind it does not join it,
     `keymap` what clicking and deleting do.
@@ -138,7 +152,9 @@ class Pill:
     name: str = field(converter=check_name)
     type: PillType = field(default=PillType.FILE, converter=as_type)
     start: int = 0
-    text_properties: TextProperties = field(default=Factory(lambda pill: TextProperties.of(pill.name), takes_self=True), kw_only=True)
+    text_properties: TextProperties = field(
+        default=Factory(lambda pill: TextProperties.of(pill.name), takes_self=True), kw_only=True
+    )
 
     @property
     def text(self) -> str:
@@ -182,7 +198,9 @@ class Keymap:
     bindings: Mapping[str, PillAction] = field(converter=_bindings, hash=False)
 
 
-DEFAULT_KEYMAP = Keymap(PILL_KEYMAP, {"mouse-1": "visit", "RET": "visit", "DEL": "remove", "backspace": "remove"})
+DEFAULT_KEYMAP = Keymap(
+    PILL_KEYMAP, {"mouse-1": "visit", "RET": "visit", "DEL": "remove", "backspace": "remove"}
+)
 
 
 def keymap_of(pill: Pill, keymaps: Iterable[Keymap] = ()) -> Keymap:
@@ -195,5 +213,7 @@ def keymap_of(pill: Pill, keymaps: Iterable[Keymap] = ()) -> Keymap:
     for keymap in (*keymaps, DEFAULT_KEYMAP):
         if keymap.name == wanted:
             return keymap
-    _log.warning("keymap %r of pill %r is not defined; using %r", wanted, pill.name, DEFAULT_KEYMAP.name)
+    _log.warning(
+        "keymap %r of pill %r is not defined; using %r", wanted, pill.name, DEFAULT_KEYMAP.name
+    )
     return DEFAULT_KEYMAP

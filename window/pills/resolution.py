@@ -69,7 +69,9 @@ class Resolvers:
 
     resolvers: tuple[Resolver, ...] = field(default=(), converter=tuple[Resolver, ...])
 
-    def register(self, pill_type: PillType | str, function: Callable[[str], str | Resolved]) -> "Resolvers":
+    def register(
+        self, pill_type: PillType | str, function: Callable[[str], str | Resolved]
+    ) -> "Resolvers":
         """Return these resolvers and, behind them, a function for pills of that type."""
         return Resolvers((*self.resolvers, FunctionResolver(as_type(pill_type), function)))
 
@@ -91,9 +93,16 @@ class Resolvers:
             except PolycontextError:
                 raise
             except Exception as error:
-                raise PluginError("resolver", pill.name, f"{type(error).__name__}: {error}", "content, or a CannotAttachError") from error
+                raise PluginError(
+                    "resolver",
+                    pill.name,
+                    f"{type(error).__name__}: {error}",
+                    "content, or a CannotAttachError",
+                ) from error
         problem = f"has no resolver for type {pill.type}"
-        raise missing or CannotAttachError(pill.name, problem, "a resolver of that type", Reason(f"{pill.type} not found"))
+        raise missing or CannotAttachError(
+            pill.name, problem, "a resolver of that type", Reason(f"{pill.type} not found")
+        )
 
     def __iter__(self) -> Iterator[Resolver]:
         return iter(self.resolvers)
@@ -114,7 +123,11 @@ class PillProblem:
     @property
     def detail(self) -> str:
         """Return what was wrong and what would be legal, for a log."""
-        return f"{self.error.problem}; legal: {self.error.legal}" if isinstance(self.error, PillError) else str(self.error)
+        return (
+            f"{self.error.problem}. Use {self.error.legal}."
+            if isinstance(self.error, PillError)
+            else str(self.error)
+        )
 
 
 @frozen
@@ -142,13 +155,17 @@ def resolve_document(document: PillDocument, resolvers: Iterable[Resolver]) -> R
             # By source, not by name: a link and its target are one context.
             first = attachments.setdefault(resolved.source, resolved)
             if first is not resolved:
-                raise DuplicatePillError(pill.name, f"is the same as {first.name!r}", "one of both pills")
+                raise DuplicatePillError(
+                    pill.name, f"is the same as {first.name!r}", "one of both pills"
+                )
         except PolycontextError as error:
             problems.append(PillProblem(pill, error))
     return ResolvedMessage(document.to_text(), tuple(attachments.values()), tuple(problems))
 
 
-def update_moved(document: PillDocument, problems: Iterable[PillProblem], completer: Completer) -> PillDocument:
+def update_moved(
+    document: PillDocument, problems: Iterable[PillProblem], completer: Completer
+) -> PillDocument:
     """Return `document` in which each pill that could not be found names where it is now, if that is one place alone.
 
     Where several names of its type end as the pill's does, or none, or the one is attached already or may not be inserted, the pill stays as it

@@ -29,7 +29,10 @@ class Resolved:
     end_line: int | None = None
     total_characters: int = 0
     notice: str | None = None
-    source: str = field(default=Factory(lambda self: self.path or f"{self.type} {self.name}", takes_self=True), kw_only=True)
+    source: str = field(
+        default=Factory(lambda self: self.path or f"{self.type} {self.name}", takes_self=True),
+        kw_only=True,
+    )
 
     @property
     def truncated(self) -> bool:
@@ -83,7 +86,15 @@ class Source(Protocol):
         ...
 
 
-def clipped(name: str, pill_type: PillType, text: str, limit: int, *, path: str | None = None, first_line: int | None = None) -> Resolved:
+def clipped(
+    name: str,
+    pill_type: PillType,
+    text: str,
+    limit: int,
+    *,
+    path: str | None = None,
+    first_line: int | None = None,
+) -> Resolved:
     r"""Return `text` resolved, cut at the last line end within `limit` characters; within a line only where that line alone is longer.
 
     `first_line` is where the text starts in its file, for a text that is a part of one.

@@ -34,20 +34,26 @@ class SymbolResolver:
             CannotAttachError: nothing of that name, several that end so, or its file cannot be had, as `FileResolver` says.
         """
         if not all(check_name(name).split(".")):
-            raise InvalidPillNameError(name, "is no dotted name", "a name such as src.agent.Agent.run")
+            raise InvalidPillNameError(
+                name, "is no dotted name", "a name such as src.agent.Agent.run"
+            )
         if "/" in name or not name.rpartition(".")[2].isidentifier():
             raise _undefined(name)
         path, definition, text = self._at_its_path(name) or self._anywhere(name)
         # The lines that Python counts; form feeds and Unicode's separators end none of them.
         lines = StringIO(text, newline="").readlines()
         source = "".join(lines[definition.first_line - 1 : definition.last_line])
-        resolved = clipped(name, self.type, source, self.limit, path=path, first_line=definition.first_line)
+        resolved = clipped(
+            name, self.type, source, self.limit, path=path, first_line=definition.first_line
+        )
         return evolve(resolved, source=f"{self.type} {_full_name(path, definition)}")
 
     def entries(self) -> Iterator[Candidate]:
         """Yield every symbol by its full name, with file and line; this parses every Python file that is not ignored."""
         for path, definition, _ in self._all():
-            yield Candidate(_full_name(path, definition), self.type, f"{path}:{definition.first_line}")
+            yield Candidate(
+                _full_name(path, definition), self.type, f"{path}:{definition.first_line}"
+            )
 
     def _at_its_path(self, name: str) -> tuple[str, Definition, str] | None:
         """Look where a full name says, so that nothing has to be searched."""
@@ -55,19 +61,25 @@ class SymbolResolver:
         for length in range(len(steps) - 1, 0, -1):
             module = "/".join(steps[:length])
             for path in (f"{module}.py", f"{module}/__init__.py"):
-                found = [each for each in self._in_file(path) if each[1].name == ".".join(steps[length:])]
+                found = [
+                    each for each in self._in_file(path) if each[1].name == ".".join(steps[length:])
+                ]
                 if found:
                     return found[-1]
         return None
 
     def _anywhere(self, name: str) -> tuple[str, Definition, str]:
         named = ((_full_name(path, each), (path, each, text)) for path, each, text in self._all())
-        found = {full_name: place for full_name, place in named if f".{full_name}".endswith(f".{name}")}
+        found = {
+            full_name: place for full_name, place in named if f".{full_name}".endswith(f".{name}")
+        }
         if not found:
             raise _undefined(name)
         if len(found) > 1:
             shown = ", ".join(sorted(found)[:5])
-            raise CannotAttachError(name, f"{len(found)} definitions end so", shown, Reason.AMBIGUOUS)
+            raise CannotAttachError(
+                name, f"{len(found)} definitions end so", shown, Reason.AMBIGUOUS
+            )
         return next(iter(found.values()))
 
     def _all(self) -> Iterator[tuple[str, Definition, str]]:
@@ -85,7 +97,9 @@ class SymbolResolver:
 
 def _undefined(name: str) -> CannotAttachError:
     legal = "a dotted name, or removing or updating the pill"
-    return CannotAttachError(name, "is defined nowhere beneath the roots", legal, Reason.SYMBOL_NOT_FOUND)
+    return CannotAttachError(
+        name, "is defined nowhere beneath the roots", legal, Reason.SYMBOL_NOT_FOUND
+    )
 
 
 def _full_name(path: str, definition: Definition) -> str:

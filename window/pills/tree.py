@@ -72,7 +72,10 @@ def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Ite
                 continue
             left -= len(path) * count
             if left < 0 or clock() > end:
-                _log.warning("not all files beneath %s are known: reading them and matching them with ignore files takes too long", root)
+                _log.warning(
+                    "not all files beneath %s are known: reading them and matching them with ignore files takes too long",
+                    root,
+                )
                 return
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in VERSION_CONTROL and not _is_ignored(f"{path}/", rules):
@@ -116,8 +119,14 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
 
 def _with_rules(entries: list[os.DirEntry[str]], folder: str, rules: _Rules) -> _Rules:
     """Return `rules` with those of the ignore files among `entries`."""
-    present = {entry.name: entry for entry in entries if entry.name in IGNORE_FILES and entry.is_file(follow_symlinks=False)}
-    lines = [line for name in IGNORE_FILES if name in present for line in _lines(present[name].path)]
+    present = {
+        entry.name: entry
+        for entry in entries
+        if entry.name in IGNORE_FILES and entry.is_file(follow_symlinks=False)
+    }
+    lines = [
+        line for name in IGNORE_FILES if name in present for line in _lines(present[name].path)
+    ]
     return (*rules, (len(folder), _spec(lines))) if lines else rules
 
 
@@ -134,7 +143,7 @@ def _lines(path: str) -> list[str]:
 
 def _spec(lines: list[str]) -> "GitIgnoreSpec":
     """Return the rules of `lines`; one that is no pattern is passed over, as git does."""
-    require_extra("pathspec", extra="cli", purpose="ignore files")
+    require_extra("pathspec", extra="cli", purpose="reading ignore files")
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - a quarter of the room's import time, for those who complete
     from pathspec.patterns.gitignore import GitIgnorePatternError, spec  # noqa: PLC0415 - as above
 
@@ -144,8 +153,13 @@ def _spec(lines: list[str]) -> "GitIgnoreSpec":
             pattern = spec.GitIgnoreSpecPattern(line)
             if pattern.regex is None:
                 continue
-            patterns.append(spec.GitIgnoreSpecPattern(re.compile(_linear(pattern.regex.pattern)), pattern.include))
-    return GitIgnoreSpec(patterns)
+            patterns.append(
+                spec.GitIgnoreSpecPattern(
+                    re.compile(_linear(pattern.regex.pattern)), pattern.include
+                )
+            )
+    # Other engines know no atomic groups.
+    return GitIgnoreSpec(patterns, backend="simple")
 
 
 def _linear(regex: str) -> str:
@@ -159,19 +173,30 @@ def _linear(regex: str) -> str:
     '(?>^(?:.+?/)??a(?=/))(?:/.+)?/b$'
     """
     first, *others = _OPEN.split(regex)
-    steps = [opened + _with_atomic_stars(body) for opened, body in zip(others[::2], others[1::2], strict=True)]
-    lazy = [f"(?>{step.replace('.+', '.+?', 1).replace(')?', ')??', 1)}(?=/))" for step in steps[:-1]]
+    steps = [
+        opened + _with_atomic_stars(body)
+        for opened, body in zip(others[::2], others[1::2], strict=True)
+    ]
+    lazy = [
+        f"(?>{step.replace('.+', '.+?', 1).replace(')?', ')??', 1)}(?=/))" for step in steps[:-1]
+    ]
     return _with_atomic_stars(first) + "".join(lazy + steps[-1:])
 
 
 def _with_atomic_stars(regex: str) -> str:
     first, *pieces = regex.split(_STAR)
-    return first + "".join(f"(?>{_STAR}?{piece})" for piece in pieces[:-1]) + "".join(_STAR + piece for piece in pieces[-1:])
+    return (
+        first
+        + "".join(f"(?>{_STAR}?{piece})" for piece in pieces[:-1])
+        + "".join(_STAR + piece for piece in pieces[-1:])
+    )
 
 
 def _with_single_stars(line: str) -> str:
     """Return `line` with every run of stars as one: two mean more only where they are a whole step, and an engine may try each star."""
-    return "/".join(step if step in ("**", "!**") else _STARS.sub("*", step) for step in line.split("/"))
+    return "/".join(
+        step if step in ("**", "!**") else _STARS.sub("*", step) for step in line.split("/")
+    )
 
 
 def _is_ignored(path: str, rules: _Rules) -> bool:
@@ -184,7 +209,19 @@ def _is_ignored(path: str, rules: _Rules) -> bool:
 
 SECRETS = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
-    *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd", ".git-credentials"),
+    *(
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        ".npmrc",
+        ".pypirc",
+        ".htpasswd",
+        ".git-credentials",
+    ),
 )
 """Names of files that programs keep keys and passwords in, by their own documentation."""
 

@@ -1,7 +1,7 @@
 from . import anthropic, chat, responses
 from .blocks import compact, copied_messages, dumped, loaded_object
 from .breach import Breach, Spot
-from .formats import AUTO, check, check_request, findings, format_of, get_format, opened
+from .formats import AUTO, check, check_request, findings, format_of, get_format, unwrap
 from .layout import fresh, left_behind
 from .tool_pairs import NO_RESULT
 from .wire import Judge, Message, Parsed, Provider, Rendered, WireFormat, Writer, as_provider
@@ -32,6 +32,6 @@ __all__ = [
     "get_format",
     "left_behind",
     "loaded_object",
-    "opened",
     "responses",
+    "unwrap",
 ]

@@ -9,12 +9,12 @@ import json
 import reprlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 from attrs import frozen
 
 from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import MAX_DEPTH, STORABLE, copied
+from polycontext.linearity.json_data import MAX_DEPTH, STORABLE, copy_json
 
 from ..errors import InvalidMessagesError, InvalidTurnError
 from ..turn import Turn
@@ -50,7 +50,11 @@ class Place:
 
     def no_json(self, path: str, problem: str, legal: str) -> InvalidMessagesError:
         """Return the error that says what stands at `path` is no JSON data."""
-        return self.refuse("lone-surrogate" if legal == STORABLE else "not-json", f"{path or 'the message'}: {problem}", legal)
+        return self.refuse(
+            "lone-surrogate" if legal == STORABLE else "not-json",
+            f"{path or 'the message'}: {problem}",
+            legal,
+        )
 
     @contextmanager
     def turn_errors(self) -> Generator[None]:
@@ -66,6 +70,11 @@ def shown(value: object) -> str:
     return reprlib.repr(str(value)) if isinstance(value, str) else type(value).__name__
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Tell whether `value` is a whole number; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def copied_messages(provider: Provider, messages: object) -> list[Message]:
     """Return a deep copy of `messages`, a non-empty list of JSON objects; objects of an SDK, also inside of them, are dumped.
 
@@ -76,29 +85,37 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
     """
     whole = Place(provider, None)
     if not isinstance(messages, list | tuple):
-        raise whole.refuse("not-a-list", f"{type(messages).__name__} is no list", "a list of messages")
+        raise whole.refuse(
+            "not-a-list", f"{type(messages).__name__} is no list", "a list of messages"
+        )
     if not messages:
         raise whole.refuse("empty-list", "there is no message", "at least one message")
     copies: list[Message] = []
     for index, given in enumerate(messages):
         place = Place(provider, index)
-        is_answer = hasattr(given, "model_dump") or (isinstance(given, Mapping) and "stop_reason" in given)
+        is_answer = hasattr(given, "model_dump") or (
+            isinstance(given, Mapping) and "stop_reason" in given
+        )
         message = _message_of(given, provider) if is_answer else given
         if not isinstance(message, Mapping):
-            raise place.refuse("not-an-object", f"{type(given).__name__} is no object", "an object with a role, or an SDK's own")
+            raise place.refuse(
+                "not-an-object",
+                f"{type(given).__name__} is no object",
+                "an object with a role, or an SDK's own",
+            )
         copies.append(_copied(message, place))
     return copies
 
 
 def _copied(message: Mapping[str, Any], place: Place) -> Message:
     try:
-        return copied(message, "", place.no_json, integers=_INTEGERS)  # type: ignore[no-any-return]
+        return copy_json(message, "", place.no_json, integers=_INTEGERS)  # type: ignore[no-any-return]
     except InvalidMessagesError:
         # Most are plain: only what is not is looked through for objects of an SDK.
         plain = dumped(message)
         if plain == message:
             raise
-    return copied(plain, "", place.no_json, integers=_INTEGERS)  # type: ignore[no-any-return]
+    return copy_json(plain, "", place.no_json, integers=_INTEGERS)  # type: ignore[no-any-return]
 
 
 def _message_of(given: object, provider: Provider) -> Any:
@@ -136,7 +153,7 @@ def loaded_object(text: str) -> dict[str, Any] | None:
     """
     try:
         # Judged as deep inside a message as it will stand there.
-        value = copied([[[json.loads(text)]]], integers=_INTEGERS)[0][0][0]
+        value = copy_json([[[json.loads(text)]]], integers=_INTEGERS)[0][0][0]
     except (ValueError, RecursionError, InvalidDataError):
         return None
     return value if isinstance(value, dict) else None
@@ -147,11 +164,19 @@ def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Mes
     checked: list[Message] = []
     for index, block in enumerate(blocks):
         if not isinstance(block, dict):
-            raise place.refuse("bad-content", f"{where}[{index}] is {shown(block)}", "an object with a type")
+            raise place.refuse(
+                "bad-content", f"{where}[{index}] is {shown(block)}", "an object with a type"
+            )
         if not isinstance(block.get("type"), str):
-            raise place.refuse("bad-content", f"{where}[{index}].type is {shown(block.get('type'))}", "the block's type as text")
+            raise place.refuse(
+                "bad-content",
+                f"{where}[{index}].type is {shown(block.get('type'))}",
+                "the block's type as text",
+            )
         if block["type"] == "text" and not isinstance(block.get("text"), str):
-            raise place.refuse("bad-content", f"{where}[{index}].text is {shown(block.get('text'))}", "text")
+            raise place.refuse(
+                "bad-content", f"{where}[{index}].text is {shown(block.get('text'))}", "text"
+            )
         checked.append(block)
     return checked
 

@@ -36,7 +36,9 @@ def get_format(provider: Provider | str) -> WireFormat:
 @cache
 def _loaded(known: Provider) -> WireFormat:
     vendor = _vendor(known)
-    form = WireFormat(known, vendor.parse, vendor.render, vendor.check, vendor.Writer, vendor.GrowingList)
+    form = WireFormat(
+        known, vendor.parse, vendor.render, vendor.check, vendor.Writer, vendor.GrowingList
+    )
     return evolve(form, options=vendor.options_in) if known is Provider.ANTHROPIC else form
 
 
@@ -55,12 +57,14 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
 
     >>> check([{"role": "user", "content": ""}], "anthropic")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] break the anthropic rule empty-message: ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule empty-message: ...
     """
     _vendor(provider).check_messages(messages, allow_open_tail=allow_open_tail)
 
 
-def check_request(request: Mapping[str, Any], provider: Provider | str, *, betas: Collection[str] = ()) -> None:
+def check_request(
+    request: Mapping[str, Any], provider: Provider | str, *, betas: Collection[str] = ()
+) -> None:
     """Raise for a whole request that `provider` would refuse: its fields, tools, messages, and what they ask of each other.
 
     `betas` are those of Anthropic's header.
@@ -73,7 +77,10 @@ def check_request(request: Mapping[str, Any], provider: Provider | str, *, betas
 
 
 def findings(
-    request: Sequence[Any] | Mapping[str, Any], provider: Provider | str, *, betas: Collection[str] = ()
+    request: Sequence[Any] | Mapping[str, Any],
+    provider: Provider | str,
+    *,
+    betas: Collection[str] = (),
 ) -> list[InvalidMessagesError]:
     """Return what `provider` would refuse in a request, or in a list of messages alone; nothing where it is fine.
 
@@ -101,19 +108,43 @@ _BLOCKS: Mapping[str, Provider] = {
     **dict.fromkeys(
         (
             *_CERTAIN,
-            *("thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "mcp_tool_result", "document", "search_result"),
-            *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "container_upload", "compaction"),
+            "thinking",
+            "redacted_thinking",
+            "server_tool_use",
+            "mcp_tool_use",
+            "mcp_tool_result",
+            "document",
+            "search_result",
+            "web_search_tool_result",
+            "web_fetch_tool_result",
+            "code_execution_tool_result",
+            "container_upload",
+            "compaction",
         ),
         Provider.ANTHROPIC,
     ),
     **dict.fromkeys(("image_url", "input_audio", "file", "refusal"), Provider.OPENAI),
-    **dict.fromkeys(("input_text", "output_text", "input_image", "input_file", "summary_text"), Provider.RESPONSES),
+    **dict.fromkeys(
+        ("input_text", "output_text", "input_image", "input_file", "summary_text"),
+        Provider.RESPONSES,
+    ),
 }
-_ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning", "item_reference", "custom_tool_call"})
+_ITEMS = frozenset(
+    {
+        "message",
+        "function_call",
+        "function_call_output",
+        "reasoning",
+        "item_reference",
+        "custom_tool_call",
+    }
+)
 _CHAT_ROLES = frozenset({"tool", "function"})
 
 
-def format_of(messages: object, provider: Provider | str, otherwise: Provider = Provider.OPENAI) -> WireFormat:
+def format_of(
+    messages: object, provider: Provider | str, otherwise: Provider = Provider.OPENAI
+) -> WireFormat:
     """Return the format of `provider`; with ``"auto"`` that of the first message that only one provider writes, where none is, `otherwise`.
 
     Raises:
@@ -129,7 +160,10 @@ def format_of(messages: object, provider: Provider | str, otherwise: Provider = 
     wire = get_format(provider)
     for index, whose, mark in found:
         if mark in _CERTAIN and whose is not wire.provider:
-            problem, legal = f"a {mark} block is {whose.value}'s", f"provider={whose.value!r}, or provider='auto'"
+            problem, legal = (
+                f"a {mark} block is {whose.value}'s",
+                f"provider={whose.value!r}, or provider='auto'",
+            )
             raise InvalidMessagesError(str(wire.provider), index, "another-format", problem, legal)
     return wire
 
@@ -157,14 +191,18 @@ def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
     kind, role, content = message.get("type"), message.get("role"), message.get("content")
     if "stop_reason" in message:
         yield Provider.ANTHROPIC, "answer"
-    if isinstance(kind, str) and (kind in _ITEMS or (role is None and kind.endswith(("_call", "_output")))):
+    if isinstance(kind, str) and (
+        kind in _ITEMS or (role is None and kind.endswith(("_call", "_output")))
+    ):
         yield Provider.RESPONSES, kind
     if (isinstance(role, str) and role in _CHAT_ROLES) or "tool_calls" in message:
         yield Provider.OPENAI, "tool"
     for block in content if isinstance(content, list | tuple) else ():
         name = block.get("type") if isinstance(block, Mapping) else getattr(block, "type", None)
         whose = _BLOCKS.get(name) if isinstance(name, str) else None
-        if isinstance(block, Mapping) and ((name == "image" and "source" in block) or (name == "text" and block.get("citations"))):
+        if isinstance(block, Mapping) and (
+            (name == "image" and "source" in block) or (name == "text" and block.get("citations"))
+        ):
             whose = Provider.ANTHROPIC
         if whose is not None:
             yield whose, str(name)
@@ -176,13 +214,13 @@ _PLACE = Place(Provider.OPENAI, None)
 _LEGAL = "an answer with one choice, or the message itself"
 
 
-def opened(messages: object) -> object:
+def unwrap(messages: object) -> object:
     """Replace each answer in a list by its messages: a chat completion, a response, the chunks of a chat stream.
 
     Raises:
         InvalidMessagesError: rule bad-answer: an answer without a message or with several choices, or another stream's event.
 
-    >>> opened([{"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}])
+    >>> unwrap([{"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}])
     [{'role': 'assistant', 'content': 'Hello!'}]
     """
     if not isinstance(messages, list | tuple):
@@ -208,7 +246,9 @@ def _messages(answer: Any) -> Iterable[Any]:
 def _only(choices: Any, name: str) -> Any:
     message = _field(choices[0], name) if isinstance(choices, list) and len(choices) == 1 else None
     if message is None or isinstance(message, str):
-        raise _PLACE.refuse("bad-answer", "an answer without a message, or with several choices", _LEGAL)
+        raise _PLACE.refuse(
+            "bad-answer", "an answer without a message, or with several choices", _LEGAL
+        )
     return message
 
 
@@ -233,7 +273,9 @@ def _gathered(chunks: Sequence[Any]) -> Any:
             _gather(whole, {"choices": chunk.get("choices")})
         return _settled(whole).get("choices")
     except (AttributeError, TypeError):
-        raise _PLACE.refuse("bad-answer", "chunks that make no message", "the chunks of one answer, in order") from None
+        raise _PLACE.refuse(
+            "bad-answer", "chunks that make no message", "the chunks of one answer, in order"
+        ) from None
 
 
 def _gather(whole: dict[Any, Any], delta: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """The layout of a message: read into a turn and its parts, and written from them again.
 
 What a format shares with the others is in which order text, calls and blocks stand, and which
-further fields they have. A `Collector` takes these in as they come and gives the turn; `laid_out`
+further fields they have. A `Collector` takes these in as they come and gives the turn; `layout_of`
 gives them back in the same order. What stands in the natural order (one plain text, then the calls)
 needs no part, so that such a turn looks as if it were made by hand.
 
@@ -15,7 +15,8 @@ provider alone knows (an uploaded file) or takes (recordings, office files) does
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -41,6 +42,18 @@ class Entry:
     data: Message
     text: str = ""
     call: int = 0
+
+    def block(self, natural: str) -> Message:
+        """Return the block that this is; text is one of the type `natural` unless it says another."""
+        if self.kind is PartKind.BLOCK:
+            return self.data
+        kind = str(self.data.get("type", natural))
+        return {**self.data, "type": kind, "refusal" if kind == "refusal" else "text": self.text}
+
+
+def further_fields(entries: Iterable[Entry], kind: PartKind) -> Message:
+    """Return the further fields of the first entry of that kind."""
+    return next((entry.data for entry in entries if entry.kind is kind), {})
 
 
 @define
@@ -91,7 +104,11 @@ class Collector:
         text = "\n".join(self._texts) if self._texts else None
         parts = self._unnatural()
         # A message may be there without anything in it.
-        is_empty = text is None and not self._calls and not any(part.kind is PartKind.BLOCK for part in parts)
+        is_empty = (
+            text is None
+            and not self._calls
+            and not any(part.kind is PartKind.BLOCK for part in parts)
+        )
         return Turn(role, "" if is_empty else text, tool_calls=self._calls, parts=parts, **fields)
 
     def _put(self, kind: PartKind, data: Message, start: int = 0, stop: int = 0) -> None:
@@ -100,15 +117,16 @@ class Collector:
     def _unnatural(self) -> list[Part]:
         """Return the parts without those at the end that say no more than the natural order does."""
         parts, call = list(self._parts), len(self._calls)
-        while parts and parts[-1] == Part(str(self.provider), "{}", PartKind.CALL, call - 1 if call else 0) and call:
+        natural = partial(Part, str(self.provider), "{}")
+        while call and parts[-1:] == [natural(PartKind.CALL, call - 1)]:
             parts.pop()
             call -= 1
-        if parts and self._texts and parts[-1] == Part(str(self.provider), "{}", PartKind.WORDS, 0, self._length):
+        if self._texts and parts[-1:] == [natural(PartKind.WORDS, 0, self._length)]:
             parts.pop()
         return parts
 
 
-def laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
+def layout_of(provider: Provider, turn: Turn) -> Iterator[Entry]:
     """Iterate over what `turn` holds in the order in which `provider` wrote it; of other providers' parts the media that can go along come first.
 
     Text that no part places comes behind those that are placed, then calls likewise: no word and no call is lost. Where blocks of the
@@ -118,21 +136,23 @@ def laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
     Raises:
         InvalidTurnError: a part of this provider is no block, or no object of further fields.
 
-    >>> [entry.kind.value for entry in laid_out(Provider.OPENAI, Turn("user", "hi"))]
+    >>> [entry.kind.value for entry in layout_of(Provider.OPENAI, Turn("user", "hi"))]
     ['words']
     """
-    return _native_blocks(provider, turn) if is_native(provider, turn) else _laid_out(provider, turn)
+    if not is_native(provider, turn):
+        return _layout(provider, turn)
+    return (
+        Entry(PartKind.BLOCK, _loaded(part))
+        for part in turn.parts
+        if part.kind is PartKind.NATIVE and part.provider == provider
+    )
 
 
-def _native_blocks(provider: Provider, turn: Turn) -> Iterator[Entry]:
-    return (Entry(PartKind.BLOCK, _loaded(part)) for part in turn.parts if part.kind is PartKind.NATIVE and part.provider == provider)
-
-
-def _laid_out(provider: Provider, turn: Turn) -> Iterator[Entry]:
+def _layout(provider: Provider, turn: Turn) -> Iterator[Entry]:
     said, calls, spoken = 0, set[int](), False
     for part in turn.parts:
         if part.provider != provider:
-            if (block := brought_along(provider, turn, part)) is not None:
+            if (block := convert_part(provider, turn, part)) is not None:
                 yield Entry(PartKind.BLOCK, block)
             continue
         if part.kind is PartKind.WORDS:
@@ -158,24 +178,22 @@ def is_native(provider: Provider, turn: Turn) -> bool:
     return bool(turn.parts) and provider in native_providers(turn.parts)
 
 
-_TAKE_MEDIA = {
-    Provider.ANTHROPIC: frozenset({Role.USER, Role.TOOL}),
-    Provider.OPENAI: frozenset({Role.USER}),
-    Provider.RESPONSES: frozenset({Role.USER, Role.TOOL}),
-}
-
-
-def brought_along(provider: Provider, turn: Turn, part: Part) -> Message | None:
+def convert_part(provider: Provider, turn: Turn, part: Part) -> Message | None:
     """Return the block that another provider's `part` of `turn` is for `provider`; None where it cannot go along."""
-    if part.kind is not PartKind.BLOCK or not part.is_medium or turn.role not in _TAKE_MEDIA[provider]:
+    takes = turn.role is Role.USER or (turn.role is Role.TOOL and provider != Provider.OPENAI)
+    if not takes or part.kind is not PartKind.BLOCK or not part.is_medium:
         return None
-    return converted(_loaded(part), part.provider, provider)
+    return convert_block(_loaded(part), part.provider, provider)
 
 
 def left_behind(provider: Provider, turn: Turn) -> Iterator[str]:
     """Yield the types of blocks of `turn` that another provider wrote and that cannot go along to `provider`."""
     for part in turn.parts:
-        if part.provider != provider and part.kind is PartKind.BLOCK and brought_along(provider, turn, part) is None:
+        if (
+            part.provider != provider
+            and part.kind is PartKind.BLOCK
+            and convert_part(provider, turn, part) is None
+        ):
             yield part.type
 
 
@@ -192,11 +210,16 @@ def _loaded(part: Part) -> Message:
         data = None
     is_block = part.kind in (PartKind.BLOCK, PartKind.NATIVE)
     if not isinstance(data, dict) or (is_block and not isinstance(data.get("type"), str)):
-        what, legal = (
-            ("block", "a JSON object with a type, as text") if is_block else ("object of further fields", "a JSON object, as text")
-        )
+        what, legal = "object of further fields", "a JSON object, as text"
+        if is_block:
+            what, legal = "block", "a JSON object with a type, as text"
         raise InvalidTurnError("parts.data", f"is no {what} of {part.provider}", legal)
     return data
+
+
+def is_plain(blocks: Sequence[Message], kind: str) -> bool:
+    """Tell whether `blocks` are one text of the natural type of which nothing else is said."""
+    return len(blocks) == 1 and set(blocks[0]) == {"type", "text"} and blocks[0]["type"] == kind
 
 
 def without(message: Message, *names: str) -> Message:
@@ -211,7 +234,9 @@ def without(message: Message, *names: str) -> Message:
 def fresh(value: Any) -> Any:
     """Return a copy of plain JSON data that shares nothing with `value` that could be changed."""
     if type(value) is dict:
-        return {name: inner if type(inner) is str else fresh(inner) for name, inner in value.items()}
+        return {
+            name: inner if type(inner) is str else fresh(inner) for name, inner in value.items()
+        }
     return [fresh(inner) for inner in value] if type(value) is list else value
 
 
@@ -232,7 +257,7 @@ _OWN = {
 """The blocks of each provider that may go along."""
 
 
-def converted(block: Mapping[str, Any], source: str, target: str) -> Message | None:
+def convert_block(block: Mapping[str, Any], source: str, target: str) -> Message | None:
     """Return a medium's `block` of provider `source` as a block of `target`, None where it cannot go along.
 
     The result shares nothing with `block` but texts; marks of the provider's own (cache marks, citations)
@@ -240,9 +265,9 @@ def converted(block: Mapping[str, Any], source: str, target: str) -> Message | N
 
     Law: what is returned is a block that `target` takes in a user's message.
 
-    >>> converted({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}, "openai", "anthropic")
+    >>> convert_block({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}, "openai", "anthropic")
     {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': 'iVBORw0KGgo='}}
-    >>> converted({"type": "image", "source": {"type": "file", "file_id": "file_1"}}, "anthropic", "openai") is None
+    >>> convert_block({"type": "image", "source": {"type": "file", "file_id": "file_1"}}, "anthropic", "openai") is None
     True
     """
     if source == target:
@@ -267,31 +292,42 @@ def _image(found: Source, media_type: str, target: str) -> Message | None:
     if link is None and not data:
         return None
     if target == ANTHROPIC:
-        return {"type": "image", "source": {"type": "url", "url": link} if link else _base64(media_type, data or "")}
+        return {
+            "type": "image",
+            "source": {"type": "url", "url": link} if link else _base64(media_type, data or ""),
+        }
     url = link or f"data:{media_type};base64,{data}"
     detail = {"detail": found.detail} if found.detail else {}
-    return (
-        {"type": "input_image", "image_url": url} | detail
-        if target == RESPONSES
-        else {"type": "image_url", "image_url": {"url": url} | detail}
-    )
+    if target == RESPONSES:
+        return {"type": "input_image", "image_url": url} | detail
+    return {"type": "image_url", "image_url": {"url": url} | detail}
 
 
 def _text(text: str, name: str, target: str) -> Message | None:
     if not text.strip():
         return None
     if target == ANTHROPIC:
-        return _titled({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}, name)
-    return {"type": "input_text" if target == RESPONSES else "text", "text": f"{name}\n\n{text}" if name else text}
+        return _titled({"type": "text", "media_type": "text/plain", "data": text}, name)
+    return {
+        "type": "input_text" if target == RESPONSES else "text",
+        "text": f"{name}\n\n{text}" if name else text,
+    }
 
 
 def _inner_text(block: Mapping[str, Any]) -> str | None:
     """Return the text of a document that is made of blocks, None where it has others than text."""
     match block:
         case {"source": {"type": "content", "content": [_, *_] as inner}}:
-            texts = [each.get("text") for each in inner if isinstance(each, Mapping) and each.get("type") == "text"]
-            whole = [text for text in texts if isinstance(text, str)]
-            return "\n".join(whole) if len(whole) == len(inner) else None
+            texts = [text for each in inner if (text := _block_text(each)) is not None]
+            return "\n".join(texts) if len(texts) == len(inner) else None
+        case _:
+            return None
+
+
+def _block_text(block: object) -> str | None:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
         case _:
             return None
 
@@ -299,21 +335,26 @@ def _inner_text(block: Mapping[str, Any]) -> str | None:
 def _same_vendor(found: Source, source: str, target: str) -> Message | None:
     if found.file_id is None or ANTHROPIC in (source, target):
         return None
-    return {"type": "file", "file": {"file_id": found.file_id}} if target == CHAT else {"type": "input_file", "file_id": found.file_id}
+    if target == CHAT:
+        return {"type": "file", "file": {"file_id": found.file_id}}
+    return {"type": "input_file", "file_id": found.file_id}
 
 
 def _document(found: Source, media_type: str) -> Message | None:
     if found.data and media_type == PDF:
-        return _titled({"type": "document", "source": _base64(PDF, found.data)}, found.name)
+        return _titled(_base64(PDF, found.data), found.name)
     if _is_web(found.url) and _may_be_pdf(found.url or ""):
-        return _titled({"type": "document", "source": {"type": "url", "url": found.url}}, found.name)
+        return _titled({"type": "url", "url": found.url}, found.name)
     return None
 
 
 def _file(found: Source, media_type: str) -> Message | None:
     if not found.data or media_type != PDF:
         return None
-    return {"type": "file", "file": {"filename": found.name or UNNAMED, "file_data": f"data:{PDF};base64,{found.data}"}}
+    return {
+        "type": "file",
+        "file": {"filename": found.name or UNNAMED, "file_data": f"data:{PDF};base64,{found.data}"},
+    }
 
 
 def _input_file(found: Source, media_type: str) -> Message | None:
@@ -321,7 +362,11 @@ def _input_file(found: Source, media_type: str) -> Message | None:
         return {"type": "input_file", "file_url": found.url}
     if not found.data or not media_type:
         return None
-    return {"type": "input_file", "filename": found.name or UNNAMED, "file_data": f"data:{media_type};base64,{_spelled(found)}"}
+    return {
+        "type": "input_file",
+        "filename": found.name or UNNAMED,
+        "file_data": f"data:{media_type};base64,{_spelled(found)}",
+    }
 
 
 _WRITERS = {ANTHROPIC: _document, CHAT: _file, RESPONSES: _input_file}
@@ -336,8 +381,8 @@ def _base64(media_type: str, data: str) -> Message:
     return {"type": "base64", "media_type": media_type, "data": data}
 
 
-def _titled(block: Message, name: str) -> Message:
-    return block | ({"title": name} if name else {})
+def _titled(source: Message, name: str) -> Message:
+    return {"type": "document", "source": source} | ({"title": name} if name else {})
 
 
 def _is_web(url: str | None) -> bool:

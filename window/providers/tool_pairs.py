@@ -21,6 +21,9 @@ NO_RESULT = "[no result was recorded for this call]"
 _NAMED = 5
 """Calls that an error names."""
 
+ONE_RESULT = "one result for each call, directly after the message that called"
+BEHIND_CALL = "results directly after the assistant message that called"
+
 
 @define
 class Pairing:
@@ -49,12 +52,22 @@ class Pairing:
             self._answer(turn.tool_call_id or "", Place(self.provider, place))
         else:
             self._close()
-            self.waiting, self._answered, self._caller = dict.fromkeys(call.id for call in turn.tool_calls), set(), place
+            self.waiting, self._answered, self._caller = (
+                dict.fromkeys(call.id for call in turn.tool_calls),
+                set(),
+                place,
+            )
         self._append(turn, place)
 
     def parsed(self, messages: Sequence[Message]) -> Parsed:
         """Return what was collected, with the messages it came from."""
-        return Parsed(self.provider, tuple(self.turns), tuple(self.places), tuple(messages), tuple(self.repaired))
+        return Parsed(
+            self.provider,
+            tuple(self.turns),
+            tuple(self.places),
+            tuple(messages),
+            tuple(self.repaired),
+        )
 
     def _append(self, turn: Turn, place: int) -> None:
         self.turns.append(turn)
@@ -62,10 +75,14 @@ class Pairing:
 
     def _answer(self, call_id: str, where: Place) -> None:
         if call_id in self._answered:
-            raise where.refuse("duplicate-result", f"call {shown(call_id)} has a result already", "one result a call")
+            raise where.refuse(
+                "duplicate-result",
+                f"call {shown(call_id)} has a result already",
+                "one result a call",
+            )
         if call_id not in self.waiting:
             problem = f"no call {shown(call_id)} directly before this result"
-            raise where.refuse("orphan-result", problem, "results directly after the assistant message that called")
+            raise where.refuse("orphan-result", problem, BEHIND_CALL)
         del self.waiting[call_id]
         self._answered.add(call_id)
 
@@ -78,15 +95,24 @@ class Pairing:
         for call_id in self.waiting:
             self.repaired.append(len(self.turns))
             self._append(
-                Turn(Role.TOOL, NO_RESULT, tool_call_id=call_id, metadata={"repaired": True}), self.places[-1] if self.places else 0
+                Turn(Role.TOOL, NO_RESULT, tool_call_id=call_id, metadata={"repaired": True}),
+                self.places[-1] if self.places else 0,
             )
 
 
 def unanswered(provider: Provider, place: int, calls: Sequence[str]) -> InvalidMessagesError:
     """Return the error for `calls` of message `place` that have no result."""
-    named = ", ".join(shown(call_id) for call_id in calls[:_NAMED]) + ", ..." * (len(calls) > _NAMED)
-    problem = f"no result directly after it for call{'s' * (len(calls) > 1)} {named}"
-    return Place(provider, place).refuse("unanswered-call", problem, "one result for each call, directly after the message that called")
+    return Place(provider, place).refuse("unanswered-call", without_results(calls), ONE_RESULT)
+
+
+def without_results(calls: Sequence[str]) -> str:
+    """Say that `calls` have no result.
+
+    >>> without_results(["a", "b"])
+    "no result directly after it for calls 'a', 'b'"
+    """
+    named = ", ".join(map(shown, calls[:_NAMED])) + ", ..." * (len(calls) > _NAMED)
+    return f"no result directly after it for call{'s' * (len(calls) > 1)} {named}"
 
 
 def refuse_open_tail(parsed: Parsed) -> None:

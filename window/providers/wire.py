@@ -62,7 +62,7 @@ class Rendered:
     """Hold messages ready to be sent: `messages`, and `system` for providers that take it apart.
 
     `system` is empty for OpenAI, where system messages stand in the list. `leading` are the messages that
-    `system` was taken from, as they stood. `options` are what the provider needs beside them (see docs/epochs.md).
+    `system` was taken from, as they stood. `options` are what the provider needs beside them (see docs/cache.md).
     `left_behind` names what another provider wrote and this one cannot take: ids of turns, and the types of blocks.
     `introduced` are texts of messages that no turn says: the provider wants somebody to speak there.
 
@@ -87,7 +87,9 @@ class Rendered:
 class Parse(Protocol):
     """Stand for the reader of a format."""
 
-    def __call__(self, messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
+    def __call__(
+        self, messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
+    ) -> Parsed:
         """Read a provider's messages into turns; `waiting` are calls before them that have no result yet."""
         ...
 
@@ -103,7 +105,9 @@ class Render(Protocol):
 class Check(Protocol):
     """Stand for the judge of a format."""
 
-    def __call__(self, messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:
+    def __call__(
+        self, messages: object, *, allow_open_tail: bool = False, strict_first: bool = True
+    ) -> None:
         """Raise `InvalidMessagesError` for a message list that the provider would refuse."""
         ...
 
@@ -123,7 +127,7 @@ class Writer(Protocol):
         """Write `turn` behind the others."""
         ...
 
-    def finished(self) -> Rendered:
+    def finish(self) -> Rendered:
         """Return the messages so far, as they are sent if nothing follows; blocks are shared with the writer."""
         ...
 
@@ -140,7 +144,7 @@ def rendered(writer: Writer, turns: Iterable[Turn]) -> Rendered:
     """Write all `turns` and return the messages."""
     for turn in turns:
         writer.add(turn)
-    return writer.finished()
+    return writer.finish()
 
 
 @frozen
@@ -164,7 +168,9 @@ _NO_NAME = re.compile(r"[\s<|\\/>]+")
 _LONGEST_NAME = 64
 
 
-def aliases(names: Iterable[str], longest: int | None = None, *, any_sign: bool = False) -> dict[str, str]:
+def aliases(
+    names: Iterable[str], longest: int | None = None, *, any_sign: bool = False
+) -> dict[str, str]:
     """Return for each name that holds more than letters, digits, ``_`` and ``-``, or is too long, one that does not.
 
     `longest` is how many characters the provider takes; with `any_sign` it minds nothing else. Law: all names, spelled anew
@@ -176,7 +182,9 @@ def aliases(names: Iterable[str], longest: int | None = None, *, any_sign: bool 
     given = list(dict.fromkeys(names))
     taken, found = set(given), dict[str, str]()
     for name in given:
-        if (not any_sign and _OUTSIDE.search(name)) or (longest is not None and len(name) > longest):
+        if (not any_sign and _OUTSIDE.search(name)) or (
+            longest is not None and len(name) > longest
+        ):
             found[name] = _free(name if any_sign else _OUTSIDE.sub("_", name), taken, longest)
             taken.add(found[name])
     return found
@@ -196,5 +204,8 @@ def _free(name: str, taken: set[str], longest: int | None) -> str:
     candidate, number = name[:longest], 2
     while candidate in taken:
         ending = f"_{number}"
-        candidate, number = (name[: longest - len(ending)] if longest is not None else name) + ending, number + 1
+        candidate, number = (
+            (name[: longest - len(ending)] if longest is not None else name) + ending,
+            number + 1,
+        )
     return candidate

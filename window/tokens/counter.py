@@ -130,22 +130,34 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
     if turn.name:
         tokens += NAME_OVERHEAD + counter.count(turn.name)
     if turn.tool_calls:
-        each = CALL_OVERHEAD if len(turn.tool_calls) == 1 else CALL_OVERHEAD + PARALLEL_CALL_OVERHEAD
+        each = (
+            CALL_OVERHEAD if len(turn.tool_calls) == 1 else CALL_OVERHEAD + PARALLEL_CALL_OVERHEAD
+        )
         for call in turn.tool_calls:
-            tokens += each + 2 * counter.count(call.name) + arguments_tokens(counter, call.arguments)
+            tokens += (
+                each + 2 * counter.count(call.name) + arguments_tokens(counter, call.arguments)
+            )
     elif not turn.content or turn.content.isspace():
         tokens += _stand_in_tokens(counter, turn)
     if turn.parts:
         messages = sum(part.kind is PartKind.MESSAGE for part in turn.parts)
         beside = (part for part in turn.parts if part.kind is not PartKind.NATIVE)
-        tokens += TURN_OVERHEAD * max(0, messages - 1) + sum(count_part(counter, part) for part in beside)
-        tokens = max(tokens, *(_native_tokens(counter, turn, provider) for provider in native_providers(turn.parts)), 1)
+        tokens += TURN_OVERHEAD * max(0, messages - 1) + sum(
+            count_part(counter, part) for part in beside
+        )
+        tokens = max(
+            tokens,
+            *(_native_tokens(counter, turn, provider) for provider in native_providers(turn.parts)),
+            1,
+        )
     return max(1, tokens)
 
 
 def _native_tokens(counter: TokenCounter, turn: Turn, provider: str) -> int:
     """Return what a turn costs with the provider that is sent blocks of its own instead of the words, each of which may be a message."""
-    blocks = [part for part in turn.parts if part.kind is PartKind.NATIVE and part.provider == provider]
+    blocks = [
+        part for part in turn.parts if part.kind is PartKind.NATIVE and part.provider == provider
+    ]
     return sum(TURN_OVERHEAD + count_part(counter, part) for part in blocks)
 
 
@@ -206,20 +218,26 @@ def count_part(counter: TokenCounter, part: Part) -> int:
     from .part_text import part_text  # noqa: PLC0415 - for turns that have parts
 
     text, media = part_text(part, getattr(counter, "image_rule", None))
-    return (_CUT if part.kind is PartKind.WORDS else 0) + media + (counter.count(text) if text else 0)
+    return (
+        (_CUT if part.kind is PartKind.WORDS else 0) + media + (counter.count(text) if text else 0)
+    )
 
 
 def _stand_in_tokens(counter: TokenCounter, turn: Turn) -> int:
     """Return what the words cost that stand where a provider refuses emptiness, beyond what the blank content costs."""
     from ..providers.blocks import stand_in  # noqa: PLC0415 - for empty turns
 
-    return max(0, counter.count(stand_in(turn)) - (counter.count(turn.content) if turn.content else 0))
+    return max(
+        0, counter.count(stand_in(turn)) - (counter.count(turn.content) if turn.content else 0)
+    )
 
 
 def counted_parts(counter: TokenCounter, turn: Turn) -> Turn:
     """Return `turn` whose parts know what they count, whatever was said before, so that it can yield them without counting again."""
     uncounted = (evolve(part, tokens=None) for part in turn.parts)
-    return evolve(turn, parts=tuple(evolve(part, tokens=count_part(counter, part)) for part in uncounted))
+    return evolve(
+        turn, parts=tuple(evolve(part, tokens=count_part(counter, part)) for part in uncounted)
+    )
 
 
 def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> int:
@@ -279,11 +297,18 @@ class CalibratedCounter:
         # What the counter below had said: `counted` was scaled by the factor of then.
         total_counted = self.counted + counted / self.factor
         total_reported = self.reported + provider_reported_tokens
-        return evolve(self, factor=total_reported / total_counted, counted=total_counted, reported=total_reported)
+        return evolve(
+            self,
+            factor=total_reported / total_counted,
+            counted=total_counted,
+            reported=total_reported,
+        )
 
 
-def calibrate(counter: TokenCounter, counted: float, provider_reported_tokens: float) -> CalibratedCounter:
-    """Return `counter` corrected by one request: what it counted, and what the provider reported for it (docs/window.md, "Tokens").
+def calibrate(
+    counter: TokenCounter, counted: float, provider_reported_tokens: float
+) -> CalibratedCounter:
+    """Return `counter` corrected by one request: what it counted, and what the provider reported for it (docs/counting.md, "What counts").
 
     `counted` is what this very counter says about the request, so a calibrated
     counter is given its own, already scaled count. Evidence adds up: the factor is

@@ -80,7 +80,9 @@ class Patches:
         """Return the tokens of a picture; with `detail` "low" it is one of 512 x 512 pixels."""
         if detail == "low":
             width = height = _LOW_SIDE
-        return ceil(min(self.limit, ceil(width / self.side) * ceil(height / self.side)) * self.factor)
+        return ceil(
+            min(self.limit, ceil(width / self.side) * ceil(height / self.side)) * self.factor
+        )
 
 
 @frozen
@@ -106,7 +108,9 @@ class Tiles:
         # Never enlarged: a recorded request to gpt-4o with a picture of 540 x 360 pixels was billed for two tiles.
         scale = min(1.0, _BOX / max(width, height))
         scale = min(scale, _SHORT_SIDE / min(width, height))
-        return self.base + self.tile * max(1, ceil(round(width * scale, 6) / _TILE) * ceil(round(height * scale, 6) / _TILE))
+        return self.base + self.tile * max(
+            1, ceil(round(width * scale, 6) / _TILE) * ceil(round(height * scale, 6) / _TILE)
+        )
 
 
 def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:
@@ -158,7 +162,9 @@ def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
     if detail == "low":
         return ceil(_LOW_PATCHES * _NANO_FACTOR)
     patches = ceil(width / _OPENAI_PATCH) * ceil(height / _OPENAI_PATCH)
-    return max(patches, ceil(min(patches, _NANO_PATCHES) * _NANO_FACTOR), Tiles(85, 170)(width, height))
+    return max(
+        patches, ceil(min(patches, _NANO_PATCHES) * _NANO_FACTOR), Tiles(85, 170)(width, height)
+    )
 
 
 def _image(medium: Medium, rule: ImageRule | None) -> int:
@@ -167,20 +173,28 @@ def _image(medium: Medium, rule: ImageRule | None) -> int:
     width, height = medium.width or 1, medium.height or 1
     if rule is not None:
         return rule(width, height, medium.detail)
-    return max(claude_image_tokens(width, height), openai_image_tokens(width, height, medium.detail))
+    return max(
+        claude_image_tokens(width, height), openai_image_tokens(width, height, medium.detail)
+    )
 
 
 def _is_believable(medium: Medium) -> bool:
     """Tell whether the size is known and can be true of so many bytes."""
     if medium.width is None or medium.height is None or max(medium.width, medium.height) > MAX_SIDE:
         return False
-    return (medium.size or 0) <= max(_BELIEVED_BYTES, _BYTES_PER_PIXEL * medium.width * medium.height)
+    return (medium.size or 0) <= max(
+        _BELIEVED_BYTES, _BYTES_PER_PIXEL * medium.width * medium.height
+    )
 
 
 def _audio(medium: Medium) -> int:
     if medium.size is None:
         return AUDIO_TOKENS
-    tokens = medium.size / BYTES_PER_AUDIO_TOKEN if medium.seconds is None else medium.seconds * AUDIO_TOKENS_PER_SECOND
+    tokens = (
+        medium.size / BYTES_PER_AUDIO_TOKEN
+        if medium.seconds is None
+        else medium.seconds * AUDIO_TOKENS_PER_SECOND
+    )
     return max(1, ceil(tokens))
 
 

@@ -102,19 +102,26 @@ def _with(value: Any, payload: str, words: str) -> Any:
             return [_with(inner, payload, words) for inner in value]
         case dict():
             return {
-                key: words if key in _PAYLOADS and _holds(inner, payload) else _with(inner, payload, words) for key, inner in value.items()
+                key: words
+                if key in _PAYLOADS and _holds(inner, payload)
+                else _with(inner, payload, words)
+                for key, inner in value.items()
             }
         case _:
             return value
 
 
 def _holds(text: object, payload: str) -> bool:
-    return isinstance(text, str) and (text == payload or (text[:5].lower() == "data:" and text.endswith("," + payload)))
+    return isinstance(text, str) and (
+        text == payload or (text[:5].lower() == "data:" and text.endswith("," + payload))
+    )
 
 
 _HEAD = "# Tools\n\n## functions\n\nnamespace functions {\n\n"
 _FOOT = "} // namespace functions"
-_FORMED = frozenset({"type", "properties", "required", "items", "anyOf", "oneOf", "enum", "const", "$ref"})
+_FORMED = frozenset(
+    {"type", "properties", "required", "items", "anyOf", "oneOf", "enum", "const", "$ref"}
+)
 _UNSEEN = frozenset({"additionalProperties", "title", "strict"})
 
 
@@ -146,7 +153,11 @@ def as_json(value: Any) -> str:
 
 def _is_function(tool: Mapping[str, Any]) -> bool:
     body = tool.get("function", tool)
-    return isinstance(body, Mapping) and "name" in body and (tool.get("type") == "function" or "parameters" in body)
+    return (
+        isinstance(body, Mapping)
+        and "name" in body
+        and (tool.get("type") == "function" or "parameters" in body)
+    )
 
 
 def _function(body: Mapping[str, Any]) -> str:
@@ -204,7 +215,10 @@ def _form(schema: Any) -> str:  # noqa: PLR0911  one return a form
 
 
 def _object(properties: Mapping[str, Any], required: Sequence[str]) -> str:
-    lines = [_property(name, schema, "" if name in required else "?") for name, schema in properties.items()]
+    lines = [
+        _property(name, schema, "" if name in required else "?")
+        for name, schema in properties.items()
+    ]
     return "{\n" + "".join(lines) + "}"
 
 
@@ -215,5 +229,9 @@ def _property(name: str, schema: Any, mark: str) -> str:
 
 def _remark(schema: Any, shown: AbstractSet[str]) -> str:
     """Write as JSON what has no TypeScript form (bounds, patterns, defaults, shared definitions): better once too often than not."""
-    rest = {key: value for key, value in schema.items() if key not in shown} if isinstance(schema, Mapping) else {}
+    rest = (
+        {key: value for key, value in schema.items() if key not in shown}
+        if isinstance(schema, Mapping)
+        else {}
+    )
     return f" // {as_json(rest)}" if rest else ""

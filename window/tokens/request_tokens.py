@@ -44,11 +44,22 @@ class BlockTokens:
             case "image" | "document":
                 return self._medium(block)
             case _:
-                return count(compact({name: value for name, value in block.items() if name not in {"signature", "encrypted_content"}}))
+                return count(
+                    compact(
+                        {
+                            name: value
+                            for name, value in block.items()
+                            if name not in {"signature", "encrypted_content"}
+                        }
+                    )
+                )
 
     def head(self, system: object, tools: object) -> list[int]:
         """Return the tokens of each tool, then of each block of the system."""
-        each = [self.counter.count(compact({k: v for k, v in tool.items() if k != "cache_control"})) for tool in _listed(tools)]
+        each = [
+            self.counter.count(compact({k: v for k, v in tool.items() if k != "cache_control"}))
+            for tool in _listed(tools)
+        ]
         if each:
             each[0] += PER_TOOL_PROMPT
         return [*each, *map(self.block, text_blocks(system))]
@@ -71,7 +82,11 @@ class BlockTokens:
 
 def text_blocks(content: object) -> list[Mapping[str, Any]]:
     """Return content as blocks; text is one block, or none if it is empty."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) and content else _listed(content)
+    return (
+        [{"type": "text", "text": content}]
+        if isinstance(content, str) and content
+        else _listed(content)
+    )
 
 
 def _listed(value: object) -> list[Any]:
@@ -82,7 +97,20 @@ UNKNOWN_IMAGE = 1_105
 """Tokens of a picture whose size is not known: what the vendor charges for one of 1,024 by 2,048 pixels in tiles."""
 
 _UNSEEN = frozenset(
-    {"type", "role", "id", "tool_call_id", "call_id", "status", "detail", "phase", "format", "encrypted_content", "annotations", "logprobs"}
+    {
+        "type",
+        "role",
+        "id",
+        "tool_call_id",
+        "call_id",
+        "status",
+        "detail",
+        "phase",
+        "format",
+        "encrypted_content",
+        "annotations",
+        "logprobs",
+    }
 )
 
 

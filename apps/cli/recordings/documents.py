@@ -45,6 +45,25 @@ class Document:
         """
         return self.line + self.text.count("\n", 0, _offset(self.text, path))
 
+    def refused(self, path: Place, field: str | None, what: str, legal: str) -> InvalidDataError:
+        """Return the refusal of the value at `path`, which `field` names."""
+        return unreadable(self.source, self.line_of(path), field, what, legal)
+
+    def parts(self, *names: str) -> list[tuple[Place, Any]]:
+        """Return the lists, or objects with one of these fields, that the document is a list of, each with its place; the document itself where it is none."""
+        values = self.value
+        is_parted = isinstance(values, list) and all(
+            isinstance(value, list) or has_any(value, names) for value in values
+        )
+        if not values or not is_parted:
+            return [((), values)]
+        return [((index,), value) for index, value in enumerate(values)]
+
+
+def has_any(value: object, names: Iterable[str]) -> bool:
+    """Return whether a value is an object with one of these fields."""
+    return isinstance(value, dict) and any(name in value for name in names)
+
 
 @contextmanager
 def opened(name: str) -> Generator[tuple[str, BinaryIO]]:
@@ -76,11 +95,13 @@ def size_of(names: Iterable[str]) -> int | None:
         return None
 
 
-def unreadable(source: str, line: int | None, field: str | None, what: str, legal: str) -> InvalidDataError:
+def unreadable(
+    source: str, line: int | None, field: str | None, what: str, legal: str
+) -> InvalidDataError:
     """Return the refusal of a file; `line` counts from 1 (None: the file as a whole), `field` leads on from there (None: the line as a whole).
 
     >>> print(unreadable("chat.json", 4, "messages[1]", "role is 'poet'", "user or assistant"))
-    chat.json, line 4, messages[1]: role is 'poet'; legal: user or assistant
+    chat.json, line 4, messages[1]: role is 'poet'. Use user or assistant.
     """
     where = (source, None if line is None else f"line {line}", field)
     return InvalidDataError(", ".join(filter(None, where)), what, legal)
@@ -99,7 +120,7 @@ def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
     # The first may take all lines there are; then the loop finds nothing left.
     yield _first(source, *first, numbered)
     for line, data in numbered:
-        yield _parsed(source, line, _decoded(source, line, data))
+        yield _parsed(source, line, decoded(source, line, data))
 
 
 def _numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -111,7 +132,7 @@ def _numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 def _first(source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]]) -> Document:
     """Parse the first line; where that is no whole value and the name promises no lines, parse everything."""
-    text = _decoded(source, line, data)
+    text = decoded(source, line, data)
     try:
         return _parsed(source, line, text)
     except InvalidDataError:
@@ -120,12 +141,17 @@ def _first(source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]
     # Blank lines were passed over: put them back, so that lines count right.
     whole, last = [text], line
     for number, more in rest:
-        whole.append("\n" * (number - last - 1) + _decoded(source, number, more))
+        whole.append("\n" * (number - last - 1) + decoded(source, number, more))
         last = number
     return _parsed(source, line, "".join(whole))
 
 
-def _decoded(source: str, line: int, data: bytes) -> str:
+def decoded(source: str, line: int | None, data: bytes) -> str:
+    """Return the text of a line, or of a whole file.
+
+    Raises:
+        InvalidDataError: it is no UTF-8.
+    """
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -134,17 +160,21 @@ def _decoded(source: str, line: int, data: bytes) -> str:
 
 
 def _parsed(source: str, line: int, text: str) -> Document:
-    size, text = len(text.encode()), text.rstrip()  # what is missing at the end is missing on the last line
+    size = len(text.encode())
+    # What is missing at the end is missing on the last line.
+    text = text.rstrip()
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        problem = f"not JSON: {error.msg} at column {error.colno}"
-        raise unreadable(source, line + error.lineno - 1, None, problem, _JSON) from None
+        line += error.lineno - 1
+        problem, legal = f"not JSON: {error.msg} at column {error.colno}", _JSON
     except RecursionError:
-        raise unreadable(source, line, None, "nested too deeply to be read", "JSON that is nested less") from None
+        problem, legal = "nested too deeply to be read", "JSON that is nested less"
     except ValueError:
-        raise unreadable(source, line, None, "a number with too many digits", "numbers of at most 4300 digits") from None
-    return Document(source, line, value, text, size)
+        problem, legal = "a number with too many digits", "numbers of at most 4300 digits"
+    else:
+        return Document(source, line, value, text, size)
+    raise unreadable(source, line, None, problem, legal)
 
 
 def _offset(text: str, path: Place) -> int:

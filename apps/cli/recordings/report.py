@@ -36,7 +36,7 @@ class TurnTaken:
         return {
             "step": "turn",
             "turn": self.number,
-            "role": str(self.turn.role),
+            "role": self.turn.role,
             "class": self.resource_class.name,
             "tokens": self.turn.tokens,
             **_standing(self),
@@ -56,7 +56,13 @@ class Shown:
     def as_json(self) -> dict[str, Any]:
         """Return it, JSON-ready; the words of the recording stay there, those of a summary do not stand in it."""
         words = {"text": self.turn.text} if self.is_summary else {}
-        return {"turns": list(self.numbers), "role": str(self.turn.role), "tokens": self.turn.tokens, "summary": self.is_summary, **words}
+        return {
+            "turns": list(self.numbers),
+            "role": self.turn.role,
+            "tokens": self.turn.tokens,
+            "summary": self.is_summary,
+            **words,
+        }
 
 
 @frozen
@@ -88,7 +94,9 @@ class Compressed:
             "tokens_after": self.tokens_after,
             "dropped": list(self.dropped),
             "gisted": list(self.gisted),
-            "summaries": [{"turns": list(each.numbers), "text": each.turn.text} for each in self.summaries],
+            "summaries": [
+                {"turns": list(each.numbers), "text": each.turn.text} for each in self.summaries
+            ],
             **_standing(self),
         }
 
@@ -106,12 +114,18 @@ class TurnRefused:
 
     def as_json(self) -> dict[str, Any]:
         """Return the step, JSON-ready."""
-        said = {"error": self.error, "reason": self.reason}
-        return {"step": "refused", "turn": self.number, "role": str(self.turn.role), **said, **_standing(self)}
+        return {
+            "step": "refused",
+            "turn": self.number,
+            "role": self.turn.role,
+            "error": self.error,
+            "reason": self.reason,
+            **_standing(self),
+        }
 
 
 def _standing(step: "ReplayStep") -> dict[str, Any]:
-    return {"state": str(step.state), "pressure": round(step.pressure, 4)}
+    return {"state": step.state, "pressure": round(step.pressure, 4)}
 
 
 ReplayStep = TurnTaken | Compressed | TurnRefused
@@ -140,13 +154,22 @@ class ReplayReport:
     def dropped(self) -> tuple[int, ...]:
         """Return the numbers of the turns that went in and of which the model sees nothing any more."""
         seen = {number for each in self.seen for number in each.numbers}
-        return tuple(step.number for step in self.steps if isinstance(step, TurnTaken) and step.number not in seen)
+        return tuple(step.number for step in self.taken if step.number not in seen)
+
+    @property
+    def taken(self) -> tuple[TurnTaken, ...]:
+        """Return the turns that went in, step by step."""
+        return tuple(step for step in self.steps if isinstance(step, TurnTaken))
 
     @property
     def is_stuck(self) -> bool:
         """Tell whether room is wanted and nothing may yield any more, so that a further turn may be refused."""
-        last = next((step for step in reversed(self.steps) if not isinstance(step, TurnRefused)), None)
-        return self.session.state is ContextState.PRESSURED and isinstance(last, Compressed) and not last.saves
+        done = [step for step in self.steps if not isinstance(step, TurnRefused)]
+        return (
+            self.session.state is ContextState.PRESSURED
+            and isinstance(done[-1], Compressed)
+            and not done[-1].saves
+        )
 
     @property
     def refused(self) -> tuple[TurnRefused, ...]:
@@ -176,27 +199,30 @@ class ReplayReport:
     @property
     def lists(self) -> tuple[int, int]:
         """Return how many message lists were handed out, and how many refused."""
-        taken = [step for step in self.steps if isinstance(step, TurnTaken)]
-        return sum(step.delivered for step in taken), sum(step.list_refused is not None for step in taken)
+        return (
+            sum(step.delivered for step in self.taken),
+            sum(step.list_refused is not None for step in self.taken),
+        )
 
     def summary(self) -> dict[str, Any]:
         """Return what the steps come to, JSON-ready."""
         delivered, undelivered = self.lists
+        session, window = self.session, self.session.window
         return {
             "turns": self.turns,
-            "states": [str(state) for state in self.states],
+            "states": list(self.states),
             "compressions": len(self.compressions),
             "tokens_saved": self.tokens_saved,
-            "tokens_logged": sum(turn.tokens or 0 for turn in self.session.log()),
-            "tokens_in_view": self.session.window.tokens,
-            "max_tokens": self.session.window.max_tokens,
-            "prefix_kept": None if self.prefix_kept is None else round(self.prefix_kept, 4),
+            "tokens_logged": sum(turn.tokens or 0 for turn in session.log()),
+            "tokens_in_view": window.tokens,
+            "max_tokens": window.max_tokens,
+            "prefix_kept": self.prefix_kept and round(self.prefix_kept, 4),
             "lists_delivered": delivered,
             "lists_refused": undelivered,
             "turns_refused": len(self.refused),
             "results_repaired": list(self.repaired),
-            "final_state": str(self.session.state),
-            "final_pressure": round(self.session.pressure, 4),
+            "final_state": session.state,
+            "final_pressure": round(session.pressure, 4),
             "peak_pressure": round(self.peak, 4),
             "stopped": self.stopped,
         }
@@ -208,7 +234,7 @@ class ReplayReport:
             "file": conversation.source,
             "line": conversation.line,
             "id": conversation.id,
-            "provider": str(conversation.provider),
+            "provider": conversation.provider,
             "summary": self.summary(),
             "steps": [step.as_json() for step in self.steps],
             "seen": [each.as_json() for each in self.seen],
@@ -236,7 +262,8 @@ class PrefixMeter:
             turns = tuple(sorted(turns, key=lambda turn: turn.role is not Role.SYSTEM))
         if self._last is not None:
             # By identity: windows share the turns that nothing touched.
-            common = takewhile(lambda pair: pair[0] is pair[1], zip(self._last, turns, strict=False))
+            pairs = zip(self._last, turns, strict=False)
+            common = takewhile(lambda pair: pair[0] is pair[1], pairs)
             self._kept += sum(turn.tokens or 0 for turn, _ in common)
             self._sent += sum(turn.tokens or 0 for turn in self._last)
         self._last = turns

@@ -1,14 +1,27 @@
 """`polycontext session`: conversations that are kept in a store, one command after another."""
 
-from . import keeping, reading, writing
-from .group import session
+from ..command import Group
 
-__all__ = ["keeping", "reading", "session", "writing"]
+__all__ = ["session"]
 
-_ORDER = (
-    *("new", "append", "close-open-calls", "show", "context", "messages", "compress", "recall", "explain", "search"),
-    *("rewind", "fork", "export", "import", "list", "delete", "forget", "retain"),
+session = Group(
+    "session",
+    "Manage conversations in a store.\n\nIf POLYCONTEXT_SESSION is set, commands shown with [SESSION] use it.",
+    {
+        "new": ("session.lifetime", "Create a session."),
+        "append": ("session.messages", "Add messages, or a text, to a session."),
+        "messages": ("session.messages", "Print the request to send to the model."),
+        "show": ("session.view", "Show the window's contents and the state of each message."),
+        "compress": ("session.history", "Summarise or drop older messages now."),
+        "recall": ("session.history", "Bring messages back verbatim."),
+        "search": ("session.view", "Search all messages."),
+        "explain": ("session.view", "Explain the state of one message."),
+        "rewind": ("session.history", "Go back to an earlier state."),
+        "fork": ("session.history", "Copy a session under a new name."),
+        "export": ("session.exchange", "Print a session as lines of JSON."),
+        "import": ("session.exchange", "Import an exported session."),
+        "list": ("session.view", "List the sessions of a store."),
+        "forget": ("session.lifetime", "Permanently erase messages, by id, age or size."),
+        "delete": ("session.lifetime", "Permanently delete a session."),
+    },
 )
-
-# As a person meets them, not as they stand in files.
-session.registered_commands.sort(key=lambda each: _ORDER.index(str(each.name)))

@@ -1,6 +1,7 @@
 """Strict fake providers: they refuse what the vendors refuse, in their words, and answer by script, in process and over HTTP."""
 
-from .anthropic import StrictAnthropic, internal_error, overloaded, overloaded_midway, rate_limited
+from .anthropic import StrictAnthropic
+from .anthropic_faults import internal_error, overloaded, overloaded_midway, rate_limited
 from .chat import StrictChat
 from .provider import Break, Event, Fault, Faults, RequestRefusedError, StrictProvider
 from .responses import StrictResponses

@@ -15,15 +15,33 @@ from attrs import define, field, frozen
 from polycontext.linearity import InvalidOptionError
 from polycontext.pressure.cache import Breakpoint, CacheUse, PrefixCache
 from polycontext.window import InvalidMessagesError, TokenCounter, default_counter
-from polycontext.window.providers.anthropic import BINDING_BETA, MOST_MEDIA, NEWEST, check_head, check_version, check_whole, refuse_first
+from polycontext.window.providers.anthropic import (
+    BINDING_BETA,
+    MOST_MEDIA,
+    NEWEST,
+    check_head,
+    check_version,
+    check_whole,
+    refuse_first,
+)
 from polycontext.window.tokens import BlockTokens, text_blocks
 
-from .anthropic_editing import Edits, edits_of, iterations
+from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
 from .anthropic_prefix import MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
 from .memory import Memory, digest
-from .provider import Break, Endpoint, Event, Fault, Faults, Headers, Request, RequestRefusedError, as_faults, interrupt, invalid_request
+from .provider import (
+    Endpoint,
+    Event,
+    Faults,
+    Headers,
+    Request,
+    RequestRefusedError,
+    as_faults,
+    interrupt,
+    invalid_request,
+)
 from .signatures import Bound, Signer, canonical
-from .streams import error_event, message_events
+from .streams import message_events
 
 Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """What the model says: a text, blocks, or an object with `content` and perhaps `stop_reason`."""
@@ -93,7 +111,7 @@ class StrictAnthropic:
     >>> provider.create({"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": ""}]})
     Traceback (most recent call last):
     polycontext.testing.strict.provider.RequestRefusedError: 400 invalid_request_error: messages.0: all messages must have \
-non-empty content except for the optional final assistant message (rule empty-message; legal: content; only a final assistant message may be empty)
+non-empty content except for the optional final assistant message (rule empty-message; use content; only a final assistant message may be empty)
     """
 
     reply: Callable[[Request], Reply]
@@ -132,9 +150,15 @@ non-empty content except for the optional final assistant message (rule empty-me
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Return what answers at further paths: the count of a request's tokens."""
-        return {"/v1/messages/count_tokens": lambda request, headers: self.count_tokens(request, headers=headers)}
+        return {
+            "/v1/messages/count_tokens": lambda request, headers: self.count_tokens(
+                request, headers=headers
+            )
+        }
 
-    def create(self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()) -> dict[str, Any]:
+    def create(
+        self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()
+    ) -> dict[str, Any]:
         """Return the vendor's answer to `request`; `betas` are those of the header ``anthropic-beta``, said directly.
 
         Raises:
@@ -145,7 +169,9 @@ non-empty content except for the optional final assistant message (rule empty-me
         self.faults.connect()
         return self._answer(request, _betas(headers, betas))
 
-    def stream(self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()) -> Iterator[Event]:
+    def stream(
+        self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()
+    ) -> Iterator[Event]:
         """Return the vendor's answer as events; the request is judged at once.
 
         Raises:
@@ -155,7 +181,9 @@ non-empty content except for the optional final assistant message (rule empty-me
         fault = self.faults.next()
         return interrupt(message_events(self._answer(request, _betas(headers, betas))), fault)
 
-    def count_tokens(self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()) -> dict[str, Any]:
+    def count_tokens(
+        self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()
+    ) -> dict[str, Any]:
         """Return the tokens of `request`, which is judged as if it were sent.
 
         Raises:
@@ -165,28 +193,40 @@ non-empty content except for the optional final assistant message (rule empty-me
         if not request.get("context_management"):
             return {"input_tokens": tokens}
         saved = edits_of(request, tokens, self._tokens).saved
-        return {"input_tokens": tokens - saved, "context_management": {"original_input_tokens": tokens}}
+        return {
+            "input_tokens": tokens - saved,
+            "context_management": {"original_input_tokens": tokens},
+        }
 
     def error_body(self, refusal: RequestRefusedError) -> dict[str, Any]:
         """Return `refusal` as the JSON body that the vendor sends."""
         details = {"details": {"error_code": refusal.code}} if refusal.code else {}
         error = {"type": refusal.kind, "message": refusal.message, **details}
-        return {"type": "error", "error": error, "request_id": self._signer.name("req_", refusal.message.encode())}
+        return {
+            "type": "error",
+            "error": error,
+            "request_id": self._signer.name("req_", refusal.message.encode()),
+        }
 
     def _answer(self, request: Request, betas: frozenset[str]) -> dict[str, Any]:
         judged = self._judge_request(request, betas)
         edits = edits_of(request, judged.tokens, self._tokens)
-        summary: list[dict[str, Any]] = [self._summary_block(request)] if edits.compacts else []
+        summary = [self._summarise(request)] if edits.compacts else []
         if request.get("compaction") is not None:
-            content, stop = self._compact(request, judged), "compaction"
+            content, stop = [self._sign_summary(request, judged)], "compaction"
         elif edits.pauses:
             content, stop = summary, "compaction"
         else:
             content, stop = self._render_reply(self.reply(request), judged, summary)
-        told = BINDING_BETA in betas
-        dropped = (
-            [{"type": "thinking_dropped", "path": p, "reason": r} for prefix in judged.prefixes for p, r in prefix.dropped] if told else []
-        )
+        besides: dict[str, Any] = {}
+        if request.get("context_management"):
+            besides["context_management"] = {"applied_edits": [*map(dict, edits.applied)]}
+        if BINDING_BETA in betas:
+            besides["input_transformations"] = [
+                {"type": "thinking_dropped", "path": path, "reason": reason}
+                for prefix in judged.prefixes
+                for path, reason in prefix.dropped
+            ]
         return {
             "id": self._signer.name("msg_", judged.bound.chain, orjson.dumps(content)),
             "type": "message",
@@ -196,15 +236,12 @@ non-empty content except for the optional final assistant message (rule empty-me
             "stop_reason": stop,
             "stop_sequence": None,
             "usage": self._usage(request, judged, content, edits, summary),
-            **(
-                {"context_management": {"applied_edits": [dict(edit) for edit in edits.applied]}}
-                if request.get("context_management")
-                else {}
-            ),
-            **({"input_transformations": dropped} if told else {}),
+            **besides,
         }
 
-    def _judge_request(self, request: Request, betas: frozenset[str], *, counting: bool = False) -> _Judged:
+    def _judge_request(
+        self, request: Request, betas: frozenset[str], *, counting: bool = False
+    ) -> _Judged:
         try:
             head = self._head(request, betas, counting=counting)
             prefixes = self._judge.prefixes(request["messages"], head.frame)
@@ -212,19 +249,22 @@ non-empty content except for the optional final assistant message (rule empty-me
             if self.user_first:
                 refuse_first(progress)
             if request.get("compaction") is not None:
-                _refuse_unfinished(progress.waiting, progress.role, progress.count)
+                refuse_unfinished(progress.waiting, progress.role, progress.count)
             most = _MEDIA_OF_SMALL if self.window <= _SMALL_WINDOW else MOST_MEDIA
             check_whole(request, progress, prefill=self.prefill, most_media=most)
         except InvalidMessagesError as error:
-            raise invalid_request(error.wording or str(error), error.rule, error.index, error.legal) from error
+            raise invalid_request(
+                error.wording or str(error), error.rule, error.index, error.legal
+            ) from error
         if head.size + prefixes[-1].size > MOST_BYTES:
             raise too_large()
-        begins = max((place for place, prefix in enumerate(prefixes) if prefix.restarts is not None), default=0)
-        blocks = [
-            *prefixes[begins].blocks[prefixes[begins].restarts or 0 :],
-            *(each for prefix in prefixes[begins + 1 :] for each in prefix.blocks),
-        ]
-        tokens = sum(tokens for _, tokens in (*head.blocks, *blocks))
+        blocks = list(head.blocks)
+        for prefix in prefixes:
+            if prefix.restarts is not None:
+                blocks = [*head.blocks, *prefix.blocks[prefix.restarts :]]
+            else:
+                blocks += prefix.blocks
+        tokens = sum(tokens for _, tokens in blocks)
         if tokens > self.window and not counting:
             message = f"prompt is too long: {tokens} tokens > {self.window} maximum"
             raise invalid_request(message, "overflow", None, f"at most {self.window} tokens")
@@ -248,20 +288,27 @@ non-empty content except for the optional final assistant message (rule empty-me
         return head
 
     def _read_head(self, request: Request, betas: frozenset[str], size: int) -> _Head:
-        tools, system, model = request.get("tools") or [], text_blocks(request.get("system")), request["model"]
+        tools, model = request.get("tools") or [], request["model"]
+        system = text_blocks(request.get("system"))
         contents = [canonical(block) for block in (*tools, *system)]
-        chain = list(accumulate(contents, digest, initial=digest(model.encode(), len(tools).to_bytes(4))))
-        marks = ((number, block.get("cache_control")) for number, block in enumerate((*tools, *system)))
-        thinking = request.get("thinking")
-        asked = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior") if isinstance(thinking, Mapping) else None
-        drops = self.drops if asked is None else asked == "drop_block"
+        start = digest(model.encode(), len(tools).to_bytes(4))
+        chain = list(accumulate(contents, digest, initial=start))
+        marks = [block.get("cache_control") for block in (*tools, *system)]
+        thinking, drops = request.get("thinking"), self.drops
+        if isinstance(thinking, Mapping):
+            asked = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior")
+            drops = drops if asked is None else asked == "drop_block"
         # The binding compares system and tools, whichever model reads them.
         head = digest(len(tools).to_bytes(4), *contents)
-        frame = Frame(head, chain[-1], model, frozenset({model, *self.reads.get(model, ())}), betas, drops, self.binding)
+        readable = frozenset({model, *self.reads.get(model, ())})
+        frame = Frame(head, chain[-1], model, readable, betas, drops, self.binding)
         blocks = tuple(zip(chain[1:], self._tokens.head(system, tools), strict=True))
-        return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in marks if isinstance(mark, Mapping)), size)
+        places = ((n, mark) for n, mark in enumerate(marks) if isinstance(mark, Mapping))
+        return _Head(frame, blocks, tuple((n, mark_seconds(mark)) for n, mark in places), size)
 
-    def _render_reply(self, reply: Reply, judged: _Judged, summary: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    def _render_reply(
+        self, reply: Reply, judged: _Judged, summary: Sequence[dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], str]:
         whole = reply if isinstance(reply, Mapping) else {"content": reply}
         content = text_blocks(whole.get("content"))
         bound, frame, blocks = judged.bound, judged.head.frame, [*summary]
@@ -274,52 +321,67 @@ non-empty content except for the optional final assistant message (rule empty-me
         calls = any(block["type"] == "tool_use" for block in blocks)
         return blocks, str(whole.get("stop_reason") or ("tool_use" if calls else "end_turn"))
 
-    def _finish_block(self, block: dict[str, Any], bound: Bound, frame: Frame, number: int) -> dict[str, Any]:
+    def _finish_block(
+        self, block: dict[str, Any], bound: Bound, frame: Frame, number: int
+    ) -> dict[str, Any]:
+        place = (frame.model, frame.head, bound.chain)
         match block["type"]:
             case "thinking":
-                block["signature"] = self._signer.thinking(frame.model, frame.head, bound.chain, block["thinking"])
+                block["signature"] = self._signer.thinking(*place, block["thinking"])
             case "redacted_thinking":
                 payload = str(block.get("data") or "hidden")
-                block["data"] = f"{self._signer.thinking(frame.model, frame.head, bound.chain, payload)}.{payload}"
+                block["data"] = f"{self._signer.thinking(*place, payload)}.{payload}"
             case "tool_use" if not block.get("id"):
-                block = {"type": "tool_use", "id": self._signer.name("toolu_", bound.chain, bytes([number % 256])), **block}
+                own = self._signer.name("toolu_", bound.chain, bytes([number % 256]))
+                block = {"type": "tool_use", "id": own, **block}
             case _:
                 pass
         return block
 
-    def _compact(self, request: Request, judged: _Judged) -> list[dict[str, Any]]:
-        content = self.summary(request)
-        role = judged.prefixes[-1].progress.role or "user"
+    def _sign_summary(self, request: Request, judged: _Judged) -> dict[str, Any]:
+        block = self._summarise(request)
+        content, role = block["content"], judged.prefixes[-1].progress.role or "user"
         signature = None if content is None else self._signer.summary(content, judged.bound, role)
-        return [{"type": "compaction", "content": content, "encrypted_content": None, "signature": signature}]
+        return block | {"signature": signature}
 
-    def _summary_block(self, request: Request) -> dict[str, Any]:
+    def _summarise(self, request: Request) -> dict[str, Any]:
         """Return the block of a summary at a threshold: what stands before it is not shown to the model any more."""
         return {"type": "compaction", "content": self.summary(request), "encrypted_content": None}
 
     def _usage(
-        self, request: Request, judged: _Judged, content: Sequence[Mapping[str, Any]], edits: Edits, summary: Sequence[Mapping[str, Any]]
+        self,
+        request: Request,
+        judged: _Judged,
+        content: Sequence[Mapping[str, Any]],
+        edits: Edits,
+        summary: Sequence[Mapping[str, Any]],
     ) -> dict[str, Any]:
+        said = sum(map(self._tokens.block, content))
         if summary:
-            told, seen = sum(map(self._tokens.block, summary)), sum(tokens for _, tokens in judged.head.blocks)
-            said = sum(map(self._tokens.block, content)) - told
-            nothing = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
-            passes = iterations(judged.tokens, told, seen + told, said)
-            return {"input_tokens": seen + told, "output_tokens": said, **nothing, "service_tier": "standard", "iterations": passes}
+            told = sum(map(self._tokens.block, summary))
+            seen = sum(tokens for _, tokens in judged.head.blocks) + told
+            return usage_of_summary(judged.tokens, told, seen, said - told)
         use = self._cache_use(request, judged)
-        created = {"ephemeral_5m_input_tokens": use.written.get(300.0, 0), "ephemeral_1h_input_tokens": use.written.get(3600.0, 0)}
+        created = {
+            "ephemeral_5m_input_tokens": use.written.get(300.0, 0),
+            "ephemeral_1h_input_tokens": use.written.get(3600.0, 0),
+        }
         return {
             "input_tokens": max(0, judged.tokens - use.read - use.all_written - edits.saved),
             "cache_creation_input_tokens": use.all_written,
             "cache_read_input_tokens": use.read,
             "cache_creation": created,
-            "output_tokens": max(1, sum(map(self._tokens.block, content))),
+            "output_tokens": max(1, said),
             "service_tier": "standard",
         }
 
     def _cache_use(self, request: Request, judged: _Judged) -> CacheUse:
         top = request.get("cache_control")
-        if not isinstance(top, Mapping) and not judged.head.marks and not judged.prefixes[-1].progress.marks:
+        if (
+            not isinstance(top, Mapping)
+            and not judged.head.marks
+            and not judged.prefixes[-1].progress.marks
+        ):
             return CacheUse(0, {})
         blocks, marks = list(judged.head.blocks), [Breakpoint(*mark) for mark in judged.head.marks]
         for prefix in judged.prefixes:
@@ -328,39 +390,9 @@ non-empty content except for the optional final assistant message (rule empty-me
         if isinstance(top, Mapping):
             marks.append(Breakpoint(len(blocks) - 1, mark_seconds(top)))
         sums = list(accumulate(tokens for _, tokens in blocks))
-        return self._cache.marked([key for key, _ in blocks], sums, marks, floor=self.floor)
-
-
-def rate_limited(retry_after: float = 1) -> Fault:
-    """Return the fault of a request too many: 429 with a header that says when to come again, in seconds."""
-    message = "This request would exceed your account's rate limit. Please try again later."
-    return RequestRefusedError(429, "rate_limit_error", message, "scripted-fault", retry_after=retry_after)
-
-
-def overloaded() -> Fault:
-    """Return the fault of a vendor that is too busy: 529."""
-    return RequestRefusedError(529, "overloaded_error", "Overloaded", "scripted-fault")
-
-
-def internal_error() -> Fault:
-    """Return the fault of a vendor that fails: 500."""
-    return RequestRefusedError(500, "api_error", "Internal server error", "scripted-fault")
-
-
-def overloaded_midway(events: int = 3) -> Fault:
-    """Return the fault of a stream that ends in an error after some events."""
-    return Break(events, error_event("overloaded_error", "Overloaded"))
+        return self._cache.serve([key for key, _ in blocks], sums, marks, floor=self.floor)
 
 
 def _betas(headers: Headers | None, betas: Collection[str]) -> frozenset[str]:
     said = (headers or {}).get("anthropic-beta", "")
     return frozenset({*betas, *(beta.strip() for beta in said.split(",") if beta.strip())})
-
-
-def _refuse_unfinished(waiting: Sequence[str], role: str | None, count: int) -> None:
-    if waiting:
-        message = "The compaction request ends on an `assistant` turn that is not finished."
-        raise invalid_request(message, "compaction-unfinished", count - 1, "the results of its calls too", "compaction_incomplete_turn")
-    if role in {None, "system"}:
-        message = "`messages` holds no `user` or `assistant` content to summarize."
-        raise invalid_request(message, "compaction-empty", None, "a message", "compaction_nothing_to_summarize")

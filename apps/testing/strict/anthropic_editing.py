@@ -11,12 +11,16 @@ from attrs import frozen
 
 from polycontext.window.tokens import BlockTokens, text_blocks
 
-from .provider import Request
+from .provider import Request, invalid_request
 
 CLEARED = "[cleared]"
 """What the model sees in the place of a result."""
 
-_TRIGGERS = {"clear_tool_uses_20250919": 100_000, "clear_thinking_20251015": 0, "compact_20260112": 150_000}
+_TRIGGERS = {
+    "clear_tool_uses_20250919": 100_000,
+    "clear_thinking_20251015": 0,
+    "compact_20260112": 150_000,
+}
 """Input tokens from which on an edit is applied where a request does not say."""
 
 _KEPT = {"clear_tool_uses_20250919": 3, "clear_thinking_20251015": 1}
@@ -52,25 +56,52 @@ def edits_of(request: Request, tokens: int, counted: BlockTokens) -> Edits:
     return Edits(tuple(applied), saved, compacts, pauses)
 
 
-def iterations(read: int, summary: int, seen: int, said: int) -> list[dict[str, Any]]:
-    """Return what each pass of the model took: the one that summarised, and the one that answered."""
+def usage_of_summary(read: int, summary: int, seen: int, said: int) -> dict[str, Any]:
+    """Return the usage of an answer behind a summary, and what each pass of the model took: the one that summarised, and the one that answered."""
     none = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
-    return [
+    passes = [
         {"type": "compaction", "input_tokens": read, "output_tokens": summary, **none},
         {"type": "message", "input_tokens": seen, "output_tokens": said, **none},
     ]
+    answer = {"input_tokens": seen, "output_tokens": said, **none}
+    return {**answer, "service_tier": "standard", "iterations": passes}
+
+
+def refuse_unfinished(waiting: Sequence[str], role: str | None, count: int) -> None:
+    """Refuse to summarise a list that ends on an unfinished turn, or holds nothing to summarise."""
+    if waiting:
+        message = "The compaction request ends on an `assistant` turn that is not finished."
+        raise invalid_request(
+            message,
+            "compaction-unfinished",
+            count - 1,
+            "the results of its calls too",
+            "compaction_incomplete_turn",
+        )
+    if role in {None, "system"}:
+        message = "`messages` holds no `user` or `assistant` content to summarize."
+        raise invalid_request(
+            message, "compaction-empty", None, "a message", "compaction_nothing_to_summarize"
+        )
 
 
 def _trigger(edit: Mapping[str, Any], tokens: int, uses: int = 0) -> float:
     """Return from how many input tokens on `edit` is applied; one that goes by uses is there or never."""
-    trigger: Mapping[str, Any] = edit.get("trigger") or {"type": "input_tokens", "value": _TRIGGERS[edit["type"]]}
+    trigger: Mapping[str, Any] = edit.get("trigger") or {
+        "type": "input_tokens",
+        "value": _TRIGGERS[edit["type"]],
+    }
     if trigger.get("type") == "tool_uses":
         return tokens if uses > trigger["value"] else float("inf")
     return float(trigger["value"])
 
 
-def _cleared_results(edit: Mapping[str, Any], request: Request, tokens: int, counted: BlockTokens) -> Mapping[str, Any] | None:
-    names = {block["id"]: block["name"] for block in _blocks(request) if block["type"] == "tool_use"}
+def _cleared_results(
+    edit: Mapping[str, Any], request: Request, tokens: int, counted: BlockTokens
+) -> Mapping[str, Any] | None:
+    names = {
+        block["id"]: block["name"] for block in _blocks(request) if block["type"] == "tool_use"
+    }
     results = [block for block in _blocks(request) if block["type"] == "tool_result"]
     if tokens < _trigger(edit, tokens, len(results)):
         return None
@@ -78,19 +109,28 @@ def _cleared_results(edit: Mapping[str, Any], request: Request, tokens: int, cou
     old = results[: len(results) - kept] if kept else results
     excluded = frozenset(edit.get("exclude_tools") or ())
     gone = [block for block in old if names.get(block["tool_use_id"]) not in excluded]
-    saved = sum(max(0, counted.block(block) - counted.block({**block, "content": CLEARED})) for block in gone)
+    saved = sum(
+        max(0, counted.block(block) - counted.block({**block, "content": CLEARED}))
+        for block in gone
+    )
     least = (edit.get("clear_at_least") or {}).get("value", 0)
     if not gone or saved < max(1, least):
         return None
     return {"type": edit["type"], "cleared_tool_uses": len(gone), "cleared_input_tokens": saved}
 
 
-def _cleared_thinking(edit: Mapping[str, Any], request: Request, counted: BlockTokens) -> Mapping[str, Any] | None:
+def _cleared_thinking(
+    edit: Mapping[str, Any], request: Request, counted: BlockTokens
+) -> Mapping[str, Any] | None:
     keep = edit.get("keep", {"value": _KEPT[edit["type"]]})
     if keep == "all" or (isinstance(keep, Mapping) and keep.get("type") == "all"):
         return None
     thoughts = [
-        [block for block in text_blocks(message["content"]) if block["type"] in ("thinking", "redacted_thinking")]
+        [
+            block
+            for block in text_blocks(message["content"])
+            if block["type"] in ("thinking", "redacted_thinking")
+        ]
         for message in request["messages"]
         if message["role"] == "assistant"
     ]
@@ -99,7 +139,11 @@ def _cleared_thinking(edit: Mapping[str, Any], request: Request, counted: BlockT
     if not gone:
         return None
     saved = sum(counted.block(block) for blocks in gone for block in blocks)
-    return {"type": edit["type"], "cleared_thinking_turns": len(gone), "cleared_input_tokens": saved}
+    return {
+        "type": edit["type"],
+        "cleared_thinking_turns": len(gone),
+        "cleared_input_tokens": saved,
+    }
 
 
 def _blocks(request: Request) -> Iterator[Mapping[str, Any]]:

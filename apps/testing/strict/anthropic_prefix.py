@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, copied_messages
-from polycontext.window.providers.anthropic import COMPACTION_BETA, Progress, judged_one
+from polycontext.window.providers.anthropic import COMPACTION_BETA, Progress, judge_message
 from polycontext.window.tokens import PER_MESSAGE, BlockTokens, text_blocks
 
 from .memory import Memory, digest
@@ -45,8 +45,9 @@ class Frame:
     @property
     def key(self) -> bytes:
         """Return the digest that every prefix begins with."""
-        flags = orjson.dumps([self.model, sorted(self.readable), COMPACTION_BETA in self.betas, self.drops, self.binding])
-        return digest(self.head, self.cached, flags)
+        beta = COMPACTION_BETA in self.betas
+        flags = [self.model, sorted(self.readable), beta, self.drops, self.binding]
+        return digest(self.head, self.cached, orjson.dumps(flags))
 
 
 @frozen
@@ -101,24 +102,29 @@ class PrefixJudge:
             found.append(seen)
         return found
 
-    def _judge(self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool) -> Prefix:
+    def _judge(
+        self, raw: bytes, before: Prefix, frame: Frame, messages: Sequence[Any], *, final: bool
+    ) -> Prefix:
         index = before.progress.count
         if before.size + len(raw) > MOST_BYTES:
             raise too_large()
         message = _parse(raw, messages[index], index)
-        progress = judged_one(message, before.progress, final=final, version=self.version)
+        progress = judge_message(message, before.progress, final=final, version=self.version)
         role = message["role"]
         bound, cached, restarts = before.bound, before.cached, None
-        blocks, marks, dropped = list[tuple[bytes, int]](), list[tuple[int, float]](), list[tuple[str, str]]()
+        blocks, marks, dropped = (
+            list[tuple[bytes, int]](),
+            list[tuple[int, float]](),
+            list[tuple[str, str]](),
+        )
         for number, block in enumerate(text_blocks(message["content"])):
             content = canonical(block)
             match block["type"]:
                 case "thinking" | "redacted_thinking":
-                    reason = self._drop_reason(
-                        block, bound, frame, f"messages.{index}.content.{number}", latest=_is_latest(messages, index)
-                    )
+                    path, latest = f"messages.{index}.content.{number}", _is_latest(messages, index)
+                    reason = self._drop_reason(block, bound, frame, path, latest=latest)
                     if reason is not None:
-                        dropped.append((f"messages.{index}.content.{number}", reason))
+                        dropped.append((path, reason))
                         blocks.append((digest(frame.cached, cached), 0))
                         continue
                 case "compaction" if block.get("signature"):
@@ -132,12 +138,34 @@ class PrefixJudge:
                     pass
             bound, cached = bound.behind(role, content), digest(cached, role.encode(), content)
             marks.extend((number, seconds) for seconds in _mark_lifetimes(block))
-            blocks.append((digest(frame.cached, cached), self.tokens.block(block) + (0 if number else PER_MESSAGE)))
-        return Prefix(progress, bound, cached, tuple(blocks), tuple(marks), tuple(dropped), before.size + len(raw), restarts)
+            blocks.append(
+                (
+                    digest(frame.cached, cached),
+                    self.tokens.block(block) + (0 if number else PER_MESSAGE),
+                )
+            )
+        return Prefix(
+            progress,
+            bound,
+            cached,
+            tuple(blocks),
+            tuple(marks),
+            tuple(dropped),
+            before.size + len(raw),
+            restarts,
+        )
 
-    def _drop_reason(self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, *, latest: bool) -> str | None:
-        signature, said = (block["signature"], block["thinking"]) if block["type"] == "thinking" else split_data(block["data"])
-        match self.signer.verdict(signature, frame.readable, frame.head, bound.chain, said, binding=frame.binding):
+    def _drop_reason(
+        self, block: Mapping[str, Any], bound: Bound, frame: Frame, path: str, *, latest: bool
+    ) -> str | None:
+        signature, said = (
+            (block["signature"], block["thinking"])
+            if block["type"] == "thinking"
+            else split_data(block["data"])
+        )
+        match self.signer.verdict(
+            signature, frame.readable, frame.head, bound.chain, said, binding=frame.binding
+        ):
             case Verdict.VALID:
                 return None
             case Verdict.FOREIGN:
@@ -150,26 +178,34 @@ class PrefixJudge:
                 raise _forged_error(block["type"], path, latest=latest)
 
     def _resume(self, block: Mapping[str, Any], bound: Bound, frame: Frame, index: int) -> Bound:
+        path = f"messages.{index}.content.0:"
         if COMPACTION_BETA not in frame.betas:
-            message = f"messages.{index}.content.0: `compaction` blocks require the `anthropic-beta: {COMPACTION_BETA}` header"
-            raise invalid_request(message, "compaction-beta", index, f"the header anthropic-beta: {COMPACTION_BETA}")
+            header = f"anthropic-beta: {COMPACTION_BETA}"
+            message = f"{path} `compaction` blocks require the `{header}` header"
+            raise invalid_request(message, "compaction-beta", index, f"the header {header}")
         content = block.get("content")
         if content is None:
             return bound
         place = self.signer.resume(block["signature"], content)
         if place is False:
-            message = f"messages.{index}.content.0: the `compaction` block's `signature` does not verify"
-            raise invalid_request(message, "compaction-signature", index, _UNCHANGED, "compaction_signature_invalid")
+            message = f"{path} the `compaction` block's `signature` does not verify"
+            raise invalid_request(
+                message, "compaction-signature", index, _UNCHANGED, "compaction_signature_invalid"
+            )
         if place is True:
-            message = f"messages.{index}.content.0: the `compaction` block's `content` differs from the text its `signature` recorded"
-            raise invalid_request(message, "compaction-content", index, _UNCHANGED, "compaction_content_mismatch")
+            message = f"{path} the `compaction` block's `content` differs from the text its `signature` recorded"
+            raise invalid_request(
+                message, "compaction-content", index, _UNCHANGED, "compaction_content_mismatch"
+            )
         return place
 
 
 def too_large() -> RequestRefusedError:
     """Return what the vendor says of a request of too many bytes."""
     legal = f"at most {MOST_BYTES} bytes"
-    return RequestRefusedError(413, "request_too_large", "Request exceeds the maximum size", "request-size", None, legal)
+    return RequestRefusedError(
+        413, "request_too_large", "Request exceeds the maximum size", "request-size", None, legal
+    )
 
 
 _UNCHANGED = "the block as it was returned"
@@ -187,7 +223,9 @@ def _moved_error(kind: str, path: str) -> RequestRefusedError:
         f"{path}: Invalid `{name}` in `{kind}` block. The block is bound to a different conversation. "
         'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
     )
-    legal = "system, tools and everything before the block as they were, or no thinking from here on"
+    legal = (
+        "system, tools and everything before the block as they were, or no thinking from here on"
+    )
     return invalid_request(message, "thinking-moved", int(path.split(".")[1]), legal)
 
 
@@ -209,7 +247,11 @@ def _is_latest(messages: Sequence[Any], index: int) -> bool:
 
 def _mark_lifetimes(block: Mapping[str, Any]) -> list[float]:
     inner = block.get("content") if block["type"] == "tool_result" else None
-    found = [seconds for item in (inner if isinstance(inner, list) else ()) for seconds in _mark_lifetimes(item)]
+    found = [
+        seconds
+        for item in (inner if isinstance(inner, list) else ())
+        for seconds in _mark_lifetimes(item)
+    ]
     mark = block.get("cache_control")
     return [*found, mark_seconds(mark)] if isinstance(mark, Mapping) else found
 
@@ -231,7 +273,11 @@ def _raw(message: object, index: int) -> bytes:
         return _check(message, index)
 
 
-_AS_GIVEN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+_AS_GIVEN = (
+    orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
 
 
 def _parse(raw: bytes, message: object, index: int) -> dict[str, Any]:
@@ -248,6 +294,10 @@ def _check(message: object, index: int) -> bytes:
         (copy,) = copied_messages(Provider.ANTHROPIC, [message])
         return orjson.dumps(copy)
     except InvalidMessagesError as error:
-        raise InvalidMessagesError(error.provider, index, error.rule, error.problem, error.legal, error.wording) from None
+        raise InvalidMessagesError(
+            error.provider, index, error.rule, error.problem, error.legal, error.wording
+        ) from None
     except TypeError as error:
-        raise InvalidMessagesError(str(Provider.ANTHROPIC), index, "not-json", str(error), "integers of at most 64 bits") from None
+        raise InvalidMessagesError(
+            str(Provider.ANTHROPIC), index, "not-json", str(error), "integers of at most 64 bits"
+        ) from None

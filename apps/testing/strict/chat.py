@@ -55,7 +55,9 @@ class StrictChat(OpenAIOptions):
     """
 
     reply: Callable[[Request], Answer]
-    _prefixes: Memory[_Learned] = field(init=False, repr=False, factory=lambda: Memory[_Learned](MOST_PREFIXES))
+    _prefixes: Memory[_Learned] = field(
+        init=False, repr=False, factory=lambda: Memory[_Learned](MOST_PREFIXES)
+    )
 
     @property
     def path(self) -> str:
@@ -76,8 +78,16 @@ class StrictChat(OpenAIOptions):
         """
         self.faults.connect()
         turned = self._turn(request)
-        choice = {"index": 0, "message": turned.message, "logprobs": None, "finish_reason": turned.finish}
-        return self._frame(request, turned, "chat.completion") | {"choices": [choice], "usage": turned.usage}
+        choice = {
+            "index": 0,
+            "message": turned.message,
+            "logprobs": None,
+            "finish_reason": turned.finish,
+        }
+        return self._frame(request, turned, "chat.completion") | {
+            "choices": [choice],
+            "usage": turned.usage,
+        }
 
     def stream(self, request: Request, *, headers: Headers | None = None) -> Iterator[Event]:
         """Return the vendor's answer as events; the request is judged before the first of them.
@@ -103,22 +113,35 @@ class StrictChat(OpenAIOptions):
         if breach is not None:
             refuse(breach)
         self.known_model(request, _UNKNOWN, None)
-        start = json_bytes([request.get("model"), request.get("tools"), request.get("prompt_cache_key")])
+        start = json_bytes(
+            [request.get("model"), request.get("tools"), request.get("prompt_cache_key")]
+        )
         digests = chain(start, map(json_bytes, request["messages"]))
         tokens = self._learn(request, digests)
         if tokens[-1] > self.window:
             refuse(self._overflow(tokens[-1]))
-        return self._cache.automatic(digests, tokens), tokens[-1], digests[-1]
+        return self._cache.serve_automatic(digests, tokens), tokens[-1], digests[-1]
 
     def _learn(self, request: Request, digests: Sequence[bytes]) -> list[int]:
         """Judge and count the messages behind the longest known prefix; return the tokens up to each message."""
         known, learned = longest(self._prefixes, digests)
-        judge, counted = (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
+        judge, counted = (
+            (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
+        )
         new = request["messages"][known:]
         for message in new:
             check(judge.add(message))
-        before = counted[-1] if counted else REQUEST_OVERHEAD + self._tokens.tools(request.get("tools"))
-        tokens = counted + [*accumulate((self._tokens.of(message) + TURN_OVERHEAD for message in new), initial=before)][1:]
+        before = (
+            counted[-1] if counted else REQUEST_OVERHEAD + self._tokens.tools(request.get("tools"))
+        )
+        tokens = (
+            counted
+            + [
+                *accumulate(
+                    (self._tokens.of(message) + TURN_OVERHEAD for message in new), initial=before
+                )
+            ][1:]
+        )
         if digests:
             self._prefixes.keep(digests[-1], _Learned(judge, tokens))
         check(judge.end())
@@ -129,17 +152,31 @@ class StrictChat(OpenAIOptions):
             f"This model's maximum context length is {self.window} tokens. However, your messages resulted in {tokens} tokens. "
             "Please reduce the length of the messages."
         )
-        return Breach("overflow", message, f"at most {self.window} tokens", None, "messages", "context_length_exceeded")
+        return Breach(
+            "overflow",
+            message,
+            f"at most {self.window} tokens",
+            None,
+            "messages",
+            "context_length_exceeded",
+        )
 
     def _frame(self, request: Request, turned: _Turned, kind: str) -> dict[str, Any]:
         made = int(self.clock())
         further = {"service_tier": "default", "system_fingerprint": "fp_strict"}
-        return {"id": turned.id, "object": kind, "created": made, "model": request["model"]} | further
+        return {
+            "id": turned.id,
+            "object": kind,
+            "created": made,
+            "model": request["model"],
+        } | further
 
     def _events(self, request: Request, turned: _Turned) -> Iterator[Event]:
         options = request.get("stream_options") or {}
         with_usage = bool(options.get("include_usage"))
-        frame = self._frame(request, turned, "chat.completion.chunk") | ({"usage": None} if with_usage else {})
+        frame = self._frame(request, turned, "chat.completion.chunk") | (
+            {"usage": None} if with_usage else {}
+        )
         for delta in _deltas(turned.message):
             yield Event(None, frame | {"choices": [_choice(delta, None)]})
         yield Event(None, frame | {"choices": [_choice({}, turned.finish)]})
@@ -157,7 +194,12 @@ def _message(answer: Answer, name: str) -> tuple[dict[str, Any], str]:
     given: dict[str, Any] = {"content": answer} if isinstance(answer, str) else dict(answer)
     calls = [_call(call, name, index) for index, call in enumerate(given.pop("tool_calls", ()))]
     finish = given.pop("finish_reason", "tool_calls" if calls else "stop")
-    message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None, "annotations": []} | given
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": None,
+        "refusal": None,
+        "annotations": [],
+    } | given
     return (message | {"tool_calls": calls} if calls else message), finish
 
 
@@ -182,7 +224,9 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _call_deltas(index: int, call: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     kind = call["type"]
     argument = _BODIES[kind]
-    yield {"tool_calls": [{"index": index} | dict(call) | {kind: dict(call[kind]) | {argument: ""}}]}
+    yield {
+        "tool_calls": [{"index": index} | dict(call) | {kind: dict(call[kind]) | {argument: ""}}]
+    }
     for piece in pieces(call[kind][argument]):
         yield {"tool_calls": [{"index": index, kind: {argument: piece}}]}
 
@@ -192,7 +236,11 @@ def _usage(prompt: int, said: int, use: CacheUse) -> dict[str, Any]:
         "prompt_tokens": prompt,
         "completion_tokens": said,
         "total_tokens": prompt + said,
-        "prompt_tokens_details": {"cached_tokens": use.read, "cache_write_tokens": use.all_written, "audio_tokens": 0},
+        "prompt_tokens_details": {
+            "cached_tokens": use.read,
+            "cache_write_tokens": use.all_written,
+            "audio_tokens": 0,
+        },
         "completion_tokens_details": {
             "reasoning_tokens": 0,
             "audio_tokens": 0,

@@ -52,7 +52,14 @@ class OpenAIOptions:
 
     def error_body(self, refusal: RequestRefusedError) -> dict[str, Any]:
         """Return `refusal` as the JSON body that the vendor sends."""
-        return {"error": {"message": refusal.message, "type": refusal.kind, "param": refusal.param, "code": refusal.code}}
+        return {
+            "error": {
+                "message": refusal.message,
+                "type": refusal.kind,
+                "param": refusal.param,
+                "code": refusal.code,
+            }
+        }
 
     def new_name(self, prefix: bytes) -> str:
         """Return 12 hexadecimal digits for an answer behind `prefix`: another for each answer, in other processes too as the conversation grows."""
@@ -63,7 +70,15 @@ class OpenAIOptions:
         model = request.get("model")
         if self.models and model is not None and model not in self.models:
             refuse(
-                Breach("unknown-model", message.format(model=model), ", ".join(sorted(self.models)), None, param, "model_not_found", 404)
+                Breach(
+                    "unknown-model",
+                    message.format(model=model),
+                    ", ".join(sorted(self.models)),
+                    None,
+                    param,
+                    "model_not_found",
+                    404,
+                )
             )
 
 
@@ -97,7 +112,9 @@ def rate_limited(model: str, seconds: float) -> RequestRefusedError:
         f"Rate limit reached for {model} on tokens per min (TPM): Limit 30000, Used 30000, Requested 1000. Please try again in {seconds:g}s. "
         "Visit https://platform.openai.com/account/rate-limits to learn more."
     )
-    return RequestRefusedError(429, "tokens", message, "rate-limit", code="rate_limit_exceeded", retry_after=seconds)
+    return RequestRefusedError(
+        429, "tokens", message, "rate-limit", code="rate_limit_exceeded", retry_after=seconds
+    )
 
 
 def without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:

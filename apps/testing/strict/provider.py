@@ -25,7 +25,7 @@ class RequestRefusedError(CallerError, ValueError):
     """Refuse a request as the vendor does.
 
     `status` is the HTTP status, `kind` the vendor's type of error, `message` its wording. `rule` is the stable
-    name of the rule (those of docs/providers.md, or of docs/strict-provider.md for what needs the provider's memory), `index` the place of
+    name of the rule (those of docs/providers.md, or of docs/testing.md for what needs the provider's memory), `index` the place of
     the message in the list (None for the request as a whole) and `legal` what would have passed. `param` and
     `code` are what OpenAI says besides; `retry_after` are the seconds of that header.
 
@@ -44,11 +44,13 @@ class RequestRefusedError(CallerError, ValueError):
     retry_after: float | None = None
 
     def __str__(self) -> str:
-        legal = f"; legal: {self.legal}" if self.legal else ""
+        legal = f"; use {self.legal}" if self.legal else ""
         return f"{self.status} {self.kind}: {self.message} (rule {self.rule}{legal})"
 
 
-def invalid_request(message: str, rule: str, index: int | None = None, legal: str = "", code: str | None = None) -> RequestRefusedError:
+def invalid_request(
+    message: str, rule: str, index: int | None = None, legal: str = "", code: str | None = None
+) -> RequestRefusedError:
     """Return the refusal of a request that is wrong in itself: 400."""
     return RequestRefusedError(400, "invalid_request_error", message, rule, index, legal, code=code)
 
@@ -67,7 +69,12 @@ class Event:
     def encoded(self) -> bytes:
         """Return the event as it travels."""
         data = self.data.encode() if isinstance(self.data, str) else orjson.dumps(self.data)
-        return (b"event: " + self.name.encode() + b"\n" if self.name else b"") + b"data: " + data + b"\n\n"
+        return (
+            (b"event: " + self.name.encode() + b"\n" if self.name else b"")
+            + b"data: "
+            + data
+            + b"\n\n"
+        )
 
 
 class StrictProvider(Protocol):

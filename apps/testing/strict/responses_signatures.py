@@ -23,7 +23,9 @@ from .memory import json_bytes
 _HEAD = b"\x80strict"
 _SIZE = 16
 _FAMILY = re.compile(r"gpt-\d+(\.\d+)?|o\d+")
-_UNBOUND = frozenset({"id", "status", "logprobs", "annotations", "prompt_cache_breakpoint", "created_by"})
+_UNBOUND = frozenset(
+    {"id", "status", "logprobs", "annotations", "prompt_cache_breakpoint", "created_by"}
+)
 """Fields that a model is not shown: another value there, or none, is no change."""
 
 
@@ -50,7 +52,14 @@ class Secrets:
 
     def write(self, secret: Secret) -> str:
         """Return `secret` as text that only this key writes."""
-        plain = b"|".join((secret.kind.encode(), secret.family.encode(), str(secret.tokens).encode(), secret.prefix))
+        plain = b"|".join(
+            (
+                secret.kind.encode(),
+                secret.family.encode(),
+                str(secret.tokens).encode(),
+                secret.prefix,
+            )
+        )
         return urlsafe_b64encode(_HEAD + self._sign(plain) + plain).decode()
 
     def read(self, text: str) -> Secret | None:
@@ -61,7 +70,9 @@ class Secrets:
             return None
         start = len(_HEAD) + _SIZE
         plain = raw[start:]
-        if not raw.startswith(_HEAD) or not hmac.compare_digest(raw[len(_HEAD) : start], self._sign(plain)):
+        if not raw.startswith(_HEAD) or not hmac.compare_digest(
+            raw[len(_HEAD) : start], self._sign(plain)
+        ):
             return None
         kind, family, tokens, prefix = plain.split(b"|", 3)
         return Secret(kind.decode(), prefix, family.decode(), int(tokens))
@@ -125,7 +136,14 @@ class Binding:
         if reason is None:
             self._pass(text.encode())
         else:
-            self.removed.append({"type": "reasoning", "id": str(item.get("id", "")), "action": "removed", "reason": reason})
+            self.removed.append(
+                {
+                    "type": "reasoning",
+                    "id": str(item.get("id", "")),
+                    "action": "removed",
+                    "reason": reason,
+                }
+            )
         return None
 
     def tokens_of(self, item: Mapping[str, Any]) -> int:
@@ -176,11 +194,20 @@ def _visible_bytes(item: Mapping[str, Any], kind: str) -> bytes:
 
 
 def _visible_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None and key not in _UNBOUND}
+    return {
+        key: value for key, value in fields.items() if value is not None and key not in _UNBOUND
+    }
 
 
 def _unverified_breach(text: str, index: int) -> Breach:
     # The vendor shows both ends only.
     shown = f"{text[:4]}...{text[-4:]}"
     message = f"The encrypted content {shown} could not be verified. Reason: Encrypted content could not be decrypted or parsed."
-    return Breach("invalid-encrypted-content", message, "what the provider gave, unchanged", index, None, "invalid_encrypted_content")
+    return Breach(
+        "invalid-encrypted-content",
+        message,
+        "what the provider gave, unchanged",
+        index,
+        None,
+        "invalid_encrypted_content",
+    )

@@ -45,28 +45,41 @@ class StrictServer:
     _thread: Thread | None = field(default=None, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        paths = [path for provider in self.providers for path in (provider.path, *provider.endpoints)]
+        paths = [
+            path for provider in self.providers for path in (provider.path, *provider.endpoints)
+        ]
         if len(set(paths)) < len(paths):
-            raise InvalidOptionError("providers", ", ".join(paths), "providers with different paths")
+            raise InvalidOptionError(
+                "providers", ", ".join(paths), "providers with different paths"
+            )
 
     @property
     def url(self) -> str:
         """Return the address that an SDK takes as its base URL (OpenAI's wants ``/v1`` behind it)."""
         if self._server is None:
-            raise InvalidOptionError("url", None, "asked for inside of the with block")
+            raise InvalidOptionError("url", None, "it inside of the with block")
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
         self._server = _Http(("127.0.0.1", self.port), _Handler)
         self._server.providers = {provider.path: provider for provider in self.providers}
         self._server.endpoints = {
-            path: (provider, endpoint) for provider in self.providers for path, endpoint in provider.endpoints.items()
+            path: (provider, endpoint)
+            for provider in self.providers
+            for path, endpoint in provider.endpoints.items()
         }
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread = Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         server, thread = self._server, self._thread
         self._server = self._thread = None
         if server is not None and thread is not None:
@@ -93,7 +106,11 @@ class _Handler(BaseHTTPRequestHandler):
         provider, endpoint = server.endpoints.get(path, (server.providers.get(path), None))
         if provider is None:
             # What it came with is not read: the next request must not begin in the middle of it.
-            self._send(404, {"error": {"type": "not_found_error", "message": f"no provider at {path}"}}, {"connection": "close"})
+            self._send(
+                404,
+                {"error": {"type": "not_found_error", "message": f"no provider at {path}"}},
+                {"connection": "close"},
+            )
             return
         try:
             self._answer(provider, endpoint, self._body())
@@ -104,7 +121,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Refuse: there is nothing to get."""
-        self._send(405, {"error": {"type": "invalid_request_error", "message": "only POST requests are answered here"}})
+        self._send(
+            405,
+            {
+                "error": {
+                    "type": "invalid_request_error",
+                    "message": "only POST requests are answered here",
+                }
+            },
+        )
 
     def log_message(self, *_: Any, **__: Any) -> None:
         """Keep quiet: what was asked is remembered by the provider."""
@@ -113,7 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("content-length", "")
         if not length.isdigit() or int(length) > MOST_BYTES:
             self.close_connection = True
-            raise RequestRefusedError(413, "request_too_large", "Request exceeds the maximum size", "request-size")
+            raise RequestRefusedError(
+                413, "request_too_large", "Request exceeds the maximum size", "request-size"
+            )
         try:
             body = orjson.loads(self.rfile.read(int(length)))
         except ValueError as error:
@@ -123,7 +150,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise invalid_request("The request body must be a JSON object", "not-an-object")
         return body
 
-    def _answer(self, provider: StrictProvider, endpoint: Endpoint | None, body: dict[str, Any]) -> None:
+    def _answer(
+        self, provider: StrictProvider, endpoint: Endpoint | None, body: dict[str, Any]
+    ) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         if endpoint is not None:
             self._send(200, endpoint(body, headers))
@@ -133,20 +162,33 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, provider.create(body, headers=headers))
 
     def _refuse(self, provider: StrictProvider, refusal: RequestRefusedError) -> None:
-        waiting = {} if refusal.retry_after is None else {"retry-after": str(math.ceil(refusal.retry_after))}
+        waiting = (
+            {}
+            if refusal.retry_after is None
+            else {"retry-after": str(math.ceil(refusal.retry_after))}
+        )
         self._send(refusal.status, provider.error_body(refusal), waiting)
 
-    def _send(self, status: int, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> None:
+    def _send(
+        self, status: int, body: dict[str, Any], headers: Mapping[str, str] | None = None
+    ) -> None:
         data = orjson.dumps(body)
         self.send_response(status)
-        for name, value in {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}.items():
+        for name, value in {
+            "content-type": "application/json",
+            "content-length": str(len(data)),
+            **(headers or {}),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
 
     def _send_events(self, events: Iterator[Event]) -> None:
         self.send_response(200)
-        for name, value in (("content-type", "text/event-stream; charset=utf-8"), ("transfer-encoding", "chunked")):
+        for name, value in (
+            ("content-type", "text/event-stream; charset=utf-8"),
+            ("transfer-encoding", "chunked"),
+        ):
             self.send_header(name, value)
         self.end_headers()
         for event in events:

@@ -48,7 +48,9 @@ class Bound:
     def behind(self, role: str, content: bytes) -> "Bound":
         """Return the place behind one more block."""
         seam = b"seam" if self.seam == _ROLES[role] else b""
-        return Bound(blake2b(self.chain + seam + _ROLES[role] + content, digest_size=_CHAIN).digest())
+        return Bound(
+            blake2b(self.chain + seam + _ROLES[role] + content, digest_size=_CHAIN).digest()
+        )
 
 
 def canonical(block: Mapping[str, Any]) -> bytes:
@@ -63,10 +65,18 @@ def canonical(block: Mapping[str, Any]) -> bytes:
 
 
 def _plain(block: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {name: block[name] for name in sorted(block) if name != "cache_control" and block[name] is not None}
+    plain = {
+        name: block[name]
+        for name in sorted(block)
+        if name != "cache_control" and block[name] is not None
+    }
     if block.get("type") == "tool_result":
         content = block.get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
+        blocks = (
+            [{"type": "text", "text": content}]
+            if isinstance(content, str) and content
+            else content or []
+        )
         plain["content"] = [_plain(inner) for inner in blocks]
     return plain
 
@@ -80,14 +90,32 @@ class Signer:
     def thinking(self, model: str, head: bytes, chain: bytes, said: str) -> str:
         """Return the signature of a thinking block that says `said`, made by `model` behind `head` and `chain`."""
         tag = self._tag(model)
-        return b64encode(_THINKING + tag + self._mac(b"said", tag, said.encode()) + self._mac(b"bound", tag, head, chain)).decode()
+        return b64encode(
+            _THINKING
+            + tag
+            + self._mac(b"said", tag, said.encode())
+            + self._mac(b"bound", tag, head, chain)
+        ).decode()
 
-    def verdict(self, signature: str, readable: frozenset[str], head: bytes, chain: bytes, said: str, *, binding: bool) -> Verdict:
+    def verdict(
+        self,
+        signature: str,
+        readable: frozenset[str],
+        head: bytes,
+        chain: bytes,
+        said: str,
+        *,
+        binding: bool,
+    ) -> Verdict:
         """Return what a model that reads what the models `readable` made has of a signature."""
         raw = _decode(signature)
         if raw is None or len(raw) != 1 + _TAG + 2 * _MAC or raw[:1] != _THINKING:
             return Verdict.FORGED
-        tag, auth, bound = raw[1 : 1 + _TAG], raw[1 + _TAG : 1 + _TAG + _MAC], raw[1 + _TAG + _MAC :]
+        tag, auth, bound = (
+            raw[1 : 1 + _TAG],
+            raw[1 + _TAG : 1 + _TAG + _MAC],
+            raw[1 + _TAG + _MAC :],
+        )
         if not hmac.compare_digest(auth, self._mac(b"said", tag, said.encode())):
             return Verdict.FORGED
         if all(tag != self._tag(model) for model in readable):
@@ -99,14 +127,23 @@ class Signer:
     def summary(self, content: str, bound: Bound, last_role: str) -> str:
         """Return the signature of a summary of everything up to `bound`, whose last message was of `last_role`."""
         state = bound.chain + _ROLES[last_role]
-        return b64encode(_SUMMARY + state + self._mac(b"state", state) + self._mac(b"content", state, content.encode())).decode()
+        return b64encode(
+            _SUMMARY
+            + state
+            + self._mac(b"state", state)
+            + self._mac(b"content", state, content.encode())
+        ).decode()
 
     def resume(self, signature: object, content: str) -> Bound | bool:
         """Return the place that a summary stands for; False for no signature, True for one of another content."""
         raw = _decode(signature) if isinstance(signature, str) else None
         if raw is None or len(raw) != 1 + _CHAIN + 1 + 2 * _MAC or raw[:1] != _SUMMARY:
             return False
-        state, told, auth = raw[1 : _CHAIN + 2], raw[_CHAIN + 2 : _CHAIN + 2 + _MAC], raw[_CHAIN + 2 + _MAC :]
+        state, told, auth = (
+            raw[1 : _CHAIN + 2],
+            raw[_CHAIN + 2 : _CHAIN + 2 + _MAC],
+            raw[_CHAIN + 2 + _MAC :],
+        )
         if not hmac.compare_digest(told, self._mac(b"state", state)):
             return False
         if not hmac.compare_digest(auth, self._mac(b"content", state, content.encode())):

@@ -32,7 +32,13 @@ def message_events(message: Mapping[str, Any]) -> Iterator[Event]:
     Source: the vendor's page on streaming messages. Text comes in pieces, a call's arguments as pieces of JSON, a signature whole.
     """
     usage = message["usage"]
-    started = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "usage": {**usage, "output_tokens": 1}}
+    started = {
+        **message,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {**usage, "output_tokens": 1},
+    }
     yield _event("message_start", message=started)
     yield _event("ping")
     for index, block in enumerate(message["content"]):
@@ -55,13 +61,19 @@ def _opened(block: Mapping[str, Any]) -> tuple[dict[str, Any], Iterator[dict[str
     """Return a block as it begins, and the deltas that make it whole."""
     match block["type"]:
         case "text":
-            return {**block, "text": "", "citations": [] if block.get("citations") else None}, _text_deltas(block)
+            return {
+                **block,
+                "text": "",
+                "citations": [] if block.get("citations") else None,
+            }, _text_deltas(block)
         case "thinking":
             return {**block, "thinking": "", "signature": ""}, _thinking_deltas(block)
         case "tool_use" | "server_tool_use" | "mcp_tool_use":
             return {**block, "input": {}}, _input_deltas(block)
         case "compaction":
-            return {**block, "content": None}, iter([{"type": "compaction_delta", "content": block.get("content")}])
+            return {**block, "content": None}, iter(
+                [{"type": "compaction_delta", "content": block.get("content")}]
+            )
         case _:
             return dict(block), iter(())
 
@@ -98,7 +110,13 @@ def response_events(response: Fields) -> Iterator[Event]:
 
 
 def _numberless(response: Fields) -> Iterator[tuple[str, Fields]]:
-    begun = response | {"status": "in_progress", "output": [], "usage": None, "completed_at": None, "incomplete_details": None}
+    begun = response | {
+        "status": "in_progress",
+        "output": [],
+        "usage": None,
+        "completed_at": None,
+        "incomplete_details": None,
+    }
     yield "response.created", {"response": begun}
     yield "response.in_progress", {"response": begun}
     for index, item in enumerate(response["output"]):
@@ -124,7 +142,9 @@ def _item(item: Mapping[str, Any]) -> Iterator[tuple[str, Fields]]:
             for index, part in enumerate(item["summary"]):
                 yield from _summary(part, {"summary_index": index})
         case "function_call":
-            yield from _argument("response.function_call_arguments", "arguments", item, {"name": item["name"]})
+            yield from _argument(
+                "response.function_call_arguments", "arguments", item, {"name": item["name"]}
+            )
         case "custom_tool_call":
             yield from _argument("response.custom_tool_call_input", "input", item, {})
         case _:
@@ -150,7 +170,9 @@ def _summary(part: Mapping[str, Any], place: Fields) -> Iterator[tuple[str, Fiel
     yield "response.reasoning_summary_part.done", place | {"part": part}
 
 
-def _argument(name: str, key: str, item: Mapping[str, Any], further: Fields) -> Iterator[tuple[str, Fields]]:
+def _argument(
+    name: str, key: str, item: Mapping[str, Any], further: Fields
+) -> Iterator[tuple[str, Fields]]:
     for piece in pieces(item[key]):
         yield f"{name}.delta", {"delta": piece}
     yield f"{name}.done", {key: item[key]} | further

@@ -4,7 +4,7 @@ from polycontext.linearity import require_extra
 
 # Before the import below, so that who lacks one of them is told what to install.
 for _module in ("sqlalchemy", "psycopg", "alembic"):
-    require_extra(_module, extra="postgresql", purpose="sessions on a PostgreSQL server")
+    require_extra(_module, extra="postgresql", purpose="a PostgreSQL store")
 
 from .store import PostgreSQLStore  # noqa: E402
 

@@ -11,13 +11,11 @@ from polycontext.window import Turn
 
 from ...errors import StoreError
 from ...journal.events import Event, TurnEvent
-from ...journal.rows import Row, event_of_row, row_of, turn_of_row
+from ...journal.rows import Row, event_of_row, row_of, rows_of, turn_of_row
 from ..session_store import Snapshot, Stored
-from .schema import Statements, kept, read
+from .schema import EVENT_COLUMNS, Statements, escape, unescape
 
 T = TypeVar("T")
-
-_COLUMNS = ("kind", "state", "at", "resource_id", "class", "pinned", "tokens")
 
 
 class Journals:
@@ -31,7 +29,7 @@ class Journals:
 
     def found(self, db: Connection, name: str) -> tuple[int | None, int]:
         """Return the number of a session, None where there is none, and its revision."""
-        found = db.execute(self.sql.session, {"called": kept(name)}).first()
+        found = db.execute(self.sql.session, {"called": escape(name)}).first()
         return (None, 0) if found is None else (found.id, found.revision)
 
     def stored(self, db: Connection, name: str, after: int) -> Stored:
@@ -39,13 +37,17 @@ class Journals:
         session, revision = self.found(db, name)
         return Stored() if session is None else self._stored(db, session, after, revision)
 
-    def snapshot(self, db: Connection, name: str) -> tuple[list[tuple[int, bytes]], bytes, Stored] | None:
+    def snapshot(
+        self, db: Connection, name: str
+    ) -> tuple[list[tuple[int, bytes]], bytes, Stored] | None:
         """Return the pieces of a session's newest snapshot, its head, and what came since; None where there is none."""
         session, revision = self.found(db, name)
         head = None if session is None else db.execute(self.sql.head, {"session": session}).first()
         if session is None or head is None:
             return None
-        pieces = [(at, bytes(body)) for at, body in db.execute(self.sql.pieces, {"session": session})]
+        pieces = [
+            (at, bytes(body)) for at, body in db.execute(self.sql.pieces, {"session": session})
+        ]
         return pieces, bytes(head.body), self._stored(db, session, head.revision, revision)
 
     def turns_between(self, db: Connection, name: str, first: int, last: int) -> tuple[Turn, ...]:
@@ -55,20 +57,36 @@ class Journals:
 
     def turns(self, db: Connection, session: int, first: int, last: int) -> dict[int, Turn]:
         """Return the turns that came in with the events ``first..last``, by the numbers of these."""
-        return self._turns(db.execute(self.sql.turns, {"session": session, "first": first, "last": last}))
+        return self._turns(
+            db.execute(self.sql.turns, {"session": session, "first": first, "last": last})
+        )
 
     def _stored(self, db: Connection, session: int, after: int, revision: int) -> Stored:
-        rows = db.execute(self.sql.events, {"session": session, "after": after}) if after < revision else ()
+        rows = (
+            db.execute(self.sql.events, {"session": session, "after": after})
+            if after < revision
+            else ()
+        )
         turns_at = partial(self.turns_at, db, session)
-        events = [self._read(number, lambda row: event_of_row(row, turns_at), row) for number, row in _rows(rows)]
+        events = [
+            self._read(number, lambda row: event_of_row(row, turns_at), row)
+            for number, row in _rows(rows)
+        ]
         if len(events) != max(0, revision - after):
             raise self._damaged(f"{len(events)} events are there of {revision - after}")
-        companions = {read(name): read(body) for name, body in db.execute(self.sql.companions, {"session": session})}
+        companions = {
+            unescape(name): unescape(body)
+            for name, body in db.execute(self.sql.companions, {"session": session})
+        }
         return Stored(events, companions, db.scalar(self.sql.snapshot, {"session": session}) or 0)
 
     def turns_at(self, db: Connection, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
         """Return the turns that came in with some events, by the numbers of these."""
-        return self._turns(db.execute(self.sql.turns_at, {"session": session, "numbers": [*numbers]})) if numbers else {}
+        return (
+            self._turns(db.execute(self.sql.turns_at, {"session": session, "numbers": [*numbers]}))
+            if numbers
+            else {}
+        )
 
     def _turns(self, rows: Iterable[Any]) -> dict[int, Turn]:
         return {number: self._read(number, turn_of_row, row) for number, row in _rows(rows)}
@@ -83,63 +101,71 @@ class Journals:
 
     def moved(self, db: Connection, name: str, base: int, to: int, writer: int) -> int | None:
         """Move a session from one revision to another and return its number, None where it does not stand there; others wait until this one is done."""
-        session: int | None = db.scalar(self.sql.move, {"called": kept(name), "base": base, "to": to, "writer": writer})
+        session: int | None = db.scalar(
+            self.sql.move, {"called": escape(name), "base": base, "to": to, "writer": writer}
+        )
         if session is None and base == 0:
-            session = db.scalar(self.sql.begin, {"called": kept(name), "to": to})
+            session = db.scalar(self.sql.begin, {"called": escape(name), "to": to})
         return session
 
-    def moved_by_turn(self, db: Connection, name: str, base: int, event: TurnEvent, *, commit: int, writer: int) -> int | None:
+    def moved_by_turn(
+        self, db: Connection, name: str, base: int, event: TurnEvent, *, commit: int, writer: int
+    ) -> int | None:
         """Do what `moved` and `add_events` do for one turn, at once."""
         row = row_of(event, lambda _: {})
         said = {f"new_{name}": value for name, value in columns_of(row, base + 1, commit).items()}
-        where = {"called": kept(name), "base": base, "to": base + 1, "writer": writer}
+        where = {"called": escape(name), "base": base, "to": base + 1, "writer": writer}
         session: int | None = db.scalar(self.sql.add_turn, {**where, **words_of(row), **said})
         return session
 
     def reserve(self, db: Connection, name: str, writer: int) -> None:
         """Let a writer commit next, if nobody else was told so."""
         db.execute(self.sql.in_passing)
-        db.execute(self.sql.reserve, {"called": kept(name), "writer": writer})
+        db.execute(self.sql.reserve, {"called": escape(name), "writer": writer})
 
     def has(self, db: Connection, name: str, number: int, commit: int) -> bool:
         """Tell whether the event of that number came with that commit."""
-        return db.scalar(self.sql.commit_at, {"called": kept(name), "number": number}) == commit
+        return db.scalar(self.sql.commit_at, {"called": escape(name), "number": number}) == commit
 
-    def add_events(self, db: Connection, session: int, base: int, events: Sequence[Event], commit: int) -> None:
+    def add_events(
+        self, db: Connection, session: int, base: int, events: Sequence[Event], commit: int
+    ) -> None:
         """Store events behind those up to `base`: all their words at once, and then all that refers to them."""
-        rows = self.as_rows(db, session, dict(enumerate(events, base + 1)))
+        rows = rows_of(events, base + 1, partial(self.numbers_of, db, session))
         words = [words_of(row) for _, row in rows if has_words(row)]
         texts = iter(db.scalars(self.sql.add_texts, words).all() if words else ())
         said = [
-            {**columns_of(row, number, commit), "session": session, "text": next(texts) if has_words(row) else None} for number, row in rows
+            {
+                **columns_of(row, number, commit),
+                "session": session,
+                "text": next(texts) if has_words(row) else None,
+            }
+            for number, row in rows
         ]
         if said:
             db.execute(self.sql.add_events, said)
 
-    def as_rows(self, db: Connection, session: int, events: Mapping[int, Event]) -> list[tuple[int, Row]]:
-        """Return events as rows, each with its number."""
-        fresh: dict[str, int] | None = None
+    def numbers_of(
+        self, db: Connection, session: int, resource_ids: Sequence[str]
+    ) -> dict[str, int]:
+        """Return the numbers of the events with which turns came in, by the ids of these."""
+        asked = {"session": session, "ids": [*map(escape, resource_ids)]}
+        return {unescape(each): number for each, number in db.execute(self.sql.numbers, asked)}
 
-        def numbers(resource_ids: Sequence[str]) -> dict[str, int]:
-            nonlocal fresh
-            fresh = (
-                {event.turn.resource_id: number for number, event in events.items() if isinstance(event, TurnEvent)}
-                if fresh is None
-                else fresh
-            )
-            missing = [kept(each) for each in resource_ids if each not in fresh]
-            known = db.execute(self.sql.numbers, {"session": session, "ids": missing}) if missing else ()
-            return {**{read(each): number for each, number in known}, **fresh}
-
-        return [(number, row_of(event, numbers)) for number, event in events.items()]
-
-    def add_beside(self, db: Connection, session: int, to: int, companions: Mapping[str, str], key: str | None) -> None:
+    def add_beside(
+        self, db: Connection, session: int, to: int, companions: Mapping[str, str], key: str | None
+    ) -> None:
         """Store the companions that changed, and the key of the command that led to revision `to`."""
         if companions:
-            rows = [{"session": session, "name": kept(name), "body": kept(body)} for name, body in companions.items()]
+            rows = [
+                {"session": session, "name": escape(name), "body": escape(body)}
+                for name, body in companions.items()
+            ]
             db.execute(self.sql.add_companions, rows)
         if key is not None:
-            db.execute(self.sql.add_command, {"session": session, "key": kept(key), "revision": to})
+            db.execute(
+                self.sql.add_command, {"session": session, "key": escape(key), "revision": to}
+            )
 
     def add_snapshot(self, db: Connection, session: int, revision: int, snapshot: Snapshot) -> None:
         """Store a snapshot if it goes on from the newest one, or from none."""
@@ -147,12 +173,16 @@ class Journals:
             db.execute(self.sql.drop_pieces, {"session": session})
         elif snapshot.base != db.scalar(self.sql.newest_piece, {"session": session}):
             return
-        db.execute(self.sql.add_piece, {"session": session, "revision": revision, "body": snapshot.piece})
-        db.execute(self.sql.put_head, {"session": session, "revision": revision, "body": snapshot.head})
+        db.execute(
+            self.sql.add_piece, {"session": session, "revision": revision, "body": snapshot.piece}
+        )
+        db.execute(
+            self.sql.put_head, {"session": session, "revision": revision, "body": snapshot.head}
+        )
 
     def deleted(self, db: Connection, name: str) -> bool:
         """Delete a session, and the words that no other one shares; tell whether there was one."""
-        session = db.scalar(self.sql.lock, {"called": kept(name)})
+        session = db.scalar(self.sql.lock, {"called": escape(name)})
         if session is None:
             return False
         own = db.scalars(self.sql.own_texts, {"session": session}).all()
@@ -164,19 +194,26 @@ class Journals:
 def _rows(rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
     for number, *columns in rows:
         row = Row._make(columns)
-        content, resource_id = (None if text is None else read(text) for text in (row.content, row.resource_id))
+        content, resource_id = (
+            None if text is None else unescape(text) for text in (row.content, row.resource_id)
+        )
         yield number, row._replace(content=content, resource_id=resource_id)
 
 
 def columns_of(row: Row, number: int, commit: int) -> dict[str, Any]:
     """Return an event as the columns of its row, but for the session and the words."""
-    columns = dict(zip(_COLUMNS, row, strict=False))
-    return {**columns, "resource_id": None if row.resource_id is None else kept(row.resource_id), "number": number, "commit": commit}
+    columns = dict(zip(EVENT_COLUMNS, row, strict=False))
+    return {
+        **columns,
+        "resource_id": None if row.resource_id is None else escape(row.resource_id),
+        "number": number,
+        "commit": commit,
+    }
 
 
 def words_of(row: Row) -> dict[str, str | None]:
     """Return the words of an event as the columns of theirs."""
-    return {"content": None if row.content is None else kept(row.content), "more": row.more}
+    return {"content": None if row.content is None else escape(row.content), "more": row.more}
 
 
 def has_words(row: Row) -> bool:

@@ -15,6 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import (
     ARRAY,
     BigInteger,
+    BindParameter,
     CollectionAggregate,
     Column,
     ColumnElement,
@@ -49,6 +50,9 @@ from polycontext.window import Role
 
 VERSION = "1"
 """The newest version, which the tables below are of. How they came to be is told in `versions`."""
+
+EVENT_COLUMNS = ("kind", "state", "at", "resource_id", "class", "pinned", "tokens")
+"""Of an event: what is no key and no words, in the order of a `Row`."""
 
 _VERSIONS = Path(__file__).parent / "versions"
 _VERSION_TABLE = "alembic_version"
@@ -93,18 +97,36 @@ class Tables:
         )
         self.companions = self._named("companions", "name", Column("body", Text, nullable=False))
         self.commands = self._named("commands", "key", Column("revision", Integer, nullable=False))
-        self.pieces = Table("pieces", every, self._session(), Column("revision", Integer, primary_key=True, autoincrement=False), _body())
+        self.pieces = Table(
+            "pieces",
+            every,
+            self._session(),
+            Column("revision", Integer, primary_key=True, autoincrement=False),
+            _body(),
+        )
         said = Index("words_said", "said", postgresql_using="gin")
         number = Column("number", Integer, primary_key=True, autoincrement=False)
-        self.words = Table("words", every, self._session(), number, Column("said", TSVECTOR, nullable=False), said)
-        self.heads = Table("heads", every, self._session(), Column("revision", Integer, nullable=False), _body())
+        self.words = Table(
+            "words", every, self._session(), number, Column("said", TSVECTOR, nullable=False), said
+        )
+        self.heads = Table(
+            "heads", every, self._session(), Column("revision", Integer, nullable=False), _body()
+        )
 
     def _named(self, table: str, name: str, said: "Column[str] | Column[int]") -> Table:
-        return Table(table, self.metadata, self._session(), Column(name, Text, primary_key=True), said)
+        return Table(
+            table, self.metadata, self._session(), Column(name, Text, primary_key=True), said
+        )
 
     def _session(self) -> "Column[int]":
         """Return the column that says whose a row is: it goes with its session."""
-        return Column("session", BigInteger, ForeignKey(self.sessions.c.id, ondelete="CASCADE"), primary_key=True, autoincrement=False)
+        return Column(
+            "session",
+            BigInteger,
+            ForeignKey(self.sessions.c.id, ondelete="CASCADE"),
+            primary_key=True,
+            autoincrement=False,
+        )
 
 
 def prepare(db: Connection, schema: str) -> str | None:
@@ -122,8 +144,12 @@ def prepare(db: Connection, schema: str) -> str | None:
     # Not by IF NOT EXISTS, which asks for the right to make schemas even where there is nothing to make.
     if not db.scalar(_MADE, {"schema": schema}):
         db.execute(CreateSchema(schema))
-    db.execute(select(func.set_config("search_path", func.quote_ident(schema), true())))  # for this transaction alone
-    context = MigrationContext.configure(db, opts={"version_table": _VERSION_TABLE, "version_table_schema": schema})
+    db.execute(
+        select(func.set_config("search_path", func.quote_ident(schema), true()))
+    )  # for this transaction alone
+    context = MigrationContext.configure(
+        db, opts={"version_table": _VERSION_TABLE, "version_table_schema": schema}
+    )
     with Operations.context(context):
         for step in reversed([*script.iterate_revisions("heads", version or "base")]):
             step.module.upgrade()
@@ -136,7 +162,11 @@ def _version(db: Connection, schema: str) -> str | None:
     # Asked of the catalogue's tables: `to_regclass` may answer out of a cache what was so before the lock.
     if not db.scalar(_THERE, {"schema": schema, "name": _VERSION_TABLE}):
         return None
-    version: str | None = db.scalar(select(Column("version_num", Text)).select_from(Table(_VERSION_TABLE, MetaData(schema=schema))))
+    version: str | None = db.scalar(
+        select(Column("version_num", Text)).select_from(
+            Table(_VERSION_TABLE, MetaData(schema=schema))
+        )
+    )
     return version
 
 
@@ -159,27 +189,43 @@ class Statements:
 
     def __init__(self, tables: Tables) -> None:
         sessions, texts, events = tables.sessions, tables.texts, tables.events
-        companions, commands, pieces, heads = tables.companions, tables.commands, tables.pieces, tables.heads
-
-        named, mine = sessions.c.name == bindparam("called"), events.c.session == bindparam("session")
+        companions, commands = tables.companions, tables.commands
+        pieces, heads = tables.pieces, tables.heads
+        asked: BindParameter[int] = bindparam("session")
+        named, mine = sessions.c.name == bindparam("called"), events.c.session == asked
+        its_pieces, its_head = pieces.c.session == asked, heads.c.session == asked
         self.session = select(sessions.c.id, sessions.c.revision).where(named)
         self.names = select(sessions.c.name)
-        self.companions = select(companions.c.name, companions.c.body).where(companions.c.session == bindparam("session"))
+        its_companions = companions.c.session == asked
+        self.companions = select(companions.c.name, companions.c.body).where(its_companions)
         self.command = (
-            select(commands.c.revision).join(sessions, sessions.c.id == commands.c.session).where(named, commands.c.key == bindparam("key"))
+            select(commands.c.revision)
+            .join(sessions, sessions.c.id == commands.c.session)
+            .where(named, commands.c.key == bindparam("key"))
         )
-        self.pieces = select(pieces.c.revision, pieces.c.body).where(pieces.c.session == bindparam("session")).order_by(pieces.c.revision)
-        self.head = select(heads.c.revision, heads.c.body).where(heads.c.session == bindparam("session"))
-        self.snapshot = select(heads.c.revision).where(heads.c.session == bindparam("session"))
+        self.pieces = (
+            select(pieces.c.revision, pieces.c.body).where(its_pieces).order_by(pieces.c.revision)
+        )
+        self.head = select(heads.c.revision, heads.c.body).where(its_head)
+        self.snapshot = select(heads.c.revision).where(its_head)
 
         turn = events.c.kind.in_([role.value for role in Role])
-        columns = [events.c[name] for name in ("number", "kind", "state", "at", "resource_id", "class", "pinned", "tokens")]
-        rows = select(*columns, texts.c.content, texts.c.more).join_from(events, texts, isouter=True).where(mine).order_by(events.c.number)
+        columns = [events.c[name] for name in ("number", *EVENT_COLUMNS)]
+        rows = (
+            select(*columns, texts.c.content, texts.c.more)
+            .join_from(events, texts, isouter=True)
+            .where(mine)
+            .order_by(events.c.number)
+        )
         self.events = rows.where(events.c.number > bindparam("after"))
-        self.turns = rows.where(turn, events.c.number.between(bindparam("first"), bindparam("last")))
+        self.turns = rows.where(
+            turn, events.c.number.between(bindparam("first"), bindparam("last"))
+        )
         self.turns_at = rows.where(turn, events.c.number == _any_of("numbers", Integer))
         # An id may have come in again since the conversation went back: which of the turns is meant the turn itself says.
-        sought = select(events.c.resource_id, func.min(events.c.number)).where(mine, turn, events.c.resource_id == _any_of("ids", Text))
+        sought = select(events.c.resource_id, func.min(events.c.number)).where(
+            mine, turn, events.c.resource_id == _any_of("ids", Text)
+        )
         self.numbers = sought.group_by(events.c.resource_id).having(func.count() == 1)
 
         # Compare and swap: who comes second waits here for the first one, and finds another revision then.
@@ -195,43 +241,71 @@ class Statements:
             .returning(sessions.c.id)
         )
         # Nobody's words: losing it in a crash costs a moment, waiting for the disk costs all.
-        self.in_passing = select(func.set_config("synchronous_commit", "off", true()))  # for this transaction alone
+        self.in_passing = select(
+            func.set_config("synchronous_commit", "off", true())
+        )  # for this transaction alone
         until = func.clock_timestamp() + text(f"interval '{RESERVED}'")
-        self.reserve = update(sessions).where(named, free).values(reserved_for=bindparam("writer"), reserved_until=until)
+        self.reserve = (
+            update(sessions)
+            .where(named, free)
+            .values(reserved_for=bindparam("writer"), reserved_until=until)
+        )
         self.begin = (
-            upsert(sessions).values(name=bindparam("called"), revision=bindparam("to")).on_conflict_do_nothing().returning(sessions.c.id)
+            upsert(sessions)
+            .values(name=bindparam("called"), revision=bindparam("to"))
+            .on_conflict_do_nothing()
+            .returning(sessions.c.id)
         )
         at = events.c.number == bindparam("number")
-        self.commit_at = select(events.c.commit).join(sessions, sessions.c.id == events.c.session).where(named, at)
+        self.commit_at = (
+            select(events.c.commit)
+            .join(sessions, sessions.c.id == events.c.session)
+            .where(named, at)
+        )
         self.add_texts = insert(texts).returning(texts.c.id, sort_by_parameter_order=True)
         self.add_events = insert(events)
         self.add_turn = self._add_turn(tables)
         said = upsert(companions)
-        self.add_companions = said.on_conflict_do_update(index_elements=["session", "name"], set_={"body": said.excluded.body})
+        self.add_companions = said.on_conflict_do_update(
+            index_elements=["session", "name"], set_={"body": said.excluded.body}
+        )
         self.add_command = insert(commands)
 
-        self.newest_piece = select(func.max(pieces.c.revision)).where(pieces.c.session == bindparam("session"))
-        self.drop_pieces = delete(pieces).where(pieces.c.session == bindparam("session"))
+        self.newest_piece = select(func.max(pieces.c.revision)).where(its_pieces)
+        self.drop_pieces = delete(pieces).where(its_pieces)
         self.add_piece = insert(pieces)
         put = upsert(heads)
         self.put_head = put.on_conflict_do_update(
-            index_elements=["session"], set_={"revision": put.excluded.revision, "body": put.excluded.body}
+            index_elements=["session"],
+            set_={"revision": put.excluded.revision, "body": put.excluded.body},
         )
 
         # Words that another session shares stay.
         other = events.alias()
-        shared = select(other.c.session).where(other.c.text == texts.c.id, other.c.session != bindparam("session")).exists()
-        self.own_texts = select(texts.c.id).join(events, events.c.text == texts.c.id).where(mine, ~shared)
+        shared = (
+            select(other.c.session)
+            .where(other.c.text == texts.c.id, other.c.session != asked)
+            .exists()
+        )
+        self.own_texts = (
+            select(texts.c.id).join(events, events.c.text == texts.c.id).where(mine, ~shared)
+        )
         self.lock = self.session.with_for_update()
         self.drop_texts = delete(texts).where(texts.c.id == _any_of("ids", BigInteger))
-        self.drop_session = delete(sessions).where(sessions.c.id == bindparam("session"))
+        self.drop_session = delete(sessions).where(sessions.c.id == asked)
 
     def _add_turn(self, tables: Tables) -> ReturningInsert[int]:
         """Return what most commits are, in one statement and one way to the server: a session is moved, and one turn with its words goes in."""
         moved, texts, events = self.move.cte("moved"), tables.texts, tables.events
-        words = select(bindparam("content", type_=Text), bindparam("more", type_=Text)).select_from(moved)
-        added = insert(texts).from_select(["content", "more"], words).returning(texts.c.id).cte("added")
-        said: dict[str, ColumnElement[Any]] = {each.name: bindparam(f"new_{each.name}", type_=each.type) for each in events.c}
+        words = select(bindparam("content", type_=Text), bindparam("more", type_=Text)).select_from(
+            moved
+        )
+        added = (
+            insert(texts).from_select(["content", "more"], words).returning(texts.c.id).cte("added")
+        )
+        said: dict[str, ColumnElement[Any]] = {
+            each.name: bindparam(f"new_{each.name}", type_=each.type) for each in events.c
+        }
         said |= {"session": moved.c.id, "text": added.c.id}
         row = select(*said.values()).select_from(moved.join(added, true()))
         return insert(events).from_select([*said], row).returning(events.c.session)
@@ -251,21 +325,21 @@ _REFUSED = re.compile("[\0\x10\ud800-\udfff]")
 _WRITTEN = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
 
-def kept(text: str) -> str:
+def escape(text: str) -> str:
     r"""Return a text as it is kept.
 
-    >>> kept("naïve"), kept("a\0b")
+    >>> escape("naïve"), escape("a\0b")
     ('naïve', 'a\x100000b')
     """
     return _REFUSED.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
 
 
-def read(text: str) -> str:
+def unescape(text: str) -> str:
     r"""Return the text that is kept so.
 
-    Law: ``read(kept(text)) == text``.
+    Law: ``unescape(escape(text)) == text``.
 
-    >>> read(kept("a\0b \x10 \ud800")) == "a\0b \x10 \ud800"
+    >>> unescape(escape("a\0b \x10 \ud800")) == "a\0b \x10 \ud800"
     True
     """
     return _WRITTEN.sub(lambda found: chr(int(found[1], 16)), text) if _MARK in text else text

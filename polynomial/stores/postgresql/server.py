@@ -23,7 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from polycontext.linearity import InvalidOptionError
 
 from ...errors import StoreBusyError, StoreError
-from ..session_store import shown
+from ..session_store import hide_secrets
 from .schema import Statements, Tables, prepare
 
 T = TypeVar("T")
@@ -42,15 +42,22 @@ class PostgreSQLServer:
     opening: ClassVar = RLock()
 
     def __init__(self, url: str, schema: str, timeout: float, pool: int) -> None:
-        self.name, self.timeout, self.users = f"store {shown(url)!r}", timeout, 0
+        self.name, self.timeout, self.users = f"store {hide_secrets(url)!r}", timeout, 0
         self.tables = Tables(schema)
         self.statements = Statements(self.tables)
-        self._url, self._pool = parsed(url), pool
+        self._url, self._pool = parse_url(url), pool
         self._engine = create_engine(
-            self._url, pool_size=pool, max_overflow=0, pool_timeout=timeout, hide_parameters=True, connect_args=self._arguments()
+            self._url,
+            pool_size=pool,
+            max_overflow=0,
+            pool_timeout=timeout,
+            hide_parameters=True,
+            connect_args=self._connect_arguments(),
         )
         # All that is read belongs together, whoever writes meanwhile.
-        self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._reading = self._engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
         self._threads = ThreadPoolExecutor(pool, "polycontext-postgresql")
         try:
             newer = self.write(lambda db: prepare(db, schema))
@@ -60,9 +67,9 @@ class PostgreSQLServer:
         if newer is not None:
             self._engine.dispose()
             problem = f"the schema {schema!r} was written by a newer polycontext (version {newer:.20} of its tables)"
-            raise StoreError(self.name, problem, "a newer polycontext, or a schema of its own")
+            raise StoreError(self.name, problem, "Upgrade polycontext, or use another schema")
 
-    def _arguments(self) -> dict[str, Any]:
+    def _connect_arguments(self) -> dict[str, Any]:
         """Return how to connect, as far as the URL does not say it: nobody waits for ever, neither for a network nor for another writer."""
         milliseconds = int(min(max(1, self.timeout * 1000), _MOST_MILLISECONDS))
         ours = {
@@ -77,7 +84,10 @@ class PostgreSQLServer:
         # A writer that is gone without a word, as when its machine loses power, holds its session no longer than that.
         held = max(10_000, milliseconds)
         options = f"-c lock_timeout={milliseconds} -c idle_in_transaction_session_timeout={held} {told.get('options', '')}".strip()
-        return {**{name: value for name, value in ours.items() if name not in told}, "options": options}
+        return {
+            **{name: value for name, value in ours.items() if name not in told},
+            "options": options,
+        }
 
     # --- shared within the process ----------------------------------------------
 
@@ -102,7 +112,7 @@ class PostgreSQLServer:
                 self._threads.shutdown(wait=False)
                 self._engine.dispose()
 
-    def left_behind(self) -> None:
+    def abandon(self) -> None:
         """Begin with connections of its own in a process that was just forked."""
         _LEFT.extend([self._engine.pool, self._threads])
         self._engine.dispose(close=False)
@@ -112,7 +122,7 @@ class PostgreSQLServer:
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Return what `work` finds in a transaction that sees one moment and changes nothing."""
-        return self._tried(work, changes=False)
+        return self._retry(work, changes=False)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Return what `work` does in a transaction, once that is durable; what it raises takes everything back.
@@ -124,7 +134,7 @@ class PostgreSQLServer:
             StoreBusyError: another writer, or the others of this process, were waited for too long.
             StoreError: it could not be done; says what to do, and whether it is known that nothing was stored.
         """
-        return self._tried(work, changes=True)
+        return self._retry(work, changes=True)
 
     async def without_blocking(self, function: Callable[[], T]) -> T:
         """Return what `function` returns, called in a thread of ours: there are as many as connections."""
@@ -132,11 +142,15 @@ class PostgreSQLServer:
 
     def damaged(self, what: str) -> StoreError:
         """Return the error that says that something read is not what was written."""
-        return StoreError(self.name, f"the tables are damaged: {what}", "what a backup of the database brings back")
+        return StoreError(
+            self.name,
+            f"the tables are damaged: {what}",
+            "Restore a backup of the database",
+        )
 
     # --- inside -------------------------------------------------------------------
 
-    def _tried(self, work: Callable[[Connection], T], *, changes: bool) -> T:
+    def _retry(self, work: Callable[[Connection], T], *, changes: bool) -> T:
         end, unknown = monotonic() + self.timeout, False
         for pause in _pauses():
             committing = False
@@ -154,10 +168,10 @@ class PostgreSQLServer:
             # Here and not above, so that no error of a driver hangs on ours: they tell of addresses, users and words.
             if failure is None:
                 problem = f"its {self._pool} connections are in use, for more than the {self.timeout:g} seconds that were waited"
-                raise StoreBusyError(self.name, problem, "a larger `pool`, or a longer timeout")
-            unknown = unknown or (committing and failure.unanswered)
-            if not failure.passing or monotonic() + pause > end:
-                raise failure.explained(self.name, unknown=unknown)
+                raise StoreBusyError(self.name, problem, "Raise `pool` or the timeout")
+            unknown = unknown or (committing and failure.is_unanswered)
+            if not failure.is_transient or monotonic() + pause > end:
+                raise failure.to_error(self.name, unknown=unknown)
             sleep(pause)
         raise AssertionError("there is always a next pause")
 
@@ -170,16 +184,16 @@ def _pauses() -> Iterator[float]:
         longest = min(2 * longest, _LONGEST_PAUSE)
 
 
-def _leave_all_behind() -> None:
+def _abandon_all() -> None:
     """Begin without any connection in a process that was just forked."""
     # Another thread of the parent may have held it at that moment.
     PostgreSQLServer.opening = RLock()
     for server in _OPEN.values():
-        server.left_behind()
+        server.abandon()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_all_behind)
+    os.register_at_fork(after_in_child=_abandon_all)
 
 
 # --- errors ----------------------------------------------------------------------------
@@ -191,29 +205,43 @@ _LOCKED = "55P03"
 _UNANSWERED = ("08007", "40003")
 """The transaction ended, and nobody knows how."""
 
-_PASSING = ("40001", "40P01", "53300", "57P01", "57P02", "57P03", "57P05", *_UNANSWERED)
+_TRANSIENT = ("40001", "40P01", "53300", "57P01", "57P02", "57P03", "57P05", *_UNANSWERED)
 """Of others at the same time, or of a server that comes and goes (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
 
-_COMING = ("the database system is", "too many", "remaining connection slots", "terminating connection")
+_COMING = (
+    "the database system is",
+    "too many",
+    "remaining connection slots",
+    "terminating connection",
+)
 """What a server says that will let us in later; of a connection that was refused nobody is told the code."""
 
 _SHORT = 3
 """Letters of which no secret is made."""
 
-_OTHER_TABLES = ("the tables in its schema are not those of a store", "a schema of its own")
+_OTHER_TABLES = ("the tables in its schema are not those of a store", "Use another schema")
 _PROBLEMS = {
-    "22P05": ("the encoding of the database has no place for a character", "a database with the encoding UTF8"),
-    "25006": ("the server is read-only", "the server that the others follow"),
-    "42501": ("the user may not do this", "a user who may make a schema in the database, or a schema that belongs to the user"),
+    "22P05": (
+        "the encoding of the database has no place for a character",
+        "Use a database with the encoding UTF8",
+    ),
+    "25006": ("the server is read-only", "Use the primary server"),
+    "42501": (
+        "the user may not do this",
+        "Use a user who may create schemas, or a schema that belongs to the user",
+    ),
     "42703": _OTHER_TABLES,
     "42P01": _OTHER_TABLES,
     "42P07": _OTHER_TABLES,
     "42P06": _OTHER_TABLES,
-    "53100": ("the server's disk is full", "making room, and saying it again"),
-    _LOCKED: ("another writer held the session for too long", "saying it again, or a longer timeout"),
+    "53100": ("the server's disk is full", "Make room and try again"),
+    _LOCKED: (
+        "another writer held the session for too long",
+        "Try again, or raise the timeout",
+    ),
 }
-_LOST = ("the connection was lost, or there was none", "a server that can be reached")
-_REFUSED = ("it was refused", "what is said there")
+_LOST = ("the connection was lost, or there was none", "Check that the server can be reached")
+_REFUSED = ("it was refused", "See what the server says")
 
 
 @frozen
@@ -233,44 +261,60 @@ class Failure:
         # Without a code it is about the connection; what cannot pass is told as FATAL by the server, in most of its languages.
         refused = "FATAL" in told and not any(words in told for words in _COMING)
         none = code is None and isinstance(driver, OperationalError) and not refused
-        return cls(code, _without_secrets(told.strip().partition("\n")[0], url), error.connection_invalidated or none)
+        return cls(
+            code,
+            _redact(told.strip().partition("\n")[0], url),
+            error.connection_invalidated or none,
+        )
 
     @property
-    def passing(self) -> bool:
+    def is_transient(self) -> bool:
         """Tell whether the same may succeed a moment later."""
-        return self.code in _PASSING if self.code else self.lost
+        return self.code in _TRANSIENT if self.code else self.lost
 
     @property
-    def unanswered(self) -> bool:
+    def is_unanswered(self) -> bool:
         """Tell whether a commit that ended so may have happened."""
         return self.lost or self.code in _UNANSWERED
 
-    def explained(self, store: str, *, unknown: bool) -> StoreError:
+    def to_error(self, store: str, *, unknown: bool) -> StoreError:
         """Return the error that says it in words; `unknown` where it may have been stored all the same."""
         problem, legal = _PROBLEMS.get(self.code or "", _LOST if self.lost else _REFUSED)
         if unknown:
-            problem, legal = f"{problem}; it is not known whether this was stored", "saying it again with the same idempotency_key"
+            problem, legal = (
+                f"{problem}; it is not known whether this was stored",
+                "Try again with the same idempotency_key",
+            )
         kind = StoreBusyError if self.code == _LOCKED else StoreError
         return kind(store, f"{problem} ({self.said})", legal)
 
 
-def parsed(url: str) -> URL:
+def parse_url(url: str) -> URL:
     """Return a URL of a server with the driver that is used here; raise `InvalidOptionError`, without its secrets, for what is none."""
     try:
         found = make_url(url)
     except (ArgumentError, ValueError):
         found = None
     if found is None or found.drivername not in _SCHEMES:
-        raise InvalidOptionError("url", shown(url), _URL)
+        raise InvalidOptionError("url", hide_secrets(url), _URL)
     return found.set(drivername=_SCHEMES[1])
 
 
-def _without_secrets(text: str, url: URL) -> str:
+def _redact(text: str, url: URL) -> str:
     """Return what a driver said without the password, the user, and the options of the URL."""
-    options = [word for name, value in url.query.items() for word in (name, *((value,) if isinstance(value, str) else value))]
+    options = [
+        word
+        for name, value in url.query.items()
+        for word in (name, *((value,) if isinstance(value, str) else value))
+    ]
     # What is called `options` holds settings, of which one may be told.
-    options += [piece for word in options for piece in re.split(r"[\s=]+", word) if len(piece) > _SHORT]
-    secrets = [(url.password, "{}"), *((word, r"(?<!\w){}(?!\w)") for word in (url.username, *options))]
+    options += [
+        piece for word in options for piece in re.split(r"[\s=]+", word) if len(piece) > _SHORT
+    ]
+    secrets = [
+        (url.password, "{}"),
+        *((word, r"(?<!\w){}(?!\w)") for word in (url.username, *options)),
+    ]
     for secret, pattern in secrets:
         for form in {secret, quote(secret, safe=""), quote_plus(secret)} if secret else ():
             text = re.sub(pattern.format(re.escape(form)), "***", text)

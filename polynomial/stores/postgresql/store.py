@@ -21,10 +21,10 @@ from polycontext.window import Turn
 from ...errors import StoreBusyError, StoreError
 from ...journal.events import Event, TurnEvent
 from ..search_query import AskedWords
-from ..session_store import Found, Opened, Rewritten, Snapshot, Stored, shown
+from ..session_store import Found, Opened, Rewritten, Snapshot, Stored, hide_secrets
 from .journals import Journals
 from .maintenance import Altering
-from .schema import kept, read
+from .schema import escape, unescape
 from .server import PostgreSQLServer
 
 _SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -91,9 +91,13 @@ class _Commit:
         """Move the session and store the events; return its number, None where it does not stand at `base`."""
         match self.events:
             case [TurnEvent() as event] if self.base:
-                return journals.moved_by_turn(db, self.name, self.base, event, commit=self.number, writer=self.by.writer)
+                return journals.moved_by_turn(
+                    db, self.name, self.base, event, commit=self.number, writer=self.by.writer
+                )
             case events:
-                session = journals.moved(db, self.name, self.base, self.base + len(events), self.by.writer)
+                session = journals.moved(
+                    db, self.name, self.base, self.base + len(events), self.by.writer
+                )
                 if session is not None:
                     journals.add_events(db, session, self.base, events, self.number)
                 return session
@@ -125,14 +129,24 @@ class PostgreSQLStore:
     The method `append` is a compare-and-swap on the revision: docs/stores.md tells what follows for two writers.
     """
 
-    def __init__(self, url: str, *, timeout: float = 5.0, schema: str = "polycontext", pool: int = 5) -> None:
-        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not (timeout >= 0 and isfinite(timeout)):
+    def __init__(
+        self, url: str, *, timeout: float = 5.0, schema: str = "polycontext", pool: int = 5
+    ) -> None:
+        if (
+            isinstance(timeout, bool)
+            or not isinstance(timeout, int | float)
+            or not (timeout >= 0 and isfinite(timeout))
+        ):
             raise InvalidOptionError("timeout", timeout, "a number of seconds, at least 0")
         if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema):
-            raise InvalidOptionError("schema", schema, "at most 63 letters, digits and _, not beginning with a digit or pg_")
+            raise InvalidOptionError(
+                "schema",
+                schema,
+                "at most 63 letters, digits and _, not beginning with a digit or pg_",
+            )
         if isinstance(pool, bool) or not isinstance(pool, int) or pool < 1:
             raise InvalidOptionError("pool", pool, "a number of connections, at least 1")
-        self._url = shown(url)
+        self._url = hide_secrets(url)
         self._shared = PostgreSQLServer.shared(url, schema, float(timeout), pool)
         self._journals = Journals(self._shared.statements, self._shared.damaged)
         self._altering = Altering(self._shared.tables, self._journals)
@@ -141,7 +155,7 @@ class PostgreSQLStore:
     @property
     def _server(self) -> PostgreSQLServer:
         if not self._closing.alive:
-            raise StoreError(self._shared.name, "it was closed", "opening it again")
+            raise StoreError(self._shared.name, "it was closed", "Open it again")
         return self._shared
 
     # --- reading ---------------------------------------------------------------------
@@ -157,12 +171,19 @@ class PostgreSQLStore:
 
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command of that key led, None where there was none."""
-        asked = {"called": kept(session_id), "key": kept(key)}
+        asked = {"called": escape(session_id), "key": escape(key)}
         return self._server.read(lambda db: db.scalar(self._journals.sql.command, asked))
 
     def list_sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions, in alphabetical order."""
-        return tuple(sorted(map(read, self._server.read(lambda db: db.scalars(self._journals.sql.names).all()))))
+        return tuple(
+            sorted(
+                map(
+                    unescape,
+                    self._server.read(lambda db: db.scalars(self._journals.sql.names).all()),
+                )
+            )
+        )
 
     # --- writing ---------------------------------------------------------------------
 
@@ -185,13 +206,17 @@ class PostgreSQLStore:
         with _counting(session_id) as late:
             self._store(_Commit(late, base, events, companions, key, snapshot))
 
-    def fork(self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]) -> None:
+    def fork(
+        self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
+    ) -> None:
         """Store a session of the first `revision` events of another one, with these companions; texts are shared, keys are not.
 
         Raises:
             ConflictError: there is a session of that id, or the other one has not so many events.
         """
-        self._server.write(lambda db: self._altering.fork(db, session_id, new_id, revision, companions))
+        self._server.write(
+            lambda db: self._altering.fork(db, session_id, new_id, revision, companions)
+        )
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
         """Return by session the ids of all turns of the moment of one of these that have its words, or its id."""
@@ -246,7 +271,9 @@ class PostgreSQLStore:
     ) -> None:
         """Store what `append` stores, without blocking the event loop. Who is cancelled meanwhile does not know whether it was stored."""
         with _counting(session_id) as late:
-            await self._server.without_blocking(partial(self._store, _Commit(late, base, events, companions, key, snapshot)))
+            await self._server.without_blocking(
+                partial(self._store, _Commit(late, base, events, companions, key, snapshot))
+            )
 
     def __repr__(self) -> str:
         return f"PostgreSQLStore({self._url!r})"
@@ -255,16 +282,18 @@ class PostgreSQLStore:
 
     def _store(self, commit: _Commit) -> None:
         for what, name in commit.names():
-            if len(kept(name).encode()) > _LONGEST_NAME:
+            if len(escape(name).encode()) > _LONGEST_NAME:
                 raise InvalidOptionError(what, name, f"at most {_LONGEST_NAME:,} bytes")
         server, end = self._server, monotonic() + self._shared.timeout
         while (found := server.write(partial(commit.store, self._journals))) == commit.base:
             if monotonic() > end:
                 problem = f"other writers were let first for more than the {server.timeout:g} seconds that were waited"
-                raise StoreBusyError(server.name, problem, "saying it again, or a longer timeout")
+                raise StoreBusyError(server.name, problem, "Try again, or raise the timeout")
             sleep(uniform(*_TURN))
         if found is not None:
             raise ConflictError("session revision", commit.base, found)
 
     def _turns_between(self, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
-        return self._server.read(lambda db: self._journals.turns_between(db, session_id, first, last))
+        return self._server.read(
+            lambda db: self._journals.turns_between(db, session_id, first, last)
+        )

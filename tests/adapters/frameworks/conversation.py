@@ -4,11 +4,13 @@ The model behind it is a fake of the framework's own, that asks a `Judge`. `POLY
 and makes room and loops larger; `POLYCONTEXT_ROWS` names a folder for what was seen: a row of the table in docs/adapters.md.
 """
 
+import ast
 import asyncio
+import inspect
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -22,12 +24,26 @@ from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.window import Role, Turn
 from tests.adapters.frameworks.judge import Judge
 from tests.adapters.models import DEMAND
-from tests.house import ROOT
+from tests.house import ROOT, examples
 from tests.test_examples import check_example
 
 SYSTEM = "You keep a cellar."
 EXCHANGES = int(os.environ.get("POLYCONTEXT_EXCHANGES", "8"))
 ROOM, STEPS = (4_000, 59) if "POLYCONTEXT_EXCHANGES" in os.environ else (3_000, 44)
+
+
+def page_blocks(name: str) -> list[str]:
+    """Return the blocks of docs/adapters.md that need the framework of an adapter."""
+    page = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    return [code for _, code in examples(page, "py") if f"polycontext.adapters.{name} " in code]
+
+
+async def run_block(code: str, names: Mapping[str, Any]) -> None:
+    """Run a block of a page, which may await."""
+    compiled = compile(code, "docs/adapters.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    running = eval(compiled, {"__name__": "docs", **names})  # noqa: S307 - the page is the test
+    if inspect.isawaitable(running):
+        await running
 
 
 def found(at: str) -> str:
@@ -68,6 +84,10 @@ class FrameworkTests(ABC):
     def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
         """Return an agent whose requests go to `judge`; `options` are the adapter's own, `saved` is what an earlier agent kept."""
 
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return what docs/adapters.md leaves to its reader, such as `model` and `tools`, of a framework that is not always installed."""
+        pytest.skip("tests/test_docs.py runs its blocks")
+
     @pytest.fixture
     def judge(self) -> Judge:
         """Judge what is sent."""
@@ -77,7 +97,10 @@ class FrameworkTests(ABC):
     @classmethod
     def row(cls) -> Iterator[dict[str, Any]]:
         """Take what was seen, for the table."""
-        seen: dict[str, Any] = {"framework": cls.label or cls.distribution, "version": version(cls.distribution)}
+        seen: dict[str, Any] = {
+            "framework": cls.label or cls.distribution,
+            "version": version(cls.distribution),
+        }
         yield seen
         if folder := os.environ.get("POLYCONTEXT_ROWS"):
             Path(folder, f"{cls.label or cls.distribution}.json").write_text(json.dumps(seen))
@@ -109,7 +132,9 @@ class FrameworkTests(ABC):
         assert DEMAND in str(lists[-1])
         row["breaks"] = breaks
 
-    def test_a_restart_in_the_middle(self, judge: Judge, row: dict[str, Any], tmp_path: Path) -> None:
+    def test_a_restart_in_the_middle(
+        self, judge: Judge, row: dict[str, Any], tmp_path: Path
+    ) -> None:
         """From the framework's own history and our store: what is sent next is valid, and goes on."""
         saved: Any = None
         for start in range(0, EXCHANGES, EXCHANGES // 2):
@@ -162,6 +187,22 @@ class FrameworkTests(ABC):
         if self.dialect.__module__.startswith("polycontext."):
             check_example(ROOT / "examples" / "adapters" / f"with_{name}.py")
 
+    def test_its_block_of_the_page_runs(
+        self, judge: Judge, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The agent of docs/adapters.md runs, and asks its model by the adapter."""
+        names, joined = self.page_names(judge), self.dialect.join
+        views: list[int] = []
+
+        def join(dialect: Any, view: Any) -> Any:
+            views.append(len(view := [*view]))
+            return joined(dialect, view)
+
+        monkeypatch.setattr(self.dialect, "join", join)
+        (block,) = page_blocks(self.dialect.__module__.rpartition(".")[2])
+        asyncio.run(run_block(block, names))
+        assert 0 < len(judge.sent) == len(views)
+
     def test_mistakes_are_told_when_it_is_made(self, judge: Judge) -> None:
         """Not at the first call of a model."""
         with pytest.raises(InvalidOptionError, match=r"^max_tokens = "):
@@ -184,7 +225,9 @@ def _whole(agent: Agent, judge: Judge, exchanges: int) -> None:
     assert (len(judge.sent), judge.refused) == (exchanges * 4, 0)
     assert judge.largest <= ROOM
     # Thoughts are sent while they stand behind what they were thought on; the judge refuses them anywhere else.
-    assert judge.provider == "openai" or any(turn.parts for turns in judge.sent[len(judge.sent) // 2 :] for turn in turns)
+    assert judge.provider == "openai" or any(
+        turn.parts for turns in judge.sent[len(judge.sent) // 2 :] for turn in turns
+    )
     for key, other in ("AB", "BA"):
         last = [turns for turns in judge.sent if f"{key}{exchanges - 1}: " in str(turns)]
         assert len(last) == 2
@@ -199,4 +242,9 @@ def _whole(agent: Agent, judge: Judge, exchanges: int) -> None:
 
 def _said(turn: Turn) -> object:
     """Return what a turn says; ids of calls are the framework's own."""
-    return turn.role, turn.text, [(call.name, call.arguments) for call in turn.tool_calls], turn.parts
+    return (
+        turn.role,
+        turn.text,
+        [(call.name, call.arguments) for call in turn.tool_calls],
+        turn.parts,
+    )

@@ -11,7 +11,7 @@ from polycontext.window.providers import get_format
 from polycontext.window.tokens.counter import count_tools
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from tests.adapters.models import Looking
-from tests.strict.asking import STRICT
+from tests.strict.transport import STRICT
 from tests.strict.vendors import VENDORS, Vendor
 from tests.window.tokens.what_leaves import tokens_leaving
 
@@ -20,12 +20,26 @@ TOOL = {"type": "object", "properties": {"at": {"type": "string"}}, "required": 
 
 _TOOLS: Mapping[str, Any] = {
     "anthropic": {"name": "look", "description": "Look something up.", "input_schema": TOOL},
-    "openai": {"type": "function", "function": {"name": "look", "description": "Look something up.", "parameters": TOOL}},
-    "openai-responses": {"type": "function", "name": "look", "description": "Look something up.", "parameters": TOOL},
+    "openai": {
+        "type": "function",
+        "function": {"name": "look", "description": "Look something up.", "parameters": TOOL},
+    },
+    "openai-responses": {
+        "type": "function",
+        "name": "look",
+        "description": "Look something up.",
+        "parameters": TOOL,
+    },
 }
 
 _DROPS: Mapping[str, Any] = {
-    "anthropic": {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}, "max_tokens": 200}
+    "anthropic": {
+        "thinking": {
+            "type": "adaptive",
+            "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+        },
+        "max_tokens": 200,
+    }
 }
 _BETAS = ["thinking-binding-controls-2026-08-01"]
 
@@ -54,7 +68,11 @@ class Judge:
 
     def __attrs_post_init__(self) -> None:
         self._vendor = next(vendor for vendor in VENDORS if vendor.provider == self.provider)
-        said = {"anthropic": self.script.anthropic, "openai": self.script.chat, "openai-responses": self.script.responses}
+        said = {
+            "anthropic": self.script.anthropic,
+            "openai": self.script.chat,
+            "openai-responses": self.script.responses,
+        }
         self.strict = STRICT[self.provider](said[self.provider])
 
     def asked(self, natives: Sequence[Any], system: str | None = None) -> Turn:
@@ -74,7 +92,11 @@ class Judge:
 
     def _answered(self, natives: Sequence[Any], system: str | None) -> Any:
         rendered = get_format(self.provider).render(self._turns(natives, system))
-        request = self._vendor.asks(rendered) | {"tools": [_TOOLS[self.provider]]} | _DROPS.get(self.provider, {})
+        request = (
+            self._vendor.asks(rendered)
+            | {"tools": [_TOOLS[self.provider]]}
+            | _DROPS.get(self.provider, {})
+        )
         betas = {"betas": _BETAS} if self.provider == "anthropic" else {}
         answer = self.strict.create(request, **betas)
         assert not answer.get("input_transformations"), "a thought was sent that the vendor drops"
@@ -92,7 +114,13 @@ class Judge:
         self.sent.append(turns)
         rendered = get_format(self.provider).render(turns)
         tools = count_tools(default_counter(), [_TOOLS[self.provider]])
-        self.largest = max(self.largest, tokens_leaving(default_counter(), self.provider, rendered.inline()) + tools)
+        self.largest = max(
+            self.largest,
+            tokens_leaving(default_counter(), self.provider, rendered.inline()) + tools,
+        )
 
     def _turns(self, natives: Sequence[Any], system: str | None) -> list[Turn]:
-        return [*([Turn(Role.SYSTEM, system)] if system else []), *(piece.turn for piece in self.dialect.split(natives))]
+        return [
+            *([Turn(Role.SYSTEM, system)] if system else []),
+            *(piece.turn for piece in self.dialect.split(natives)),
+        ]

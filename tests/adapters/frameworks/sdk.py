@@ -9,8 +9,14 @@ import pytest
 from attrs import define
 
 from polycontext.testing.strict import StrictServer
-from polycontext.testing.strict.provider import Endpoint, Event, Headers, Request, RequestRefusedError
-from tests.adapters.asking import Ask, Message, exchange
+from polycontext.testing.strict.provider import (
+    Endpoint,
+    Event,
+    Headers,
+    Request,
+    RequestRefusedError,
+)
+from tests.adapters.agent_step import Ask, Message, exchange
 from tests.adapters.frameworks.conversation import Agent, FrameworkTests
 from tests.adapters.frameworks.judge import Judge
 
@@ -63,7 +69,9 @@ class Listening:
 class ByHand(Agent):
     """Keep a list for each conversation, and take back what nobody answered."""
 
-    def __init__(self, client: Any, ask: Ask, stream: Ask | None, saved: dict[str, list[Message]] | None) -> None:
+    def __init__(
+        self, client: Any, ask: Ask, stream: Ask | None, saved: dict[str, list[Message]] | None
+    ) -> None:
         self._client, self._ask, self._stream, self._lists = client, ask, stream, saved or {}
 
     async def say(self, key: str, text: str) -> str:
@@ -72,7 +80,11 @@ class ByHand(Agent):
 
     async def stream(self, key: str, text: str) -> str:
         """Do so with streams."""
-        return await self._said(key, text, self._stream) if self._stream else await super().stream(key, text)
+        return (
+            await self._said(key, text, self._stream)
+            if self._stream
+            else await super().stream(key, text)
+        )
 
     def history(self, key: str) -> Sequence[str]:
         """Return what the list says."""
@@ -104,7 +116,10 @@ class SdkTests(FrameworkTests):
     def judge(self) -> Iterator[Judge]:
         """Judge what comes in on loopback."""
         judge = Judge(self.dialect(), self.provider)
-        with StrictServer((Listening(judge, self.list_name),)) as server, ExitStack() as self.clients:
+        with (
+            StrictServer((Listening(judge, self.list_name),)) as server,
+            ExitStack() as self.clients,
+        ):
             judge.url = server.url
             yield judge
 

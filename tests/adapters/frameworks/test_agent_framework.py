@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -43,26 +43,40 @@ class Client(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
         self._judge, self._usage = judge, usage
         self.seen: list[list[Message]] = []
 
-    def _inner_get_response(self, *, messages: Any, stream: bool, options: Any, **kwargs: Any) -> Any:
+    def _inner_get_response(
+        self, *, messages: Any, stream: bool, options: Any, **kwargs: Any
+    ) -> Any:
         self.seen.append([*messages])
 
         def contents() -> list[Content]:
             said = self._judge.asked(messages, options.get("instructions"))
             thoughts = [json.loads(part.data) for part in said.parts]
             return [
-                *(Content.from_text_reasoning(text=each["thinking"], protected_data=each["signature"]) for each in thoughts),
+                *(
+                    Content.from_text_reasoning(
+                        text=each["thinking"], protected_data=each["signature"]
+                    )
+                    for each in thoughts
+                ),
                 *([Content.from_text(said.text)] if said.text else []),
-                *(Content.from_function_call(call.id, call.name, arguments=call.arguments) for call in said.tool_calls),
+                *(
+                    Content.from_function_call(call.id, call.name, arguments=call.arguments)
+                    for call in said.tool_calls
+                ),
             ]
 
         async def whole() -> ChatResponse:
-            return ChatResponse(messages=[Message("assistant", contents())], usage_details=self._usage)
+            return ChatResponse(
+                messages=[Message("assistant", contents())], usage_details=self._usage
+            )
 
         async def pieces() -> AsyncIterator[ChatResponseUpdate]:
             for content in contents():
                 yield ChatResponseUpdate(role="assistant", contents=[content])
             if self._usage:
-                yield ChatResponseUpdate(role="assistant", contents=[Content.from_usage(self._usage)])
+                yield ChatResponseUpdate(
+                    role="assistant", contents=[Content.from_usage(self._usage)]
+                )
 
         return self._build_response_stream(pieces()) if stream else whole()
 
@@ -74,7 +88,9 @@ def look(at: str) -> str:
 
 def made(judge: Judge, middleware: Any, **settings: Any) -> Own:
     """Return an agent of the framework."""
-    return Own(client=Client(judge, **settings), instructions=SYSTEM, tools=[look], middleware=[middleware])
+    return Own(
+        client=Client(judge, **settings), instructions=SYSTEM, tools=[look], middleware=[middleware]
+    )
 
 
 class OwnAgent(Agent):
@@ -93,12 +109,21 @@ class OwnAgent(Agent):
 
     async def stream(self, key: str, text: str) -> str:
         """Run once, streamed."""
-        return "".join([update.text async for update in self._agent.run(text, session=self._session(key), stream=True)])
+        return "".join(
+            [
+                update.text
+                async for update in self._agent.run(text, session=self._session(key), stream=True)
+            ]
+        )
 
     def history(self, key: str) -> Sequence[str]:
         """Return what its messages say."""
         messages = self._sessions[key].state["in_memory"]["messages"]
-        return [content.text or str(content.result) for message in messages for content in message.contents]
+        return [
+            content.text or str(content.result)
+            for message in messages
+            for content in message.contents
+        ]
 
     def saved(self) -> Any:
         """Return the sessions as JSON data."""
@@ -114,6 +139,10 @@ class TestAgentFramework(FrameworkTests):
     def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
         """Return an agent that has it."""
         return OwnAgent(judge, saved, **options)
+
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model and its tool."""
+        return {"model": Client(judge), "tools": [look]}
 
 
 # --- what is its own ----------------------------------------------------------------
@@ -141,9 +170,19 @@ def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
         Message("user", ["Which?", *ODD], author_name="ann"),
         Message(
             "assistant",
-            ["Look.", Content.from_function_call("a", "look", arguments={"at": "Böden"}), Content.from_function_call("b", "look")],
+            [
+                "Look.",
+                Content.from_function_call("a", "look", arguments={"at": "Böden"}),
+                Content.from_function_call("b", "look"),
+            ],
         ),
-        Message("tool", [Content.from_function_result("a", result=["plums", ODD[0]][1:]), Content.from_function_result("b", result=None)]),
+        Message(
+            "tool",
+            [
+                Content.from_function_result("a", result=["plums", ODD[0]][1:]),
+                Content.from_function_result("b", result=None),
+            ],
+        ),
         Message("assistant", [Content.from_text_reasoning(id="rs", protected_data="ZW5j"), "So."]),
         Message("poet", [Content("function_result", call_id="c", result={"at": 1}), "and"]),
         Message("user", [Content.from_usage({"total_token_count": 1})]),
@@ -151,7 +190,16 @@ def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
     ]
     dialect = AgentFrameworkDialect()
     pieces = [*dialect.split(natives)]
-    assert [piece.turn.role.value for piece in pieces] == ["system", "user", "assistant", "tool", "tool", "assistant", "tool", "user"]
+    assert [piece.turn.role.value for piece in pieces] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+        "tool",
+        "user",
+    ]
     turns = [piece.turn for piece in pieces]
     assert [part.is_medium for part in turns[1].parts] == [True, True, True, False, False]
     assert [part.is_medium for part in turns[3].parts] == [True]
@@ -162,20 +210,40 @@ def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
     again = [piece.turn for piece in dialect.split(written)]
     assert [turn.parts for turn in again] == [turn.parts for group in groups for turn in group]
     assert [turn.text for turn in again] == [turn.text for group in groups for turn in group]
-    assert [turn.tool_calls for turn in again] == [turn.tool_calls for group in groups for turn in group]
-    assert [turn.tool_call_id for turn in again] == [turn.tool_call_id for group in groups for turn in group]
-    assert [each.media_type for each in written[1].contents[1:4]] == ["image/png", "image/jpeg", "application/pdf"]
+    assert [turn.tool_calls for turn in again] == [
+        turn.tool_calls for group in groups for turn in group
+    ]
+    assert [turn.tool_call_id for turn in again] == [
+        turn.tool_call_id for group in groups for turn in group
+    ]
+    assert [each.media_type for each in written[1].contents[1:4]] == [
+        "image/png",
+        "image/jpeg",
+        "application/pdf",
+    ]
     assert (written[1].author_name, written[3].role) == ("ann", "tool")
     bridge: Any = Bridge(dialect, model=40_000)
-    assert all(fitted is native for fitted, native in zip(bridge.fit(natives[1:5]), natives[1:5], strict=True))
+    assert all(
+        fitted is native
+        for fitted, native in zip(bridge.fit(natives[1:5]), natives[1:5], strict=True)
+    )
 
 
 async def process(
-    middleware: ContextMiddleware, messages: Sequence[Message], key: str | None = "A", usage: Any = None, **options: Any
+    middleware: ContextMiddleware,
+    messages: Sequence[Message],
+    key: str | None = "A",
+    usage: Any = None,
+    **options: Any,
 ) -> list[Message]:
     """Return what a middleware sends of `messages`, as a client calls it."""
     session = None if key is None else AgentSession(session_id=key)
-    context = ChatContext(client=Client(Judge(AgentFrameworkDialect(), "anthropic")), messages=messages, options=options, session=session)
+    context = ChatContext(
+        client=Client(Judge(AgentFrameworkDialect(), "anthropic")),
+        messages=messages,
+        options=options,
+        session=session,
+    )
 
     async def call_next() -> None:
         context.result = ChatResponse(messages=[], usage_details=usage)
@@ -189,7 +257,10 @@ def talk(exchanges: int, name: str = "A") -> list[Message]:
     return [
         message
         for number in range(exchanges)
-        for message in (Message("user", [f"{name}{number}: " + "please " * 40]), Message("assistant", [f"Answer {name}{number}."]))
+        for message in (
+            Message("user", [f"{name}{number}: " + "please " * 40]),
+            Message("assistant", [f"Answer {name}{number}."]),
+        )
     ] + [Message("user", ["Well?"])]
 
 
@@ -232,7 +303,9 @@ def test_another_compaction_is_refused(judge: Judge) -> None:
     """Of the client or of the agent; nothing was sent."""
     strategy = SlidingWindowStrategy(keep_last_groups=3)
     of_client = made(judge, ContextMiddleware(ROOM), compaction_strategy=strategy)
-    of_agent = Own(client=Client(judge), middleware=[ContextMiddleware(ROOM)], compaction_strategy=strategy)
+    of_agent = Own(
+        client=Client(judge), middleware=[ContextMiddleware(ROOM)], compaction_strategy=strategy
+    )
     for agent in (of_client, of_agent):
         with pytest.raises(InvalidOptionError, match="compaction_strategy"):
             asyncio.run(agent.run("Well?"))
@@ -253,23 +326,45 @@ def test_what_the_provider_counts_is_learnt(judge: Judge) -> None:
     lengths = {}
     usages: dict[str, Any] = {
         "none": None,
-        "openai": {"input_token_count": 3_400, "total_token_count": 3_400, "cache_read_input_token_count": 3_000},
-        "anthropic": {"input_token_count": 400, "cache_read_input_token_count": 2_000, "cache_creation_input_token_count": 1_000},
-        "small": {"input_token_count": 1_700, "total_token_count": 1_700, "cache_read_input_token_count": 1_700},
+        "openai": {
+            "input_token_count": 3_400,
+            "total_token_count": 3_400,
+            "cache_read_input_token_count": 3_000,
+        },
+        "anthropic": {
+            "input_token_count": 400,
+            "cache_read_input_token_count": 2_000,
+            "cache_creation_input_token_count": 1_000,
+        },
+        "small": {
+            "input_token_count": 1_700,
+            "total_token_count": 1_700,
+            "cache_read_input_token_count": 1_700,
+        },
     }
     for name, usage in usages.items():
         middleware = ContextMiddleware(ROOM)
-        lengths[name] = [len(asyncio.run(process(middleware, talk(exchanges), usage=usage))) for exchanges in (16, 17, 60)][-1]
+        lengths[name] = [
+            len(asyncio.run(process(middleware, talk(exchanges), usage=usage)))
+            for exchanges in (16, 17, 60)
+        ][-1]
     assert lengths["openai"] == lengths["anthropic"] < 0.8 * lengths["small"]
 
     async def streamed(usage: Any) -> int:
         middleware, session = ContextMiddleware(ROOM), AgentSession(session_id="A")
         agent = made(judge, middleware, usage=usage)
         for number in range(4):
-            assert [update async for update in agent.run(f"{number}: look. " + "please " * 200, session=session, stream=True)]
+            assert [
+                update
+                async for update in agent.run(
+                    f"{number}: look. " + "please " * 200, session=session, stream=True
+                )
+            ]
         return int(middleware._bridge.sessions.get("A").window.max_tokens)
 
-    assert asyncio.run(streamed({"input_token_count": 3_500, "total_token_count": 3_500})) < asyncio.run(streamed(None))
+    assert asyncio.run(
+        streamed({"input_token_count": 3_500, "total_token_count": 3_500})
+    ) < asyncio.run(streamed(None))
 
 
 def test_many_conversations_at_once_one_of_them_cancelled() -> None:
@@ -280,12 +375,19 @@ def test_many_conversations_at_once_one_of_them_cancelled() -> None:
         stopped = asyncio.ensure_future(process(middleware, talk(60, "A"), "A" if key else None))
         await asyncio.sleep(0)
         stopped.cancel()
-        return await asyncio.gather(*(process(middleware, talk(60, name), name if key else None) for name in "ABCDEF"))
+        return await asyncio.gather(
+            *(process(middleware, talk(60, name), name if key else None) for name in "ABCDEF")
+        )
 
     for key in (True, False):
         for name, sent in zip("ABCDEF", asyncio.run(all_at_once(key)), strict=True):
             assert f"{name}59: " in sent[-3].text
-            assert not any(message.text.startswith(f"{other}59: ") for message in sent for other in "ABCDEF" if other != name)
+            assert not any(
+                message.text.startswith(f"{other}59: ")
+                for message in sent
+                for other in "ABCDEF"
+                if other != name
+            )
 
 
 def test_a_tool_that_fails_an_edit_and_an_empty_answer(judge: Judge) -> None:
@@ -305,7 +407,9 @@ def test_a_tool_that_fails_an_edit_and_an_empty_answer(judge: Judge) -> None:
         for number in range(12):
             await agent.run(f"{number}: look. " + "please " * 40, session=session, tools=[broken])
         messages = session.state["in_memory"]["messages"]
-        place = next(place for place, message in enumerate(messages) if message.text.startswith("10: "))
+        place = next(
+            place for place, message in enumerate(messages) if message.text.startswith("10: ")
+        )
         messages[place] = Message("user", ["10: look for pears."])
         messages += [Message("assistant", []), Message("assistant", [""])]
         await agent.run("And at last?", session=session, tools=[broken])

@@ -8,7 +8,7 @@ anthropic = pytest.importorskip("anthropic")
 
 from polycontext.adapters.anthropic import wrap
 from polycontext.adapters.wire_dialect import WireDialect
-from tests.adapters.asking import messages_, messages_stream
+from tests.adapters.agent_step import messages_, messages_stream
 from tests.adapters.frameworks.sdk import SdkTests
 
 

@@ -40,7 +40,13 @@ class Client(own.ChatCompletionClient):
         calls = [FunctionCall(call.id, call.arguments, call.name) for call in said.tool_calls]
         finish: Any = "function_calls" if calls else "stop"
         thought = said.text if calls else None
-        return own.CreateResult(finish_reason=finish, content=calls or said.text, usage=USAGE, cached=False, thought=thought)
+        return own.CreateResult(
+            finish_reason=finish,
+            content=calls or said.text,
+            usage=USAGE,
+            cached=False,
+            thought=thought,
+        )
 
     async def create_stream(self, messages: Sequence[Any], **besides: Any) -> AsyncIterator[Any]:
         """Yield what the judge says in two pieces, and whole."""
@@ -80,7 +86,9 @@ class Client(own.ChatCompletionClient):
 def assistant(judge: Judge, context: Any, *, stream: bool = False, **options: Any) -> Any:
     """Return an agent of AutoGen's."""
     more = {"system_message": SYSTEM, "tools": [look], "max_tool_iterations": STEPS + 2, **options}
-    return AssistantAgent("keeper", Client(judge), model_context=context, model_client_stream=stream, **more)
+    return AssistantAgent(
+        "keeper", Client(judge), model_context=context, model_client_stream=stream, **more
+    )
 
 
 async def look(at: str) -> str:
@@ -113,11 +121,16 @@ class AutoGenAgent(Agent):
     async def stream(self, key: str, text: str) -> str:
         """Run once, streamed."""
         pieces = [event async for event in (await self._of(key, stream=True)).run_stream(task=text)]
-        return "".join(piece.content for piece in pieces if isinstance(piece, ModelClientStreamingChunkEvent))
+        return "".join(
+            piece.content for piece in pieces if isinstance(piece, ModelClientStreamingChunkEvent)
+        )
 
     def history(self, key: str) -> Sequence[str]:
         """Return what the context keeps."""
-        return [json.dumps(message) for message in asyncio.run(self._made[key].model_context.save_state())["messages"]]
+        return [
+            json.dumps(message)
+            for message in asyncio.run(self._made[key].model_context.save_state())["messages"]
+        ]
 
     def saved(self) -> Any:
         """Return the agents' states."""
@@ -135,19 +148,27 @@ class TestAutoGen(FrameworkTests):
         """Return agents that have it."""
         return AutoGenAgent(judge, saved, **options)
 
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model and its tool."""
+        return {"model": Client(judge), "tools": [look]}
+
 
 # --- what is AutoGen's own -----------------------------------------------------------
 
 
 def fitted(natives: Sequence[Any], **options: Any) -> list[Any]:
     """Return what a context hands out that was filled with `natives`."""
-    return asyncio.run(ContextChatCompletionContext(initial_messages=natives, **options).get_messages())
+    return asyncio.run(
+        ContextChatCompletionContext(initial_messages=natives, **options).get_messages()
+    )
 
 
 def step(number: int, words: int = 40) -> list[Any]:
     """Return what one step adds: a call, its thought and its result."""
     calls = [FunctionCall(f"c{number}", "{}", "look")]
-    result = own.FunctionExecutionResult(content="jar " * words, name="look", call_id=f"c{number}", is_error=True)
+    result = own.FunctionExecutionResult(
+        content="jar " * words, name="look", call_id=f"c{number}", is_error=True
+    )
     return [
         own.AssistantMessage(content=calls, thought=f"Look {number}.", source="k"),
         own.FunctionExecutionResultMessage(content=[result]),
@@ -158,7 +179,14 @@ def test_what_fits_is_the_very_messages() -> None:
     """Thoughts, names and errors with them, and messages of kinds that nobody knows."""
     strange: Any = type("Strange", (), {"content": ["of", 7]})()
     asked = own.UserMessage(content="Look.", source="ann")
-    natives = [own.SystemMessage(content="Be brief."), asked, *step(1), own.AssistantMessage(content="", source="k"), strange, asked]
+    natives = [
+        own.SystemMessage(content="Be brief."),
+        asked,
+        *step(1),
+        own.AssistantMessage(content="", source="k"),
+        strange,
+        asked,
+    ]
     out = fitted(natives, model=ROOM)
     assert [*map(id, out)] == [*map(id, natives)]
     assert [turn.text for turn in AutoGenDialect().read(natives[2])] == ["Look 1."]
@@ -170,9 +198,17 @@ def test_a_hundred_windows_fit() -> None:
     for number in range(400):
         natives += step(number, words=250)
     out = fitted(natives, model=1000)
-    called = [call.id for message in out if isinstance(message, own.AssistantMessage) for call in message.content]
+    called = [
+        call.id
+        for message in out
+        if isinstance(message, own.AssistantMessage)
+        for call in message.content
+    ]
     assert called == [
-        each.call_id for message in out if isinstance(message, own.FunctionExecutionResultMessage) for each in message.content
+        each.call_id
+        for message in out
+        if isinstance(message, own.FunctionExecutionResultMessage)
+        for each in message.content
     ]
     assert out[-1] is natives[-1]
     assert DEMAND in str(out[:3])
@@ -182,11 +218,20 @@ def test_a_hundred_windows_fit() -> None:
 def test_a_result_that_is_cut_keeps_its_name() -> None:
     """The other result of its step stands in the same message."""
     calls = [FunctionCall("", "{}", "look"), FunctionCall("", "{}", "read")]
-    results = [own.FunctionExecutionResult(content=text, name=name, call_id="", is_error=bad) for text, name, bad in RESULTS]
-    natives = [own.UserMessage(content="Look.", source="ann"), own.AssistantMessage(content=calls, source="k")]
+    results = [
+        own.FunctionExecutionResult(content=text, name=name, call_id="", is_error=bad)
+        for text, name, bad in RESULTS
+    ]
+    natives = [
+        own.UserMessage(content="Look.", source="ann"),
+        own.AssistantMessage(content=calls, source="k"),
+    ]
     out = fitted([*natives, own.FunctionExecutionResultMessage(content=results)], model=900)
     assert [*map(id, out[:2])] == [*map(id, natives)]
-    assert [(each.name, each.is_error) for each in out[2].content] == [("look", None), ("read", True)]
+    assert [(each.name, each.is_error) for each in out[2].content] == [
+        ("look", None),
+        ("read", True),
+    ]
     assert len(out[2].content[0].content) < 4000
     assert out[2].content[1].content == "short"
 
@@ -196,7 +241,9 @@ RESULTS = [("jar " * 2000, "look", None), ("short", "read", True)]
 
 def test_pictures_count_and_go_out_as_they_came() -> None:
     """What is written anew still has its picture."""
-    shown = own.UserMessage(content=["Which?", Image.from_pil(Drawn.new("RGB", (1024, 1024)))], source="ann")
+    shown = own.UserMessage(
+        content=["Which?", Image.from_pil(Drawn.new("RGB", (1024, 1024)))], source="ann"
+    )
     assert fitted([shown], model=ROOM)[0] is shown
     (turn,) = AutoGenDialect().read(shown)
     (medium,) = [read_medium(json.loads(part.data)) for part in turn.parts]
@@ -205,7 +252,10 @@ def test_pictures_count_and_go_out_as_they_came() -> None:
     (again,) = AutoGenDialect().write([turn])
     assert (again.content[0], again.source) == ("Which?", "ann")
     assert again.content[1].to_base64() == shown.content[1].to_base64()
-    many = [own.UserMessage(content=[f"{number}?", *shown.content[1:]], source="ann") for number in range(40)]
+    many = [
+        own.UserMessage(content=[f"{number}?", *shown.content[1:]], source="ann")
+        for number in range(40)
+    ]
     assert len(fitted(many, model=ROOM)) < 12
 
 
@@ -227,7 +277,9 @@ def test_many_conversations_at_once_over_one_store(tmp_path: Any) -> None:
     """Each agent has its own context, and a state that names its conversation: it is gone on from, whoever opens it."""
     store = SQLiteStore(tmp_path / "s.db")
 
-    async def talk(key: str | None, state: Mapping[str, Any] | None, number: int) -> tuple[Any, Any]:
+    async def talk(
+        key: str | None, state: Mapping[str, Any] | None, number: int
+    ) -> tuple[Any, Any]:
         judge = Judge(AutoGenDialect(), "openai")
         context = ContextChatCompletionContext(ROOM, store=store, key=key)
         agent = assistant(judge, context)
@@ -236,15 +288,24 @@ def test_many_conversations_at_once_over_one_store(tmp_path: Any) -> None:
         for again in range(8):
             await agent.run(task=f"{number} {again}: look. " + "please " * 60)
         assert all(
-            f" {number} " in f" {turn.text}" for turns in judge.sent for turn in turns if turn.role is Role.USER and "look." in turn.text
+            f" {number} " in f" {turn.text}"
+            for turns in judge.sent
+            for turn in turns
+            if turn.role is Role.USER and "look." in turn.text
         )
         return await agent.save_state(), judge.largest
 
     async def main() -> None:
         first = await asyncio.gather(*(talk(f"k{number}", None, number) for number in range(5)))
-        assert [state["llm_context"]["key"] for state, _ in first] == [f"k{number}" for number in range(5)]
-        second = await asyncio.gather(*(talk(None, state, number) for number, (state, _) in enumerate(first)))
-        assert all(state["llm_context"]["key"] == f"k{number}" for number, (state, _) in enumerate(second))
+        assert [state["llm_context"]["key"] for state, _ in first] == [
+            f"k{number}" for number in range(5)
+        ]
+        second = await asyncio.gather(
+            *(talk(None, state, number) for number, (state, _) in enumerate(first))
+        )
+        assert all(
+            state["llm_context"]["key"] == f"k{number}" for number, (state, _) in enumerate(second)
+        )
         assert all(largest <= ROOM for _, largest in second)
 
     asyncio.run(main())
@@ -295,15 +356,21 @@ def test_edited_and_cleared() -> None:
 def test_memory_reflection_and_models_without_eyes() -> None:
     """Whatever an agent adds to its context, and sends without its tools."""
     judge = Judge(AutoGenDialect(), "openai")
-    memory = ListMemory(memory_contents=[MemoryContent(content="Ann likes pears.", mime_type=MemoryMimeType.TEXT)])
+    memory = ListMemory(
+        memory_contents=[MemoryContent(content="Ann likes pears.", mime_type=MemoryMimeType.TEXT)]
+    )
     context = ContextChatCompletionContext(ROOM)
-    agent = assistant(judge, context, memory=[memory], reflect_on_tool_use=True, max_tool_iterations=1)
+    agent = assistant(
+        judge, context, memory=[memory], reflect_on_tool_use=True, max_tool_iterations=1
+    )
     agent._model_client._vision = False
 
     async def main() -> None:
         image = Image.from_pil(Drawn.new("RGB", (64, 64)))
         for number in range(30):
-            await agent.run(task=MultiModalMessage(content=[f"{number}: look.", image], source="user"))
+            await agent.run(
+                task=MultiModalMessage(content=[f"{number}: look.", image], source="user")
+            )
 
     asyncio.run(main())
     assert len(judge.sent) == 60

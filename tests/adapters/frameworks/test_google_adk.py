@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -37,15 +37,28 @@ class JudgedLlm(BaseLlm):
 
     judge: Any
 
-    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> AsyncIterator[LlmResponse]:
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncIterator[LlmResponse]:
         """Answer once; streamed, a piece of the words first."""
         said = self.judge.asked(llm_request.contents, llm_request.config.system_instruction)
         thoughts = [json.loads(part.data) for part in said.parts]
-        parts = [types.Part(text=each["thinking"], thought=True, thought_signature=each["signature"].encode()) for each in thoughts]
+        parts = [
+            types.Part(
+                text=each["thinking"], thought=True, thought_signature=each["signature"].encode()
+            )
+            for each in thoughts
+        ]
         parts += [types.Part(text=said.text)] if said.text else []
-        parts += [types.Part.from_function_call(name=call.name, args=json.loads(call.arguments)) for call in said.tool_calls]
+        parts += [
+            types.Part.from_function_call(name=call.name, args=json.loads(call.arguments))
+            for call in said.tool_calls
+        ]
         if stream and said.text:
-            yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=said.text[:3])]), partial=True)
+            yield LlmResponse(
+                content=types.Content(role="model", parts=[types.Part(text=said.text[:3])]),
+                partial=True,
+            )
         yield LlmResponse(content=types.Content(role="model", parts=parts))
 
 
@@ -58,7 +71,12 @@ class ADKAgent(Agent):
     """Keep sessions in the service of a runner."""
 
     def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
-        agent = LlmAgent(name="keeper", model=JudgedLlm(model="judged", judge=judge), instruction=SYSTEM, tools=[look])
+        agent = LlmAgent(
+            name="keeper",
+            model=JudgedLlm(model="judged", judge=judge),
+            instruction=SYSTEM,
+            tools=[look],
+        )
         self.sessions: Any = InMemorySessionService()
         app = App(name="cellar", root_agent=agent, plugins=[ContextPlugin(**options)])
         self._runner = Runner(app=app, session_service=self.sessions)
@@ -68,16 +86,27 @@ class ADKAgent(Agent):
     async def say(self, key: str, text: str, mode: StreamingMode = StreamingMode.NONE) -> str:
         """Run once, in the session of that id."""
         if await self.sessions.get_session(app_name="cellar", user_id="u", session_id=key) is None:
-            made = await self.sessions.create_session(app_name="cellar", user_id="u", session_id=key)
+            made = await self.sessions.create_session(
+                app_name="cellar", user_id="u", session_id=key
+            )
             for event in self._saved.get(key, ()):
                 await self.sessions.append_event(made, Event.model_validate(event))
         message = types.Content(role="user", parts=[types.Part(text=text)])
         answer = ""
-        run = self._runner.run_async(user_id="u", session_id=key, new_message=message, run_config=RunConfig(streaming_mode=mode))
+        run = self._runner.run_async(
+            user_id="u",
+            session_id=key,
+            new_message=message,
+            run_config=RunConfig(streaming_mode=mode),
+        )
         async for event in run:
             if event.is_final_response() and not event.partial:
-                answer = "".join(part.text or "" for part in event.content.parts if not part.thought)
-        self._kept[key] = await self.sessions.get_session(app_name="cellar", user_id="u", session_id=key)
+                answer = "".join(
+                    part.text or "" for part in event.content.parts if not part.thought
+                )
+        self._kept[key] = await self.sessions.get_session(
+            app_name="cellar", user_id="u", session_id=key
+        )
         return answer
 
     async def stream(self, key: str, text: str) -> str:
@@ -87,11 +116,17 @@ class ADKAgent(Agent):
     def history(self, key: str) -> Sequence[str]:
         """Return what the events say."""
         parts = (part for event in self._kept[key].events for part in event.content.parts)
-        return [str(part.function_response.response) if part.function_response else part.text or "" for part in parts]
+        return [
+            str(part.function_response.response) if part.function_response else part.text or ""
+            for part in parts
+        ]
 
     def saved(self) -> Any:
         """Return the events as JSON data."""
-        return {key: session.model_dump(mode="json", exclude_none=True)["events"] for key, session in self._kept.items()}
+        return {
+            key: session.model_dump(mode="json", exclude_none=True)["events"]
+            for key, session in self._kept.items()
+        }
 
 
 class TestGoogleADK(FrameworkTests):
@@ -104,6 +139,10 @@ class TestGoogleADK(FrameworkTests):
         """Return an agent whose app has it."""
         return ADKAgent(judge, saved, **options)
 
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model and its tool."""
+        return {"model": JudgedLlm(model="judged", judge=judge), "tools": [look]}
+
 
 class Reply(BaseLlm):
     """Say the next of some answers, and remember the requests."""
@@ -112,18 +151,27 @@ class Reply(BaseLlm):
     counts: bool = False
     requests: list[Any] = Field(default_factory=list)
 
-    async def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> AsyncIterator[LlmResponse]:
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncIterator[LlmResponse]:
         """Answer once."""
         self.requests.append(llm_request.model_copy(deep=True))
         parts = self.answers.pop(0)
         parts = [types.Part(text=parts)] if isinstance(parts, str) else parts
-        yield LlmResponse(content=types.Content(role="model", parts=parts), usage_metadata=_usage(llm_request) if self.counts else None)
+        yield LlmResponse(
+            content=types.Content(role="model", parts=parts),
+            usage_metadata=_usage(llm_request) if self.counts else None,
+        )
 
 
 def _usage(request: LlmRequest) -> types.GenerateContentResponseUsageMetadata:
     """Count a token for every second letter, and none for pictures."""
-    letters = sum(len(part.text or "") for content in request.contents for part in content.parts or ())
-    return types.GenerateContentResponseUsageMetadata(prompt_token_count=letters // 2, candidates_token_count=9, thoughts_token_count=1)
+    letters = sum(
+        len(part.text or "") for content in request.contents for part in content.parts or ()
+    )
+    return types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=letters // 2, candidates_token_count=9, thoughts_token_count=1
+    )
 
 
 def _runner(agent: LlmAgent, plugin: ContextPlugin, **settings: Any) -> Runner:
@@ -132,8 +180,13 @@ def _runner(agent: LlmAgent, plugin: ContextPlugin, **settings: Any) -> Runner:
 
 
 async def _ask(runner: Runner, key: str, *parts: Any) -> list[Event]:
-    message = types.Content(role="user", parts=[types.Part(text=part) if isinstance(part, str) else part for part in parts])
-    return [event async for event in runner.run_async(user_id="u", session_id=key, new_message=message)]
+    message = types.Content(
+        role="user",
+        parts=[types.Part(text=part) if isinstance(part, str) else part for part in parts],
+    )
+    return [
+        event async for event in runner.run_async(user_id="u", session_id=key, new_message=message)
+    ]
 
 
 def _call(name: str, **fields: Any) -> types.Part:
@@ -141,16 +194,30 @@ def _call(name: str, **fields: Any) -> types.Part:
 
 
 def _result(name: str, said: str, **fields: Any) -> types.Part:
-    return types.Part(function_response=types.FunctionResponse(name=name, response={"result": said}, **fields))
+    return types.Part(
+        function_response=types.FunctionResponse(name=name, response={"result": said}, **fields)
+    )
 
 
 def test_results_find_their_calls_by_name_and_order() -> None:
     """Contents that stand go out as they are; results of which some has fallen stand in one content still, without ids."""
-    png = types.FunctionResponsePart(inline_data=types.FunctionResponseBlob(mime_type="image/png", data=b"\x89PNG..."))
+    png = types.FunctionResponsePart(
+        inline_data=types.FunctionResponseBlob(mime_type="image/png", data=b"\x89PNG...")
+    )
     contents = [
         types.Content(role="user", parts=[types.Part(text="Look.")]),
-        types.Content(role="model", parts=[_call("look", thought_signature=b"\xff1"), _call("taste"), _call("look")]),
-        types.Content(role="user", parts=[_result("taste", "sweet", parts=[png]), _result("look", "jar " * 3_000), _result("look", "two")]),
+        types.Content(
+            role="model",
+            parts=[_call("look", thought_signature=b"\xff1"), _call("taste"), _call("look")],
+        ),
+        types.Content(
+            role="user",
+            parts=[
+                _result("taste", "sweet", parts=[png]),
+                _result("look", "jar " * 3_000),
+                _result("look", "two"),
+            ],
+        ),
     ]
     turns = [piece.turn for piece in GoogleADKDialect().split(contents)]
     assert [(turn.text[:4], turn.tool_call_id) for turn in turns[2:]] == [
@@ -173,11 +240,18 @@ def test_results_find_their_calls_by_name_and_order() -> None:
 
 def test_ids_are_kept_where_there_are_any() -> None:
     """Of models that pair by id: a result finds its call in whatever order, and what is written anew has the id."""
-    calls = [types.FunctionCall(id=f"toolu_{side}", name="look", args={"at": side}) for side in "ab"]
-    answers = [types.FunctionResponse(id=f"toolu_{side}", name="look", response={"at": side}) for side in "ba"]
+    calls = [
+        types.FunctionCall(id=f"toolu_{side}", name="look", args={"at": side}) for side in "ab"
+    ]
+    answers = [
+        types.FunctionResponse(id=f"toolu_{side}", name="look", response={"at": side})
+        for side in "ba"
+    ]
     contents = [
         types.Content(role="model", parts=[types.Part(function_call=call) for call in calls]),
-        types.Content(role="user", parts=[types.Part(function_response=answer) for answer in answers]),
+        types.Content(
+            role="user", parts=[types.Part(function_response=answer) for answer in answers]
+        ),
     ]
     turns = [piece.turn for piece in GoogleADKDialect().split(contents)]
     assert [turn.tool_call_id for turn in turns[1:]] == ["toolu_b", "toolu_a"]
@@ -191,15 +265,23 @@ def test_what_nobody_here_knows_stays_with_its_content() -> None:
     """Code, unsigned thoughts, recordings, empty contents and roles that are missing: what is written anew has them still, and so have calls their signatures."""
     parts = [
         types.Part(text="Let me see.", thought=True),
-        types.Part(executable_code=types.ExecutableCode(code="1 + 1", language=types.Language.PYTHON)),
+        types.Part(
+            executable_code=types.ExecutableCode(code="1 + 1", language=types.Language.PYTHON)
+        ),
         types.Part(inline_data=types.Blob(mime_type="audio/wav", data=b"RIFF\xff")),
-        types.Part(file_data=types.FileData(mime_type="application/pdf", file_uri="gs://cellar/plums.pdf")),
+        types.Part(
+            file_data=types.FileData(mime_type="application/pdf", file_uri="gs://cellar/plums.pdf")
+        ),
         types.Part(thought_signature=b"\xfe"),
         types.Part(text=""),
         _call("look", thought_signature=b"\xff"),
     ]
     model = types.Content(role="model", parts=parts)
-    contents = [types.Content(role="user"), model, types.Content(parts=[_result("none", "lost"), types.Part(text="And?"), _call("mine")])]
+    contents = [
+        types.Content(role="user"),
+        model,
+        types.Content(parts=[_result("none", "lost"), types.Part(text="And?"), _call("mine")]),
+    ]
     turns = [piece.turn for piece in GoogleADKDialect().split(contents)]
     assert [turn.role for turn in turns] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.USER]
     (written,) = GoogleADKDialect().write([turns[1]])
@@ -210,7 +292,9 @@ def test_what_nobody_here_knows_stays_with_its_content() -> None:
 
 def test_pictures_count() -> None:
     """Many of them do not go out at once, and the newest does as it is."""
-    agent = LlmAgent(name="keeper", model=(model := Reply(model="reply", answers=[*map(str, range(8))])))
+    agent = LlmAgent(
+        name="keeper", model=(model := Reply(model="reply", answers=[*map(str, range(8))]))
+    )
     runner = _runner(agent, ContextPlugin(12_000))
     image = types.Part(inline_data=types.Blob(mime_type="image/webp", data=b"no head"))
 
@@ -219,7 +303,10 @@ def test_pictures_count() -> None:
             await _ask(runner, "A", f"{number}: which plum is this?", image)
 
     asyncio.run(talk())
-    shown = [sum(part.inline_data is not None for content in request.contents for part in content.parts) for request in model.requests]
+    shown = [
+        sum(part.inline_data is not None for content in request.contents for part in content.parts)
+        for request in model.requests
+    ]
     assert shown[0] == 1
     assert max(shown) == 2
     assert model.requests[-1].contents[-1].parts[-1] == image
@@ -254,9 +341,14 @@ def test_each_agent_of_a_session_has_a_conversation() -> None:
     handing = _call("transfer_to_agent")
     handing.function_call.args = {"agent_name": "taster"}
     taster = LlmAgent(
-        name="taster", model=Reply(model="reply", answers=["Sweet.", "Sour."]), instruction="You taste.", description="Tastes."
+        name="taster",
+        model=Reply(model="reply", answers=["Sweet.", "Sour."]),
+        instruction="You taste.",
+        description="Tastes.",
     )
-    agent = LlmAgent(name="keeper", model=Reply(model="reply", answers=[[handing]]), sub_agents=[taster])
+    agent = LlmAgent(
+        name="keeper", model=Reply(model="reply", answers=[[handing]]), sub_agents=[taster]
+    )
     plugin = ContextPlugin(4_000)
     runner = _runner(agent, plugin)
 
@@ -267,7 +359,11 @@ def test_each_agent_of_a_session_has_a_conversation() -> None:
     asyncio.run(talk())
     sessions = [plugin._bridge.sessions.get(f"cellar/u/A/{name}") for name in ("keeper", "taster")]
     assert [[*session.log()][-1].role for session in sessions] == [Role.USER, Role.USER]
-    assert not any("Rewind" in type(event).__name__ for session in sessions for event in session.history.events())
+    assert not any(
+        "Rewind" in type(event).__name__
+        for session in sessions
+        for event in session.history.events()
+    )
 
 
 def test_one_plugin_serves_many_conversations_at_once() -> None:
@@ -277,12 +373,18 @@ def test_one_plugin_serves_many_conversations_at_once() -> None:
 
     async def talk() -> None:
         for number in range(4):
-            await asyncio.gather(*(_ask(runner, f"{key}", f"{key}{number}: plums?") for key in range(10)))
+            await asyncio.gather(
+                *(_ask(runner, f"{key}", f"{key}{number}: plums?") for key in range(10))
+            )
 
     asyncio.run(talk())
     assert len(model.requests) == 40
     for request in model.requests:
-        said = [content.parts[0].text.partition(":")[0] for content in request.contents if content.role == "user"]
+        said = [
+            content.parts[0].text.partition(":")[0]
+            for content in request.contents
+            if content.role == "user"
+        ]
         assert said == [f"{said[0][0]}{number}" for number in range(len(said))]
 
 
@@ -290,8 +392,12 @@ def test_one_plugin_serves_many_conversations_at_once() -> None:
 def test_a_second_compaction_is_refused() -> None:
     """Two that shorten one conversation would each undo what the other remembers."""
     plugin = ContextPlugin(4_000)
-    settings = {"events_compaction_config": EventsCompactionConfig(compaction_interval=2, overlap_size=1)}
-    runner = _runner(LlmAgent(name="keeper", model=Reply(model="reply", answers=["Yes."])), plugin, **settings)
+    settings = {
+        "events_compaction_config": EventsCompactionConfig(compaction_interval=2, overlap_size=1)
+    }
+    runner = _runner(
+        LlmAgent(name="keeper", model=Reply(model="reply", answers=["Yes."])), plugin, **settings
+    )
     with pytest.raises(RuntimeError, match="None: the plugin compresses already") as caught:
         asyncio.run(_ask(runner, "A", "Plums?"))
     assert isinstance(caught.value.__cause__, InvalidOptionError)
@@ -299,18 +405,38 @@ def test_a_second_compaction_is_refused() -> None:
 
 def test_what_the_server_keeps_is_left_alone() -> None:
     """A request that goes on from an interaction has but what is new."""
-    request = LlmRequest(contents=[types.Content(role="user", parts=[types.Part(text="Plums.")])], previous_interaction_id="i1")
+    request = LlmRequest(
+        contents=[types.Content(role="user", parts=[types.Part(text="Plums.")])],
+        previous_interaction_id="i1",
+    )
     before = [*request.contents]
-    context: Any = type("Context", (), {"get_invocation_context": lambda self: type("Run", (), {"events_compaction_config": None})})()
-    asyncio.run(ContextPlugin(10).before_model_callback(callback_context=context, llm_request=request))
+    context: Any = type(
+        "Context",
+        (),
+        {
+            "get_invocation_context": lambda self: type(
+                "Run", (), {"events_compaction_config": None}
+            )
+        },
+    )()
+    asyncio.run(
+        ContextPlugin(10).before_model_callback(callback_context=context, llm_request=request)
+    )
     assert request.contents == before
 
 
 def test_a_callback_of_one_agent() -> None:
     """The plugin's method is one, for those who make no app."""
     model = Reply(model="reply", answers=["Yes. " * 30] * 20)
-    agent = LlmAgent(name="keeper", model=model, before_model_callback=ContextPlugin(1_000).before_model_callback)
-    runner = Runner(app_name="cellar", agent=agent, session_service=InMemorySessionService(), auto_create_session=True)
+    agent = LlmAgent(
+        name="keeper", model=model, before_model_callback=ContextPlugin(1_000).before_model_callback
+    )
+    runner = Runner(
+        app_name="cellar",
+        agent=agent,
+        session_service=InMemorySessionService(),
+        auto_create_session=True,
+    )
 
     async def talk() -> None:
         for number in range(20):

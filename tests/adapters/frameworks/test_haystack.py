@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -31,9 +31,16 @@ _SILENT: dict[str, Any] = {"usage": {}}
 def _answer(turn: Turn) -> own.ChatMessage:
     """Return an answer as an integration of Haystack makes it."""
     thoughts = [json.loads(part.data) for part in turn.parts]
-    reasoning = [own.ReasoningContent(each["thinking"], {"signature": each["signature"]}) for each in thoughts]
-    calls = [own.ToolCall(call.name, json.loads(call.arguments), call.id) for call in turn.tool_calls]
-    return own.ChatMessage.from_assistant(turn.text or None, tool_calls=calls, reasoning=reasoning[0] if reasoning else None)
+    reasoning = [
+        own.ReasoningContent(each["thinking"], {"signature": each["signature"]})
+        for each in thoughts
+    ]
+    calls = [
+        own.ToolCall(call.name, json.loads(call.arguments), call.id) for call in turn.tool_calls
+    ]
+    return own.ChatMessage.from_assistant(
+        turn.text or None, tool_calls=calls, reasoning=reasoning[0] if reasoning else None
+    )
 
 
 def _look() -> Tool:
@@ -54,7 +61,10 @@ class HaystackAgent(Agent):
             max_agent_steps=1000,
             hooks={"before_llm": [ContextHook(**options)]},
         )
-        self._kept = {key: [own.ChatMessage.from_dict(each) for each in messages] for key, messages in (saved or {}).items()}
+        self._kept = {
+            key: [own.ChatMessage.from_dict(each) for each in messages]
+            for key, messages in (saved or {}).items()
+        }
 
     async def say(self, key: str, text: str) -> str:
         """Run once."""
@@ -83,7 +93,9 @@ class HaystackAgent(Agent):
 
     def saved(self) -> Any:
         """Return the messages as JSON data."""
-        return {key: [message.to_dict() for message in messages] for key, messages in self._kept.items()}
+        return {
+            key: [message.to_dict() for message in messages] for key, messages in self._kept.items()
+        }
 
 
 class TestHaystack(FrameworkTests):
@@ -96,6 +108,14 @@ class TestHaystack(FrameworkTests):
         """Return an agent that has it."""
         return HaystackAgent(judge, saved, **options)
 
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model and its tool."""
+
+        def reply(messages: list[own.ChatMessage]) -> own.ChatMessage:
+            return _answer(judge.asked(messages))
+
+        return {"model": MockChatGenerator(response_fn=reply, meta=_SILENT), "tools": [_look()]}
+
 
 def _agent(asked: list[Any], *hooks: Any, tools: Sequence[Tool] = (), **about: Any) -> Own:
     """Return an agent whose model remembers what it is asked."""
@@ -105,7 +125,9 @@ def _agent(asked: list[Any], *hooks: Any, tools: Sequence[Tool] = (), **about: A
         return "Yes."
 
     return Own(
-        chat_generator=MockChatGenerator(response_fn=reply, **{"meta": _SILENT, **about}), tools=[*tools], hooks={"before_llm": [*hooks]}
+        chat_generator=MockChatGenerator(response_fn=reply, **{"meta": _SILENT, **about}),
+        tools=[*tools],
+        hooks={"before_llm": [*hooks]},
     )
 
 
@@ -147,18 +169,26 @@ def test_the_hook_is_data() -> None:
     """As that of an agent which is written to a file; who reads the file trusts the module."""
     allow_deserialization_module("polycontext.adapters.haystack")
     agent = Own.from_dict(
-        Own(chat_generator=MockChatGenerator(responses="Yes."), hooks={"before_llm": [ContextHook(1000, most=5)]}).to_dict()
+        Own(
+            chat_generator=MockChatGenerator(responses="Yes."),
+            hooks={"before_llm": [ContextHook(1000, most=5)]},
+        ).to_dict()
     )
     assert isinstance(agent.hooks["before_llm"][0], ContextHook)
     assert len(agent.run(_long(101))["messages"]) == 102
     with pytest.raises(ValueError, match="before_llm"):
-        Own(chat_generator=MockChatGenerator(responses="Yes."), hooks={"after_run": [ContextHook(1000)]})
+        Own(
+            chat_generator=MockChatGenerator(responses="Yes."),
+            hooks={"after_run": [ContextHook(1000)]},
+        )
 
 
 def test_tools_are_taken_off() -> None:
     """They are sent with every request."""
     asked: list[Any] = []
-    wordy = Tool(name="look", description="Look something up. " * 220, parameters=TOOL, function=found)
+    wordy = Tool(
+        name="look", description="Look something up. " * 220, parameters=TOOL, function=found
+    )
     _agent(asked, ContextHook(1500)).run(_long(101))
     _agent(asked, ContextHook(1500), tools=[wordy]).run(_long(101))
     assert len(asked[1]) < len(asked[0])
@@ -167,7 +197,10 @@ def test_tools_are_taken_off() -> None:
 def test_what_the_provider_counts_is_learned() -> None:
     """One that counts more gets less."""
     asked: list[Any] = []
-    agent, messages = _agent(asked, ContextHook(4000), meta={"usage": {"prompt_tokens": 6000}}), _long(91)
+    agent, messages = (
+        _agent(asked, ContextHook(4000), meta={"usage": {"prompt_tokens": 6000}}),
+        _long(91),
+    )
     agent.run(messages)
     agent.run(messages)
     assert len(asked[1]) < len(asked[0])
@@ -203,7 +236,11 @@ def test_results_keep_their_tool_and_their_pictures() -> None:
     _agent(asked, ContextHook(9000)).run(messages)
     assert [*asked[0]] == messages
     turns = [piece.turn for piece in HaystackDialect().split(messages)]
-    assert [call.id for call in turns[1].tool_calls] == [turn.tool_call_id for turn in turns[2:]] == ["look", "look~2"]
+    assert (
+        [call.id for call in turns[1].tool_calls]
+        == [turn.tool_call_id for turn in turns[2:]]
+        == ["look", "look~2"]
+    )
     written = HaystackDialect().write(turns[2:])
     assert [each.tool_call_result.origin.tool_name for each in written] == ["look", "look"]
     assert [piece.turn for piece in HaystackDialect().split([*messages[:2], *written])] == turns
@@ -216,7 +253,9 @@ def test_each_role_is_written_as_it_is_read() -> None:
         Turn(Role.USER, "So?"),
         Turn(Role.ASSISTANT, "So.", tool_calls=[ToolCall("1", "look", '{"at": "a"}')]),
     ]
-    assert [piece.turn for piece in HaystackDialect().split(HaystackDialect().write(turns))] == turns
+    assert [
+        piece.turn for piece in HaystackDialect().split(HaystackDialect().write(turns))
+    ] == turns
 
 
 def test_reasoning_of_openai_is_a_reasoning_item() -> None:
@@ -244,7 +283,13 @@ def test_one_hook_serves_many_conversations_at_once() -> None:
     async def all_of_them() -> list[Any]:
         lost = asyncio.create_task(talk("Z", {"conversation": "Z"}))
         asyncio.get_running_loop().call_later(0.01, lost.cancel)
-        done = await asyncio.gather(talk("A", None), talk("B", {"conversation": "B"}), talk("C", None), lost, return_exceptions=True)
+        done = await asyncio.gather(
+            talk("A", None),
+            talk("B", {"conversation": "B"}),
+            talk("C", None),
+            lost,
+            return_exceptions=True,
+        )
         return [*done[:3], await talk("Z", {"conversation": "Z"})]
 
     kept = asyncio.run(all_of_them())

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -21,7 +21,12 @@ pytest.importorskip("langchain")
 os.environ["LANGSMITH_TRACING"] = "false"
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware, ModelRetryMiddleware, wrap_model_call
+from langchain.agents.middleware import (
+    ClearToolUsesEdit,
+    ContextEditingMiddleware,
+    ModelRetryMiddleware,
+    wrap_model_call,
+)
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core import messages as own
 from langchain_core.language_models import BaseChatModel
@@ -49,22 +54,43 @@ class Model(BaseChatModel):
         return self
 
     def _asked(self, messages: Sequence[own.BaseMessage]) -> tuple[Turn, list[dict[str, Any]]]:
-        system, rest = (str(messages[0].text), messages[1:]) if messages[0].type == "system" else (None, messages)
+        system, rest = (
+            (str(messages[0].text), messages[1:])
+            if messages[0].type == "system"
+            else (None, messages)
+        )
         said = self.judge.asked(rest, system)
         text = [{"type": "text", "text": said.text}] if said.text else []
         return said, [*(json.loads(part.data) for part in said.parts), *text]
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
         said, blocks = self._asked(messages)
-        calls = [{"id": call.id, "name": call.name, "args": json.loads(call.arguments)} for call in said.tool_calls]
-        return ChatResult(generations=[ChatGeneration(message=own.AIMessage(blocks, tool_calls=calls, usage_metadata=self.usage))])
+        calls = [
+            {"id": call.id, "name": call.name, "args": json.loads(call.arguments)}
+            for call in said.tool_calls
+        ]
+        return ChatResult(
+            generations=[
+                ChatGeneration(
+                    message=own.AIMessage(blocks, tool_calls=calls, usage_metadata=self.usage)
+                )
+            ]
+        )
 
-    def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+    def _stream(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> Iterator[ChatGenerationChunk]:
         said, blocks = self._asked(messages)
         for index, block in enumerate(blocks):
             for name, value in block.items():
                 if name != "type":
-                    yield ChatGenerationChunk(message=own.AIMessageChunk([{"type": block["type"], name: value, "index": index}]))
+                    yield ChatGenerationChunk(
+                        message=own.AIMessageChunk(
+                            [{"type": block["type"], name: value, "index": index}]
+                        )
+                    )
         for index, call in enumerate(said.tool_calls, len(blocks)):
             asked = {"name": call.name, "args": call.arguments, "id": call.id, "index": index}
             yield ChatGenerationChunk(message=own.AIMessageChunk([], tool_call_chunks=[asked]))
@@ -86,7 +112,9 @@ class LangChainAgent(Agent):
     async def stream(self, key: str, text: str) -> str:
         """Go on with the thread, streamed."""
         said: Any = {}
-        async for chunk, _ in self._agent.astream({"messages": [("user", text)]}, _thread(key), stream_mode="messages"):
+        async for chunk, _ in self._agent.astream(
+            {"messages": [("user", text)]}, _thread(key), stream_mode="messages"
+        ):
             said[chunk.id] = said.get(chunk.id, "") + chunk.text
         return str([*said.values()][-1])
 
@@ -111,7 +139,9 @@ def look(at: str) -> str:
 
 def _made(judge: Judge, *middleware: Any, tools: Any = (look,), **settings: Any) -> Any:
     model, saver = Model(judge=judge), InMemorySaver()
-    return create_agent(model, tools, system_prompt=SYSTEM, middleware=middleware, checkpointer=saver, **settings)
+    return create_agent(
+        model, tools, system_prompt=SYSTEM, middleware=middleware, checkpointer=saver, **settings
+    )
 
 
 def _thread(key: str) -> dict[str, Any]:
@@ -127,6 +157,10 @@ class TestLangChain(FrameworkTests):
     def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
         """Return an agent that has it."""
         return LangChainAgent(judge, saved, **options)
+
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model and its tool."""
+        return {"model": Model(judge=judge), "tools": [look]}
 
 
 @pytest.fixture
@@ -155,7 +189,13 @@ def test_agents_that_do_not_await(judge: Judge) -> None:
         if number % 2:
             agent.invoke({"messages": [("user", f"{number}: look. {DEMAND}")]}, _thread("A"))
         else:
-            assert [*agent.stream({"messages": [("user", f"{number}: look. {DEMAND}")]}, _thread("A"), stream_mode="messages")]
+            assert [
+                *agent.stream(
+                    {"messages": [("user", f"{number}: look. {DEMAND}")]},
+                    _thread("A"),
+                    stream_mode="messages",
+                )
+            ]
     assert len(judge.sent) == 40
     assert judge.largest <= ROOM
     assert len(agent.get_state(_thread("A")).values["messages"]) == 20 * 5 > len(judge.sent[-1])
@@ -173,7 +213,9 @@ def test_many_threads_at_once_on_one_hook(judge: Judge) -> None:
         for number in range(6):
             said = {"messages": [("user", f"{key}-{number}: look for plums. " + "please " * 80)]}
             await agent.ainvoke(said, _thread(key))
-            messages = (await threadless.ainvoke({"messages": [*messages, *said["messages"]]}))["messages"]
+            messages = (await threadless.ainvoke({"messages": [*messages, *said["messages"]]}))[
+                "messages"
+            ]
             assert f"{key}-{number}: " in messages[-5].text
 
     async def all_talk() -> None:
@@ -182,7 +224,16 @@ def test_many_threads_at_once_on_one_hook(judge: Judge) -> None:
     asyncio.run(all_talk())
     assert len(judge.sent) == 8 * 6 * 2 * 2
     for turns in judge.sent:
-        assert len({turn.text[0] for turn in turns if turn.role is Role.USER and "look for plums" in turn.text}) == 1
+        assert (
+            len(
+                {
+                    turn.text[0]
+                    for turn in turns
+                    if turn.role is Role.USER and "look for plums" in turn.text
+                }
+            )
+            == 1
+        )
 
 
 def test_an_agent_inside_of_a_tool_has_a_conversation_of_its_own(judge: Judge) -> None:
@@ -207,7 +258,9 @@ def test_an_agent_inside_of_a_tool_has_a_conversation_of_its_own(judge: Judge) -
     assert len(middleware._bridge.sessions) == 7
 
 
-def test_pictures_count_and_what_nobody_knows_goes_out_as_it_is(judge: Judge, sent: list[list[own.BaseMessage]]) -> None:
+def test_pictures_count_and_what_nobody_knows_goes_out_as_it_is(
+    judge: Judge, sent: list[list[own.BaseMessage]]
+) -> None:
     """Both stand in the very message that they came in."""
     dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     forms: list[dict[str, Any]] = [
@@ -216,15 +269,30 @@ def test_pictures_count_and_what_nobody_knows_goes_out_as_it_is(judge: Judge, se
         {"type": "image", "source_type": "base64", "data": dot, "mime_type": "image/png"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": dot}},
     ]
-    assert {part for form in forms for turn in LangChainDialect().read(HumanMessage([form])) for part in turn.parts} == {
-        picture(forms[0]["image_url"]["url"])
-    }
+    assert {
+        part
+        for form in forms
+        for turn in LangChainDialect().read(HumanMessage([form]))
+        for part in turn.parts
+    } == {picture(forms[0]["image_url"]["url"])}
     odd = {"type": "odd", "of": b"b"}
-    shown = HumanMessage([{"type": "text", "text": "Which?"}, {"type": "image", "url": "https://example.org/plum.png"}, odd])
+    shown = HumanMessage(
+        [
+            {"type": "text", "text": "Which?"},
+            {"type": "image", "url": "https://example.org/plum.png"},
+            odd,
+        ]
+    )
     agent = _made(judge, ContextMiddleware(12_000))
     for number in range(30):
         agent.invoke(
-            {"messages": [shown.model_copy() if number in {0, 29} else ("user", f"{number}: look for plums. " + "please " * 200)]},
+            {
+                "messages": [
+                    shown.model_copy()
+                    if number in {0, 29}
+                    else ("user", f"{number}: look for plums. " + "please " * 200)
+                ]
+            },
             _thread("A"),
         )
     assert judge.largest <= 12_000
@@ -244,7 +312,10 @@ def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
         own.SystemMessage("Be kind."),
         HumanMessage([*held, {"type": "text", "text": "Which?"}]),
         AIMessage(
-            [{"type": "reasoning", "reasoning": "So.", "extras": {"signature": "c2ln"}}, {"type": "text", "text": "Look."}],
+            [
+                {"type": "reasoning", "reasoning": "So.", "extras": {"signature": "c2ln"}},
+                {"type": "text", "text": "Look."},
+            ],
             tool_calls=[{"id": "a", "name": "look", "args": {"at": "Böden"}}],
             invalid_tool_calls=[{"id": "b", "name": None, "args": "{oops", "error": "no JSON"}],
         ),
@@ -258,33 +329,65 @@ def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
     turns = [piece.turn for piece in dialect.split(natives)]
     written: list[Any] = dialect.write(turns)
     assert [message.type for message in written] == ["system", "human", "ai", "tool", "tool", "ai"]
-    assert [block["type"] for block in written[1].content] == ["file", "input_audio", "search_result", "text"]
+    assert [block["type"] for block in written[1].content] == [
+        "file",
+        "input_audio",
+        "search_result",
+        "text",
+    ]
     assert written[1].content[0]["file"]["file_data"] == "data:text/plain;base64,cGx1bXM="
     assert written[2].content[0] == {"type": "thinking", "thinking": "So.", "signature": "c2ln"}
-    assert (written[2].tool_calls[0]["args"], written[2].invalid_tool_calls[0]["args"]) == ({"at": "Böden"}, "{oops")
+    assert (written[2].tool_calls[0]["args"], written[2].invalid_tool_calls[0]["args"]) == (
+        {"at": "Böden"},
+        "{oops",
+    )
     assert (written[3].name, written[4].tool_call_id) == ("look", "b")
     assert written[5].content[0]["encrypted_content"] == "ZW5j"
     assert [piece.turn for piece in dialect.split(written)] == turns
     bridge: Any = Bridge(dialect, model=ROOM)
-    assert all(fitted is native for fitted, native in zip(bridge.fit(natives), natives, strict=False))
+    assert all(
+        fitted is native for fitted, native in zip(bridge.fit(natives), natives, strict=False)
+    )
 
 
 def test_roles_of_other_kinds_of_messages() -> None:
     """A chat message says who speaks; what nobody knows is said to the model, and is no result of a call."""
-    kinds = [own.ChatMessage("So.", role=role) for role in ("developer", "assistant", "tool", "poet")]
-    chunks = [own.AIMessageChunk("So."), own.SystemMessageChunk("So."), own.FunctionMessage(name="look", content="So.")]
+    kinds = [
+        own.ChatMessage("So.", role=role) for role in ("developer", "assistant", "tool", "poet")
+    ]
+    chunks = [
+        own.AIMessageChunk("So."),
+        own.SystemMessageChunk("So."),
+        own.FunctionMessage(name="look", content="So."),
+    ]
     roles = [turn.role for kind in [*kinds, *chunks] for turn in LangChainDialect().read(kind)]
-    assert roles == [Role.SYSTEM, Role.ASSISTANT, Role.USER, Role.USER, Role.ASSISTANT, Role.SYSTEM, Role.USER]
+    assert roles == [
+        Role.SYSTEM,
+        Role.ASSISTANT,
+        Role.USER,
+        Role.USER,
+        Role.ASSISTANT,
+        Role.SYSTEM,
+        Role.USER,
+    ]
 
 
-def test_a_message_that_is_edited_in_the_middle(judge: Judge, sent: list[list[own.BaseMessage]]) -> None:
+def test_a_message_that_is_edited_in_the_middle(
+    judge: Judge, sent: list[list[own.BaseMessage]]
+) -> None:
     """What follows is said to the edited one; the thread is the framework's."""
     # With these marks what is edited has been compressed before: no thought is bound to it any more.
     agent = _made(judge, ContextMiddleware(ROOM, threshold=AdaptiveThreshold()))
     for number in range(8):
         agent.invoke({"messages": [("user", f"{number}: look. " + "please " * 150)]}, _thread("A"))
-    edited = next(message for message in agent.get_state(_thread("A")).values["messages"] if message.text.startswith("6: "))
-    agent.update_state(_thread("A"), {"messages": [HumanMessage("6: look for pears.", id=edited.id)]})
+    edited = next(
+        message
+        for message in agent.get_state(_thread("A")).values["messages"]
+        if message.text.startswith("6: ")
+    )
+    agent.update_state(
+        _thread("A"), {"messages": [HumanMessage("6: look for pears.", id=edited.id)]}
+    )
     agent.invoke({"messages": [("user", "9: look.")]}, _thread("A"))
     assert "6: look for pears." in str(sent[-1])
     assert "6: look. " not in str(sent[-1])
@@ -297,7 +400,10 @@ def test_one_that_was_cancelled_goes_on(judge: Judge) -> None:
 
     async def talk() -> None:
         for number in range(25):
-            said = agent.ainvoke({"messages": [("user", f"{number}: look. {DEMAND} " + "please " * 50)]}, _thread("A"))
+            said = agent.ainvoke(
+                {"messages": [("user", f"{number}: look. {DEMAND} " + "please " * 50)]},
+                _thread("A"),
+            )
             task = asyncio.create_task(said)
             for _ in range(number):
                 await asyncio.sleep(0)
@@ -319,14 +425,27 @@ def test_what_is_asked_for_besides_counts(judge: Judge) -> None:
 
         number: int = Field(description="which, " * 700)
 
-    long = {"type": "function", "function": {"name": "long", "description": "which, " * 700, "parameters": {}}}
-    for settings in ({"tools": [long]}, {"response_format": ToolStrategy(Jar)}, {"system_prompt": "which, " * 700}):
-        agent = create_agent(Model(judge=judge), middleware=[ContextMiddleware(1000)], **{"tools": [], **settings})
+    long = {
+        "type": "function",
+        "function": {"name": "long", "description": "which, " * 700, "parameters": {}},
+    }
+    for settings in (
+        {"tools": [long]},
+        {"response_format": ToolStrategy(Jar)},
+        {"system_prompt": "which, " * 700},
+    ):
+        agent = create_agent(
+            Model(judge=judge), middleware=[ContextMiddleware(1000)], **{"tools": [], **settings}
+        )
         with pytest.raises(ContextOverflowError):
             agent.invoke({"messages": [("user", "Look.")]})
-    replies = wrap_model_call(lambda request, handler: handler(request.override(model_settings={"max_tokens": 999})))
+    replies = wrap_model_call(
+        lambda request, handler: handler(request.override(model_settings={"max_tokens": 999}))
+    )
     with pytest.raises(ContextOverflowError):
-        create_agent(Model(judge=judge), middleware=[replies, ContextMiddleware(1000)]).invoke({"messages": [("user", "Look.")]})
+        create_agent(Model(judge=judge), middleware=[replies, ContextMiddleware(1000)]).invoke(
+            {"messages": [("user", "Look.")]}
+        )
     assert judge.sent == []
 
 
@@ -334,20 +453,33 @@ def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
     """Of an agent that awaits and of one that does not; a model that reports nothing is passed over."""
     for usage in ({"input_tokens": 2_000, "output_tokens": 9, "total_tokens": 2_009}, None):
         middleware = ContextMiddleware(ROOM)
-        agent = create_agent(Model(judge=judge, usage=usage), [look], middleware=[middleware], checkpointer=InMemorySaver())
+        agent = create_agent(
+            Model(judge=judge, usage=usage),
+            [look],
+            middleware=[middleware],
+            checkpointer=InMemorySaver(),
+        )
         agent.invoke({"messages": [("user", "Look.")]}, _thread("A"))
         asyncio.run(agent.ainvoke({"messages": [("user", "Look.")]}, _thread("B")))
         for key in "AB":
-            assert (middleware._bridge.sessions.get(key).window.max_tokens < ROOM // 2) is (usage is not None)
+            assert (middleware._bridge.sessions.get(key).window.max_tokens < ROOM // 2) is (
+                usage is not None
+            )
 
 
-def test_a_model_that_is_asked_again_is_sent_the_same(judge: Judge, sent: list[list[own.BaseMessage]]) -> None:
+def test_a_model_that_is_asked_again_is_sent_the_same(
+    judge: Judge, sent: list[list[own.BaseMessage]]
+) -> None:
     """By the framework, before this middleware or behind it."""
     judge.faults, retry = 2, ModelRetryMiddleware(max_retries=2, initial_delay=0, jitter=False)
-    _made(judge, retry, ContextMiddleware(ROOM)).invoke({"messages": [("user", "Look.")]}, _thread("A"))
+    _made(judge, retry, ContextMiddleware(ROOM)).invoke(
+        {"messages": [("user", "Look.")]}, _thread("A")
+    )
     assert sent[0] == sent[1] == sent[2]
     judge.faults = 2
-    _made(judge, ContextMiddleware(ROOM), retry).invoke({"messages": [("user", "Look.")]}, _thread("A"))
+    _made(judge, ContextMiddleware(ROOM), retry).invoke(
+        {"messages": [("user", "Look.")]}, _thread("A")
+    )
     assert sent[4] == sent[5] == sent[6]
 
 
@@ -355,16 +487,30 @@ def test_another_middleware_that_shortens_is_refused(judge: Judge) -> None:
     """In words: what it has cleared would be taken for an edit of the conversation."""
     editing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=100, keep=1)])
     agent = _made(judge, editing, ContextMiddleware(ROOM))
-    with pytest.raises(InvalidOptionError, match=r"ContextEditingMiddleware.*legal: "):
+    with pytest.raises(InvalidOptionError, match=r"ContextEditingMiddleware.*Use "):
         agent.invoke({"messages": [("user", "Look.")]}, _thread("A"))
 
 
-def test_a_thread_a_hundred_times_as_long_as_the_window(judge: Judge, sent: list[list[own.BaseMessage]]) -> None:
+def test_a_thread_a_hundred_times_as_long_as_the_window(
+    judge: Judge, sent: list[list[own.BaseMessage]]
+) -> None:
     """It fits at its first request already, and a result longer than the window does."""
     agent, words = _made(judge, ContextMiddleware(1_500)), "plums and pears, " * 40
-    long = [kind(f"{number}: {words}") for number in range(300) for kind in (HumanMessage, AIMessage)]
+    long = [
+        kind(f"{number}: {words}") for number in range(300) for kind in (HumanMessage, AIMessage)
+    ]
     call = AIMessage("", tool_calls=[{"id": "c", "name": "look", "args": {"at": "all"}}])
-    agent.update_state(_thread("A"), {"messages": [*long, HumanMessage("All."), call, ToolMessage(words * 100, tool_call_id="c")]})
+    agent.update_state(
+        _thread("A"),
+        {
+            "messages": [
+                *long,
+                HumanMessage("All."),
+                call,
+                ToolMessage(words * 100, tool_call_id="c"),
+            ]
+        },
+    )
     agent.invoke({"messages": [("user", "And now?")]}, _thread("A"))
     assert judge.largest <= 1_500
     assert len(agent.get_state(_thread("A")).values["messages"]) == 600 + 5

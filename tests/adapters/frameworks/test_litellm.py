@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -23,7 +23,9 @@ from litellm.types.utils import CallTypes
 
 from polycontext.adapters.litellm import ContextCallback, LiteLLMDialect
 
-pytestmark = pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning")  # LiteLLM's types, on Python 3.11
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Items? '.*' on TypedDict class:UserWarning"
+)  # LiteLLM's types, on Python 3.11
 
 
 @pytest.fixture(autouse=True)
@@ -50,10 +52,23 @@ class Provider(CustomLLM):
         said = self._asked(messages)
         thoughts = [json.loads(part.data) for part in said.parts]
         calls = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}} for call in said.tool_calls
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in said.tool_calls
         ]
-        message = {"role": "assistant", "content": said.text, "tool_calls": calls or None, "thinking_blocks": thoughts}
-        return ModelResponse(choices=[{"message": message, "finish_reason": "tool_calls" if calls else "stop"}], usage=self.usage)
+        message = {
+            "role": "assistant",
+            "content": said.text,
+            "tool_calls": calls or None,
+            "thinking_blocks": thoughts,
+        }
+        return ModelResponse(
+            choices=[{"message": message, "finish_reason": "tool_calls" if calls else "stop"}],
+            usage=self.usage,
+        )
 
     async def astreaming(self, messages: Any, *args: Any, **settings: Any) -> AsyncIterator[Any]:
         """Answer in pieces."""
@@ -61,9 +76,20 @@ class Provider(CustomLLM):
         rest = {"finish_reason": "", "is_finished": False, "usage": None, "index": 0}
         yield {"text": said.text, "tool_use": None, **rest}
         for number, call in enumerate(said.tool_calls):
-            asked = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}, "index": number}
+            asked = {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+                "index": number,
+            }
             yield {"text": "", "tool_use": asked, **rest}
-        yield {"text": "", "tool_use": None, **rest, "finish_reason": "tool_calls" if said.tool_calls else "stop", "is_finished": True}
+        yield {
+            "text": "",
+            "tool_use": None,
+            **rest,
+            "finish_reason": "tool_calls" if said.tool_calls else "stop",
+            "is_finished": True,
+        }
 
 
 class LiteLLMAgent(Agent):
@@ -79,7 +105,9 @@ class LiteLLMAgent(Agent):
         messages = self._kept.setdefault(key, [{"role": "system", "content": SYSTEM}])
         messages.append({"role": "user", "content": text})
         while True:
-            answer = (await litellm.acompletion(model="judge/one", messages=messages)).choices[0].message
+            answer = (
+                (await litellm.acompletion(model="judge/one", messages=messages)).choices[0].message
+            )
             messages.append(answer)
             if not answer.tool_calls:
                 return str(answer.content)
@@ -90,7 +118,12 @@ class LiteLLMAgent(Agent):
         messages = self._kept.setdefault(key, [{"role": "system", "content": SYSTEM}])
         messages.append({"role": "user", "content": text})
         while True:
-            chunks = [chunk async for chunk in await litellm.acompletion(model="judge/one", messages=messages, stream=True)]
+            chunks = [
+                chunk
+                async for chunk in await litellm.acompletion(
+                    model="judge/one", messages=messages, stream=True
+                )
+            ]
             answer = litellm.stream_chunk_builder(chunks).choices[0].message
             messages.append(answer)
             if not answer.tool_calls:
@@ -104,14 +137,22 @@ class LiteLLMAgent(Agent):
     def saved(self) -> Any:
         """Return the messages as JSON data."""
         return {
-            key: [message if isinstance(message, dict) else message.model_dump(exclude_none=True) for message in messages]
+            key: [
+                message if isinstance(message, dict) else message.model_dump(exclude_none=True)
+                for message in messages
+            ]
             for key, messages in self._kept.items()
         }
 
 
 def _results(answer: Any) -> list[dict[str, str]]:
     return [
-        {"role": "tool", "tool_call_id": call.id, "content": found(**json.loads(call.function.arguments))} for call in answer.tool_calls
+        {
+            "role": "tool",
+            "tool_call_id": call.id,
+            "content": found(**json.loads(call.function.arguments)),
+        }
+        for call in answer.tool_calls
     ]
 
 
@@ -125,10 +166,18 @@ class TestLiteLLM(FrameworkTests):
         """Return an agent that has it."""
         return LiteLLMAgent(judge, saved, **options)
 
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model."""
+        litellm.custom_provider_map = [{"provider": "judge", "custom_handler": Provider(judge)}]
+        return {"model": "judge/one"}
+
 
 def _asked_by(judge: Judge, usage: Any = None) -> tuple[ContextCallback, Provider]:
     callback, provider = ContextCallback(ROOM), Provider(judge, usage)
-    litellm.callbacks, litellm.custom_provider_map = [callback], [{"provider": "judge", "custom_handler": provider}]
+    litellm.callbacks, litellm.custom_provider_map = (
+        [callback],
+        [{"provider": "judge", "custom_handler": provider}],
+    )
     return callback, provider
 
 
@@ -140,14 +189,22 @@ def judge() -> Judge:
 
 def _talk(exchanges: int) -> list[dict[str, Any]]:
     pairs = [
-        ({"role": "user", "content": f"{number}: {'plums ' * 90}"}, {"role": "assistant", "content": "Yes."}) for number in range(exchanges)
+        (
+            {"role": "user", "content": f"{number}: {'plums ' * 90}"},
+            {"role": "assistant", "content": "Yes."},
+        )
+        for number in range(exchanges)
     ]
     return [message for pair in pairs for message in pair]
 
 
 # LiteLLM leaves the call of a provider behind where it is cancelled before it begins.
-@pytest.mark.filterwarnings("ignore:coroutine 'Provider.acompletion' was never awaited:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <coroutine object Provider:pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings(
+    "ignore:coroutine 'Provider.acompletion' was never awaited:RuntimeWarning"
+)
+@pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <coroutine object Provider:pytest.PytestUnraisableExceptionWarning"
+)
 def test_many_conversations_at_once_on_one_callback(judge: Judge) -> None:
     """Each is sent what was said in it, and in no other; whoever is cancelled goes on."""
     _asked_by(judge)
@@ -172,14 +229,22 @@ def test_many_conversations_at_once_on_one_callback(judge: Judge) -> None:
     asyncio.run(all_talk())
     assert len(judge.sent) >= 8 * 5
     assert judge.largest <= ROOM
-    assert all(len({turn.text[0] for turn in turns if turn.role is Role.USER and "please" in turn.text}) == 1 for turns in judge.sent)
+    assert all(
+        len({turn.text[0] for turn in turns if turn.role is Role.USER and "please" in turn.text})
+        == 1
+        for turns in judge.sent
+    )
 
 
 def test_a_router_that_asks_again_sends_the_same(judge: Judge) -> None:
     """And the caller's list is whole."""
     _, provider = _asked_by(judge)
     judge.faults, messages = 1, [*_talk(200), {"role": "user", "content": "And now?"}]
-    router = litellm.Router([{"model_name": "one", "litellm_params": {"model": "judge/one"}}], num_retries=1, retry_after=0)
+    router = litellm.Router(
+        [{"model_name": "one", "litellm_params": {"model": "judge/one"}}],
+        num_retries=1,
+        retry_after=0,
+    )
     asyncio.run(router.acompletion(model="one", messages=messages))
     assert [*provider.sent[0]] == [*provider.sent[1]]
     assert provider.sent[0][-1] == messages[-1]
@@ -188,10 +253,14 @@ def test_a_router_that_asks_again_sends_the_same(judge: Judge) -> None:
 
 def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
     """The next request has the room that it has by that."""
-    callback, _ = _asked_by(judge, {"prompt_tokens": 2_000, "completion_tokens": 9, "total_tokens": 2_009})
+    callback, _ = _asked_by(
+        judge, {"prompt_tokens": 2_000, "completion_tokens": 9, "total_tokens": 2_009}
+    )
     messages = _talk(1)[:1]
     asyncio.run(litellm.acompletion(model="judge/one", messages=messages))
-    session = callback._bridges["completion"].sessions.longest([piece.turn for piece in LiteLLMDialect().split(messages)])
+    session = callback._bridges["completion"].sessions.longest(
+        [piece.turn for piece in LiteLLMDialect().split(messages)]
+    )
     assert session.window.max_tokens < ROOM // 2 + 500
 
 
@@ -202,9 +271,19 @@ def test_every_route_in_its_own_format() -> None:
     def sent(call: CallTypes, **kwargs: Any) -> Any:
         return asyncio.run(callback.async_pre_call_deployment_hook(kwargs, call))
 
-    for call, name in ((CallTypes.acompletion, "messages"), (CallTypes.anthropic_messages, "messages"), (CallTypes.aresponses, "input")):
+    for call, name in (
+        (CallTypes.acompletion, "messages"),
+        (CallTypes.anthropic_messages, "messages"),
+        (CallTypes.aresponses, "input"),
+    ):
         whole = [*_talk(100), asked]
-        kwargs = sent(call, model="m", max_tokens=500, system=[{"type": "text", "text": "Be kind."}], **{name: whole})
+        kwargs = sent(
+            call,
+            model="m",
+            max_tokens=500,
+            system=[{"type": "text", "text": "Be kind."}],
+            **{name: whole},
+        )
         assert (kwargs["model"], kwargs[name][-1], len(whole)) == ("m", asked, 201)
         assert len(kwargs[name]) < 60
         assert sent(call, **{**kwargs, name: kwargs[name]}) is None
@@ -217,10 +296,14 @@ def test_every_route_in_its_own_format() -> None:
 def test_what_cannot_be_seen_or_is_shortened_elsewhere_is_refused(judge: Judge) -> None:
     """In words, before anything is sent."""
     _asked_by(judge)
-    with pytest.raises(Exception, match=r"messages = None; legal: given by its name"):
+    with pytest.raises(Exception, match=r"messages = None. Use messages=..., by name"):
         asyncio.run(litellm.acompletion("judge/one", [{"role": "user", "content": "Hello."}]))
-    with pytest.raises(Exception, match=r"context_management = .*legal: none beside this callback"):
-        asyncio.run(litellm.acompletion(model="judge/one", messages=_talk(1), context_management={"edits": []}))
+    with pytest.raises(Exception, match=r"context_management = .*Use none beside this callback"):
+        asyncio.run(
+            litellm.acompletion(
+                model="judge/one", messages=_talk(1), context_management={"edits": []}
+            )
+        )
     assert judge.sent == []
 
 
@@ -230,13 +313,24 @@ def test_thoughts_stand_or_fall_beside_their_words() -> None:
     url = "https://example.org/plum.png"
     answer = Message(
         content=None,
-        tool_calls=[{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+        tool_calls=[
+            {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        ],
         reasoning_content="Plums.",
         thinking_blocks=[{"type": "thinking", "thinking": "Plums.", "signature": "c2ln"}],
-        reasoning_items=[{"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "ZW5j"}],
+        reasoning_items=[
+            {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "ZW5j"}
+        ],
     )
     natives = [
-        {"role": "user", "content": [{"type": "text", "text": "Which?"}, {"type": "image_url", "image_url": {"url": url}}], "odd": 1},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Which?"},
+                {"type": "image_url", "image_url": {"url": url}},
+            ],
+            "odd": 1,
+        },
         answer,
         {"role": "tool", "tool_call_id": "c", "content": "none", "name": "look"},
     ]
@@ -244,12 +338,24 @@ def test_thoughts_stand_or_fall_beside_their_words() -> None:
     assert [part.type for part in turns[1].parts if part.is_bound] == ["thinking", "reasoning"]
     assert any(url in part.data for part in turns[0].parts)
     written = dialect.write(turns)
-    assert (written[1]["thinking_blocks"][0]["signature"], written[1]["reasoning_items"][0]["id"]) == ("c2ln", "rs")
+    assert (
+        written[1]["thinking_blocks"][0]["signature"],
+        written[1]["reasoning_items"][0]["id"],
+    ) == ("c2ln", "rs")
     assert "thinking_blocks" not in dialect.write([evolve(turns[1], parts=())])[0]
     assert [piece.turn for piece in dialect.split(written)] == turns
     bridge: Any = Bridge(dialect, model=20_000)
-    assert all(fitted is native for fitted, native in zip(bridge.fit(natives), natives, strict=True))
+    assert all(
+        fitted is native for fitted, native in zip(bridge.fit(natives), natives, strict=True)
+    )
     assert (
-        bridge.fit([natives[0], {"role": "assistant", "content": "Edited."}, {"role": "user", "content": "So?"}])[1]["content"] == "Edited."
+        bridge.fit(
+            [
+                natives[0],
+                {"role": "assistant", "content": "Edited."},
+                {"role": "user", "content": "So?"},
+            ]
+        )[1]["content"]
+        == "Edited."
     )
     assert len(bridge.sessions) == 2

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -30,10 +30,28 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:inspect")
 def _answer(turn: Turn) -> own.ChatMessage:
     """Return an answer as an integration of llama-index makes it."""
     thoughts = [json.loads(part.data) for part in turn.parts]
-    blocks: list[Any] = [own.ThinkingBlock(content=t["thinking"], additional_information={"signature": t["signature"]}) for t in thoughts]
+    blocks: list[Any] = [
+        own.ThinkingBlock(
+            content=t["thinking"], additional_information={"signature": t["signature"]}
+        )
+        for t in thoughts
+    ]
     blocks += [own.TextBlock(text=turn.text)] if turn.text else []
-    blocks += [own.ToolCallBlock(tool_call_id=c.id, tool_name=c.name, tool_kwargs=json.loads(c.arguments)) for c in turn.tool_calls]
+    blocks += [
+        own.ToolCallBlock(tool_call_id=c.id, tool_name=c.name, tool_kwargs=json.loads(c.arguments))
+        for c in turn.tool_calls
+    ]
     return own.ChatMessage(role="assistant", blocks=blocks)
+
+
+async def _pieces(judge: Judge, messages: Any) -> AsyncIterator[own.ChatMessage]:
+    answer = _answer(judge.asked(messages))
+    for stop in range(1, len(answer.blocks) + 1):
+        yield own.ChatMessage(role="assistant", blocks=answer.blocks[:stop])
+
+
+def _look() -> FunctionTool:
+    return FunctionTool.from_defaults(found, name="look", description="Look something up.")
 
 
 class LlamaIndexAgent(Agent):
@@ -43,22 +61,22 @@ class LlamaIndexAgent(Agent):
         def reply(messages: list[own.ChatMessage], **_: Any) -> own.ChatMessage:
             return _answer(judge.asked(messages))
 
-        async def pieces(messages: list[own.ChatMessage]) -> AsyncIterator[own.ChatMessage]:
-            answer = _answer(judge.asked(messages))
-            for stop in range(1, len(answer.blocks) + 1):
-                yield own.ChatMessage(role="assistant", blocks=answer.blocks[:stop])
-
-        look = FunctionTool.from_defaults(found, name="look", description="Look something up.")
         self._agents = {
             streaming: FunctionAgent(
                 llm=wrap(MockFunctionCallingLLM(response_generator=generator), **options),
-                tools=[look],
+                tools=[_look()],
                 system_prompt=SYSTEM,
                 streaming=streaming,
             )
-            for streaming, generator in ((False, reply), (True, lambda messages, **_: pieces(messages)))
+            for streaming, generator in (
+                (False, reply),
+                (True, lambda messages, **_: _pieces(judge, messages)),
+            )
         }
-        before = {key: [own.ChatMessage.model_validate(each) for each in messages] for key, messages in (saved or {}).items()}
+        before = {
+            key: [own.ChatMessage.model_validate(each) for each in messages]
+            for key, messages in (saved or {}).items()
+        }
         self._memories = {key: ContextMemory.from_defaults(before.get(key)) for key in "AB"}
 
     async def say(self, key: str, text: str) -> str:
@@ -70,7 +88,9 @@ class LlamaIndexAgent(Agent):
         return await self._run(key, text, streaming=True)
 
     async def _run(self, key: str, text: str, *, streaming: bool) -> str:
-        output = await self._agents[streaming].run(text, memory=self._memories[key], max_iterations=1000)
+        output = await self._agents[streaming].run(
+            text, memory=self._memories[key], max_iterations=1000
+        )
         return str(output.response.content)
 
     def history(self, key: str) -> Sequence[str]:
@@ -79,7 +99,10 @@ class LlamaIndexAgent(Agent):
 
     def saved(self) -> Any:
         """Return the messages as JSON data."""
-        return {key: [message.model_dump(mode="json") for message in memory.get_all()] for key, memory in self._memories.items()}
+        return {
+            key: [message.model_dump(mode="json") for message in memory.get_all()]
+            for key, memory in self._memories.items()
+        }
 
 
 class TestLlamaIndex(FrameworkTests):
@@ -91,6 +114,13 @@ class TestLlamaIndex(FrameworkTests):
     def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
         """Return an agent that has both."""
         return LlamaIndexAgent(judge, saved, **options)
+
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model and its tool."""
+        model = MockFunctionCallingLLM(
+            response_generator=lambda messages, **_: _pieces(judge, messages)
+        )
+        return {"model": model, "tools": [_look()]}
 
 
 def _llm(asked: list[Any], *answers: Any, **fields: Any) -> Any:
@@ -110,7 +140,10 @@ def _llm(asked: list[Any], *answers: Any, **fields: Any) -> Any:
 def _long(number: int, words: str = "please ") -> list[own.ChatMessage]:
     """Return a conversation."""
     roles = ("user", "assistant")
-    return [own.ChatMessage(role=roles[place % 2], content=f"{place}: " + words * 20) for place in range(number)]
+    return [
+        own.ChatMessage(role=roles[place % 2], content=f"{place}: " + words * 20)
+        for place in range(number)
+    ]
 
 
 @pytest.mark.parametrize("form", ["chat", "stream_chat", "achat", "astream_chat"])
@@ -162,7 +195,10 @@ def test_what_is_no_llm_is_refused() -> None:
 def test_what_a_request_needs_besides_is_taken_off() -> None:
     """Its tools, of llama-index or of a vendor, and the longest reply."""
     asked: list[Any] = []
-    plain, messages = FunctionTool.from_defaults(found, name="look", description="Look something up. " * 300), _long(201)
+    plain, messages = (
+        FunctionTool.from_defaults(found, name="look", description="Look something up. " * 300),
+        _long(201),
+    )
     theirs = {"name": "look", "input_schema": {"description": "Look. " * 600}}
     wrap(_llm(asked), 3000).chat(messages)
     wrap(_llm(asked), 3000).chat_with_tools([plain], chat_history=messages)
@@ -201,20 +237,33 @@ def test_pictures_count_and_other_blocks_stay() -> None:
 def test_calls_that_are_known_by_their_tool_alone_keep_their_results() -> None:
     """As of models that give no ids: two calls of one tool at once are told apart by their order."""
     calls = [own.ToolCallBlock(tool_name="look", tool_kwargs={"at": at}) for at in "ab"]
-    results = [own.ChatMessage(role="tool", content=f"found {at}", additional_kwargs={"tool_call_id": "look"}) for at in "ab"]
+    results = [
+        own.ChatMessage(
+            role="tool", content=f"found {at}", additional_kwargs={"tool_call_id": "look"}
+        )
+        for at in "ab"
+    ]
     messages = [_long(1)[0], own.ChatMessage(role="assistant", blocks=calls), *results]
     asked: list[Any] = []
     wrap(_llm(asked), 3000).chat(messages)
     assert [*asked[0]] == messages
     turns = [piece.turn for piece in LlamaIndexDialect().split(messages)]
-    assert [call.id for call in turns[1].tool_calls] == [turn.tool_call_id for turn in turns[2:]] == ["look", "look~2"]
+    assert (
+        [call.id for call in turns[1].tool_calls]
+        == [turn.tool_call_id for turn in turns[2:]]
+        == ["look", "look~2"]
+    )
     (anew,) = LlamaIndexDialect().write([turns[3]])
     assert anew == results[1]
 
 
 def test_calls_are_written_as_they_came() -> None:
     """With arguments that are an object, and with those that are none."""
-    turn = Turn(Role.ASSISTANT, "So.", tool_calls=[ToolCall("1", "look", '{"at": "a"}'), ToolCall("2", "look", "Paris")])
+    turn = Turn(
+        Role.ASSISTANT,
+        "So.",
+        tool_calls=[ToolCall("1", "look", '{"at": "a"}'), ToolCall("2", "look", "Paris")],
+    )
     (message,) = LlamaIndexDialect().write([turn])
     assert [block.tool_kwargs for block in message.blocks[1:]] == [{"at": "a"}, "Paris"]
     assert [piece.turn for piece in LlamaIndexDialect().split([message])] == [turn]
@@ -222,8 +271,13 @@ def test_calls_are_written_as_they_came() -> None:
 
 def test_thoughts_of_openai_are_reasoning_items() -> None:
     """As the integration of Responses keeps them."""
-    block = own.ThinkingBlock(content=None, additional_information={"type": "reasoning", "encrypted_content": "ZW5j"})
-    ((part,),) = [piece.turn.parts for piece in LlamaIndexDialect().split([own.ChatMessage(role="assistant", blocks=[block])])]
+    block = own.ThinkingBlock(
+        content=None, additional_information={"type": "reasoning", "encrypted_content": "ZW5j"}
+    )
+    ((part,),) = [
+        piece.turn.parts
+        for piece in LlamaIndexDialect().split([own.ChatMessage(role="assistant", blocks=[block])])
+    ]
     assert part.provider == "openai-responses"
     assert part.is_bound
     assert "ZW5j" in part.data
@@ -231,14 +285,24 @@ def test_thoughts_of_openai_are_reasoning_items() -> None:
 
 @pytest.mark.parametrize(
     ("raw", "learns"),
-    [({"usage": {"prompt_tokens": 6000}}, True), (own.ChatResponse(message=own.ChatMessage()), False), (None, False)],
+    [
+        ({"usage": {"prompt_tokens": 6000}}, True),
+        (own.ChatResponse(message=own.ChatMessage()), False),
+        (None, False),
+    ],
 )
-def test_what_the_provider_counts_is_learned(raw: Any, learns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_provider_counts_is_learned(
+    raw: Any, learns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where the answer tells of it: one that counts more gets less."""
     asked: list[Any] = []
     plain = _llm(asked)
     answers = type(plain).chat
-    monkeypatch.setattr(type(plain), "chat", lambda *given, **named: answers(*given, **named).model_copy(update={"raw": raw}))
+    monkeypatch.setattr(
+        type(plain),
+        "chat",
+        lambda *given, **named: answers(*given, **named).model_copy(update={"raw": raw}),
+    )
     llm, messages = wrap(plain, 4000), _long(91)
     llm.chat(messages)
     llm.chat(messages)
@@ -267,7 +331,9 @@ def test_one_llm_serves_many_conversations_at_once() -> None:
     async def talk(name: str) -> None:
         messages: list[own.ChatMessage] = []
         for place in range(30):
-            messages.append(own.ChatMessage(role="user", content=f"{name}{place}: " + "please " * 20))
+            messages.append(
+                own.ChatMessage(role="user", content=f"{name}{place}: " + "please " * 20)
+            )
             messages.append((await llm.achat(messages)).message)
 
     async def all_of_them() -> None:
@@ -278,7 +344,10 @@ def test_one_llm_serves_many_conversations_at_once() -> None:
 
     asyncio.run(all_of_them())
     for sent in asked:
-        assert len({(message.content or "")[0] for message in sent if message.role == "user"} - {"["}) == 1
+        assert (
+            len({(message.content or "")[0] for message in sent if message.role == "user"} - {"["})
+            == 1
+        )
     assert len([sent for sent in asked if "A29: " in str(sent)]) == 1
 
 

@@ -8,7 +8,11 @@ from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests
 from tests.adapters.frameworks.judge import Judge
 from tests.house import ROOT, examples
 
-PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8").partition("## A framework of your own")[2]
+PAGE = (
+    (ROOT / "docs" / "adapters.md")
+    .read_text(encoding="utf-8")
+    .partition("## A framework of your own")[2]
+)
 
 
 def followed() -> SimpleNamespace:
@@ -28,10 +32,16 @@ class MadeUp(Agent):
     def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
         def reply(lines: Sequence[Any]) -> Any:
             said = judge.asked(lines, SYSTEM)
-            return OWN.Line("model", said.text, {call.id: (call.name, call.arguments) for call in said.tool_calls})
+            return OWN.Line(
+                "model",
+                said.text,
+                {call.id: (call.name, call.arguments) for call in said.tool_calls},
+            )
 
         self._agent = OWN.Agent(reply, {"look": found}, OWN.fitting(**options))
-        self._agent.lines = {key: [OWN.Line(**line) for line in lines] for key, lines in (saved or {}).items()}
+        self._agent.lines = {
+            key: [OWN.Line(**line) for line in lines] for key, lines in (saved or {}).items()
+        }
 
     async def say(self, key: str, text: str) -> str:
         """Ask it; what was said before stays, whatever becomes of this."""

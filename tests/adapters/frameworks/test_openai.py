@@ -6,7 +6,7 @@ import pytest
 
 from polycontext.adapters.openai import wrap
 from polycontext.adapters.wire_dialect import WireDialect
-from tests.adapters.asking import chat, chat_stream, responses, responses_stream
+from tests.adapters.agent_step import chat, chat_stream, responses, responses_stream
 from tests.adapters.frameworks.sdk import SdkTests
 
 openai = pytest.importorskip("openai")
@@ -47,7 +47,11 @@ class TestResponses(SdkTests):
 
     distribution, label = "openai", "openai: responses"
     provider, dialect, list_name = "openai-responses", ResponsesDialect, "input"
-    wrap, ask, streamed = staticmethod(wrap), staticmethod(responses), staticmethod(responses_stream)
+    wrap, ask, streamed = (
+        staticmethod(wrap),
+        staticmethod(responses),
+        staticmethod(responses_stream),
+    )
 
     def client(self, url: str) -> Any:
         """Return a client."""

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -33,9 +33,18 @@ def model_of(judge: Judge) -> ScriptedModel:
     def reply(call: Any) -> list[Any]:
         model.enqueue(ModelStep.respond(reply))
         said, number = judge.asked(call.input, call.system_instructions), len(judge.sent)
-        thoughts = [ResponseReasoningItem(**json.loads(part.data)) for part in said.parts if part.type == "reasoning"]
+        thoughts = [
+            ResponseReasoningItem(**json.loads(part.data))
+            for part in said.parts
+            if part.type == "reasoning"
+        ]
         words = [assistant_message(said.text, item_id=f"msg_{number}")] if said.text else []
-        calls = [function_call(call.name, json.loads(call.arguments), call_id=call.id, item_id=f"fc_{call.id}") for call in said.tool_calls]
+        calls = [
+            function_call(
+                call.name, json.loads(call.arguments), call_id=call.id, item_id=f"fc_{call.id}"
+            )
+            for call in said.tool_calls
+        ]
         return [*thoughts, *words, *calls]
 
     model = ScriptedModel([ModelStep.respond(reply)])
@@ -49,7 +58,11 @@ class OpenAIAgent(Agent):
         tools: list[Any] = [function_tool(found, name_override="look")]
         self._agent = Own("Cellar", instructions=SYSTEM, model=model_of(judge), tools=tools)
         fitting = ContextFilter(key=lambda context: context, **options)
-        self._run: dict[str, Any] = {"run_config": RunConfig(call_model_input_filter=fitting), "hooks": fitting, "max_turns": None}
+        self._run: dict[str, Any] = {
+            "run_config": RunConfig(call_model_input_filter=fitting),
+            "hooks": fitting,
+            "max_turns": None,
+        }
         self._saved, self._kept = saved or {}, dict[str, Any]()
 
     async def _session(self, key: str) -> Any:
@@ -60,12 +73,16 @@ class OpenAIAgent(Agent):
 
     async def say(self, key: str, text: str) -> str:
         """Run once; the session has what was said before."""
-        result = await Runner.run(self._agent, text, session=await self._session(key), context=key, **self._run)
+        result = await Runner.run(
+            self._agent, text, session=await self._session(key), context=key, **self._run
+        )
         return str(result.final_output)
 
     async def stream(self, key: str, text: str) -> str:
         """Run once, streamed."""
-        result = Runner.run_streamed(self._agent, text, session=await self._session(key), context=key, **self._run)
+        result = Runner.run_streamed(
+            self._agent, text, session=await self._session(key), context=key, **self._run
+        )
         async for _ in result.stream_events():
             pass
         return str(result.final_output)
@@ -90,14 +107,22 @@ class TestOpenAIAgents(FrameworkTests):
         """Return an agent that has it."""
         return OpenAIAgent(judge, saved, **options)
 
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model and its tool."""
+        return {"model": model_of(judge), "tools": [function_tool(found, name_override="look")]}
+
 
 # --- what is its own ----------------------------------------------------------------
 
 
-async def fit(fitting: ContextFilter, items: list[Any], agent: Any = None, **model: Any) -> list[Any]:
+async def fit(
+    fitting: ContextFilter, items: list[Any], agent: Any = None, **model: Any
+) -> list[Any]:
     """Return what a filter sends of `items`, as a run calls it."""
     asked = ModelInputData(input=items, instructions=SYSTEM)
-    sent = await fitting(CallModelData(asked, agent or Own("Cellar", model_settings=ModelSettings(**model)), None))
+    sent = await fitting(
+        CallModelData(asked, agent or Own("Cellar", model_settings=ModelSettings(**model)), None)
+    )
     assert sent.instructions == SYSTEM
     return list(sent.input)
 
@@ -113,9 +138,21 @@ def exchange(name: str) -> list[Any]:
     return [
         {"role": "user", "content": f"{name}: " + "please " * 20},
         {"type": "reasoning", "id": f"rs_{name}", "summary": [], "encrypted_content": "plum" * 20},
-        {"type": "function_call", "id": f"fc_{name}", "call_id": name, "name": "look", "arguments": "{}"},
+        {
+            "type": "function_call",
+            "id": f"fc_{name}",
+            "call_id": name,
+            "name": "look",
+            "arguments": "{}",
+        },
         {"type": "function_call_output", "call_id": name, "output": found(name)},
-        {"type": "message", "id": f"msg_{name}", "role": "assistant", "status": "completed", "content": words},
+        {
+            "type": "message",
+            "id": f"msg_{name}",
+            "role": "assistant",
+            "status": "completed",
+            "content": words,
+        },
     ]
 
 
@@ -123,7 +160,13 @@ def scripted(*steps: Any, tool: Any = found, **settings: Any) -> tuple[ScriptedM
     """Return a model of these steps, and an agent that asks it."""
     model = ScriptedModel(steps)
     tools: list[Any] = [function_tool(tool, name_override="look")]
-    return model, Own("Cellar", instructions=SYSTEM, model=model, tools=tools, model_settings=ModelSettings(**settings))
+    return model, Own(
+        "Cellar",
+        instructions=SYSTEM,
+        model=model,
+        tools=tools,
+        model_settings=ModelSettings(**settings),
+    )
 
 
 def test_what_goes_out_is_the_very_items() -> None:
@@ -145,9 +188,15 @@ def test_kinds_of_items_that_nobody_here_knows_go_out_as_they_are() -> None:
         {"role": "user", "content": "Look."},
         {"type": "web_search_call", "id": "ws_1", "status": "completed"},
         {"type": "of_tomorrow", "data": [1, 2]},
-        {"role": "user", "content": [{"type": "of_tomorrow", "data": 1}, {"type": "input_text", "text": "And?"}]},
+        {
+            "role": "user",
+            "content": [{"type": "of_tomorrow", "data": 1}, {"type": "input_text", "text": "And?"}],
+        },
         {"type": "item_reference", "id": "msg_1"},
-        {"role": "user", "content": [{"type": "input_image", "image_url": f"data:image/png;base64,{png(1024)}"}]},
+        {
+            "role": "user",
+            "content": [{"type": "input_image", "image_url": f"data:image/png;base64,{png(1024)}"}],
+        },
     ]
     sent = asyncio.run(fit(ContextFilter(ROOM), odd))
     assert [id(item) for item in sent] == [id(item) for item in odd]
@@ -182,13 +231,19 @@ def test_it_goes_on_after_a_fit_that_was_cancelled() -> None:
         await asyncio.gather(stopped, return_exceptions=True)
         return await fit(fitting, items)
 
-    assert [asyncio.run(stop_and_go(switches)) for switches in range(6)] == [asyncio.run(fit(ContextFilter(ROOM), items))] * 6
+    assert [asyncio.run(stop_and_go(switches)) for switches in range(6)] == [
+        asyncio.run(fit(ContextFilter(ROOM), items))
+    ] * 6
 
 
-@pytest.mark.parametrize(("name", "value"), [("truncation", "auto"), ("context_management", [{"type": "compaction"}])])
+@pytest.mark.parametrize(
+    ("name", "value"), [("truncation", "auto"), ("context_management", [{"type": "compaction"}])]
+)
 def test_a_provider_that_shortens_too_is_refused(name: str, value: Any) -> None:
     """It would cut what this has kept."""
-    with pytest.raises(InvalidOptionError, match=rf"^{name} of the agent Cellar = .*this filter makes room"):
+    with pytest.raises(
+        InvalidOptionError, match=rf"^{name} of the agent Cellar = .*this filter makes room"
+    ):
         asyncio.run(fit(ContextFilter(ROOM), talk(1), **{name: value}))
     assert asyncio.run(fit(ContextFilter(ROOM), talk(1), truncation="disabled")) == talk(1)
 
@@ -213,7 +268,9 @@ def test_tools_handoffs_and_the_reply_take_room() -> None:
         Own("Says much", model_settings=ModelSettings(max_tokens=2_000)),
         full,
     ]
-    assert [len(asyncio.run(fit(ContextFilter(ROOM), items, agent))) < len(items) for agent in others] == [True] * 4
+    assert [
+        len(asyncio.run(fit(ContextFilter(ROOM), items, agent))) < len(items) for agent in others
+    ] == [True] * 4
     with pytest.raises(ContextOverflowError):
         asyncio.run(fit(ContextFilter(ROOM), items, max_tokens=ROOM))
 
@@ -229,7 +286,9 @@ class CountingModel(ScriptedModel):
         """Answer, and report the tokens."""
         response = await super().get_response(*args, **kwargs)
         counted = self._factor * len(str(self.calls[-1].input)) // 4
-        response.usage = Usage(requests=1, input_tokens=counted, output_tokens=5, total_tokens=counted + 5)
+        response.usage = Usage(
+            requests=1, input_tokens=counted, output_tokens=5, total_tokens=counted + 5
+        )
         return response
 
 
@@ -240,7 +299,9 @@ def test_what_the_provider_counts_is_learnt() -> None:
         model, fitting = CountingModel(factor), ContextFilter(ROOM)
         run = {"run_config": RunConfig(call_model_input_filter=fitting), "hooks": fitting}
         for exchanges in range(10, 60, 2):
-            asyncio.run(Runner.run(Own("Cellar", instructions=SYSTEM, model=model), talk(exchanges), **run))
+            asyncio.run(
+                Runner.run(Own("Cellar", instructions=SYSTEM, model=model), talk(exchanges), **run)
+            )
         sent.append(sum(len(str(call.input)) for call in model.calls))
     # Between two compressions a conversation grows: all the requests together tell, one does not.
     assert sent[1] < 0.7 * sent[0], sent
@@ -249,12 +310,16 @@ def test_what_the_provider_counts_is_learnt() -> None:
 def test_hooks_without_the_filter_learn_nothing() -> None:
     """There was no request to learn of."""
     _, agent = scripted([assistant_message("Plums.")])
-    assert asyncio.run(Runner.run(agent, "Hello", hooks=ContextFilter(ROOM))).final_output == "Plums."
+    assert (
+        asyncio.run(Runner.run(agent, "Hello", hooks=ContextFilter(ROOM))).final_output == "Plums."
+    )
 
 
 def test_a_conversation_that_openai_keeps_is_left_alone() -> None:
     """Of it only what is new is sent: results, behind calls that only OpenAI has."""
-    model, agent = scripted([function_call("look", {"at": "1"}, call_id="c")], [assistant_message("Plums.")])
+    model, agent = scripted(
+        [function_call("look", {"at": "1"}, call_id="c")], [assistant_message("Plums.")]
+    )
     config = RunConfig(call_model_input_filter=ContextFilter(ROOM))
     asyncio.run(Runner.run(agent, "Look.", conversation_id="conv_1", run_config=config))
     assert [item["call_id"] for item in model.calls[1].input] == ["c"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.strict.script import png
 pytest.importorskip("pydantic_ai")
 
 from pydantic_ai import Agent as Own
-from pydantic_ai import ModelRetry
+from pydantic_ai import ModelRetry, Tool
 from pydantic_ai import messages as own
 from pydantic_ai.messages import ModelMessagesTypeAdapter as Lossless
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
@@ -32,52 +32,75 @@ def _thought(part: Part) -> dict[str, Any]:
     return {"content": block["thinking"], "signature": block["signature"]}
 
 
+def _model(judge: Judge) -> FunctionModel:
+    def reply(messages: list[own.ModelMessage], info: AgentInfo) -> own.ModelResponse:
+        said = judge.asked(messages, info.instructions)
+        thoughts = [
+            own.ThinkingPart(**_thought(part), provider_name="anthropic") for part in said.parts
+        ]
+        calls = [own.ToolCallPart(call.name, call.arguments, call.id) for call in said.tool_calls]
+        return own.ModelResponse(
+            [*thoughts, *([own.TextPart(said.text)] if said.text else []), *calls]
+        )
+
+    async def pieces(messages: list[own.ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+        said = judge.asked(messages, info.instructions)
+        for number, part in enumerate(said.parts):
+            yield {number: DeltaThinkingPart(**_thought(part))}
+        if said.text:
+            yield said.text
+        for number, call in enumerate(said.tool_calls, 5):
+            yield {number: DeltaToolCall(call.name, call.arguments, tool_call_id=call.id)}
+
+    return FunctionModel(reply, stream_function=pieces)
+
+
 class PydanticAgent(Agent):
     """Keep the messages of each conversation, as users of pydantic-ai do."""
 
     def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
-        def reply(messages: list[own.ModelMessage], info: AgentInfo) -> own.ModelResponse:
-            said = judge.asked(messages, info.instructions)
-            thoughts = [own.ThinkingPart(**_thought(part), provider_name="anthropic") for part in said.parts]
-            calls = [own.ToolCallPart(call.name, call.arguments, call.id) for call in said.tool_calls]
-            return own.ModelResponse([*thoughts, *([own.TextPart(said.text)] if said.text else []), *calls])
-
-        async def pieces(messages: list[own.ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
-            said = judge.asked(messages, info.instructions)
-            for number, part in enumerate(said.parts):
-                yield {number: DeltaThinkingPart(**_thought(part))}
-            if said.text:
-                yield said.text
-            for number, call in enumerate(said.tool_calls, 5):
-                yield {number: DeltaToolCall(call.name, call.arguments, tool_call_id=call.id)}
-
-        model = FunctionModel(reply, stream_function=pieces)
-        self._agent = Own(model, instructions=SYSTEM, capabilities=[ContextCapability(**options)])
+        self._agent = Own(
+            _model(judge), instructions=SYSTEM, capabilities=[ContextCapability(**options)]
+        )
         self._agent.tool_plain(found, name="look")
-        self._kept = {key: Lossless.validate_python(messages) for key, messages in (saved or {}).items()}
+        self._kept = {
+            key: Lossless.validate_python(messages) for key, messages in (saved or {}).items()
+        }
 
     async def say(self, key: str, text: str) -> str:
         """Run once, from what was said before on."""
         result = await self._agent.run(
-            text, message_history=self._kept.get(key), conversation_id=key, usage_limits=UsageLimits(request_limit=None)
+            text,
+            message_history=self._kept.get(key),
+            conversation_id=key,
+            usage_limits=UsageLimits(request_limit=None),
         )
         self._kept[key] = result.all_messages()
         return str(result.output)
 
     async def stream(self, key: str, text: str) -> str:
         """Run once, streamed."""
-        async with self._agent.run_stream(text, message_history=self._kept.get(key), conversation_id=key) as result:
+        async with self._agent.run_stream(
+            text, message_history=self._kept.get(key), conversation_id=key
+        ) as result:
             output = await result.get_output()
         self._kept[key] = result.all_messages()
         return str(output)
 
     def history(self, key: str) -> Sequence[str]:
         """Return what its messages say."""
-        return [str(part.content) for message in self._kept[key] for part in message.parts if hasattr(part, "content")]
+        return [
+            str(part.content)
+            for message in self._kept[key]
+            for part in message.parts
+            if hasattr(part, "content")
+        ]
 
     def saved(self) -> Any:
         """Return the messages as JSON data."""
-        return {key: Lossless.dump_python(messages, mode="json") for key, messages in self._kept.items()}
+        return {
+            key: Lossless.dump_python(messages, mode="json") for key, messages in self._kept.items()
+        }
 
 
 class TestPydanticAI(FrameworkTests):
@@ -90,25 +113,42 @@ class TestPydanticAI(FrameworkTests):
         """Return an agent that has it."""
         return PydanticAgent(judge, saved, **options)
 
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model and its tool."""
+        return {"model": _model(judge), "tools": [Tool(found, name="look")]}
+
 
 # --- what is its own ----------------------------------------------------------------
 
 PICTURE = own.BinaryContent.from_data_uri(f"data:image/png;base64,{png(1024)}")
 
 
-def fit(fitting: ContextCapability, messages: list[own.ModelMessage], key: str | None = "A", **settings: Any) -> list[own.ModelMessage]:
+def fit(
+    fitting: ContextCapability,
+    messages: list[own.ModelMessage],
+    key: str | None = "A",
+    **settings: Any,
+) -> list[own.ModelMessage]:
     """Return what a capability sends of `messages`, as an agent calls it."""
     return asyncio.run(afit(fitting, messages, key, **settings))
 
 
 async def afit(
-    fitting: ContextCapability, messages: list[own.ModelMessage], key: str | None = "A", **settings: Any
+    fitting: ContextCapability,
+    messages: list[own.ModelMessage],
+    key: str | None = "A",
+    **settings: Any,
 ) -> list[own.ModelMessage]:
     """Do so without blocking."""
     model = FunctionModel(lambda messages, info: own.ModelResponse([]))
-    given: dict[str, Any] = {"model_settings": settings or None, "model_request_parameters": ModelRequestParameters()}
+    given: dict[str, Any] = {
+        "model_settings": settings or None,
+        "model_request_parameters": ModelRequestParameters(),
+    }
     asked = ModelRequestContext(model=model, messages=messages, **given)
-    return list((await fitting.prepare_model_request(SimpleNamespace(conversation_id=key), asked)).messages)
+    return list(
+        (await fitting.prepare_model_request(SimpleNamespace(conversation_id=key), asked)).messages
+    )
 
 
 def talk(exchanges: int, name: str = "A", *further: Any) -> list[own.ModelMessage]:
@@ -119,7 +159,13 @@ def talk(exchanges: int, name: str = "A", *further: Any) -> list[own.ModelMessag
         messages += [
             own.ModelRequest([own.UserPromptPart(f"{call}: " + "please " * 20)]),
             own.ModelResponse([own.ToolCallPart("look", {}, call)]),
-            own.ModelRequest([own.ToolReturnPart("look", [found(call), *further] if further else found(call), call)]),
+            own.ModelRequest(
+                [
+                    own.ToolReturnPart(
+                        "look", [found(call), *further] if further else found(call), call
+                    )
+                ]
+            ),
             own.ModelResponse([own.TextPart(f"Answer {call}.")]),
         ]
     return messages
@@ -128,27 +174,64 @@ def talk(exchanges: int, name: str = "A", *further: Any) -> list[own.ModelMessag
 def test_parts_that_nobody_here_knows_go_out_as_they_are() -> None:
     """What providers run themselves, what they have compacted, files, marks of the cache; and messages that say nothing."""
     odd: list[own.ModelMessage] = [
-        own.ModelRequest([own.UserPromptPart(["Look.", own.CachePoint(), own.DocumentUrl("https://example.org/plum.pdf")])]),
-        own.ModelResponse([own.NativeToolCallPart("web_search", {}, "w"), own.NativeToolReturnPart("web_search", "plums", "w")]),
-        own.ModelRequest([own.UserPromptPart([own.BinaryContent(b"%PDF", media_type="application/pdf"), own.TextContent("And?")])]),
-        own.ModelResponse([own.CompactionPart("all of it", provider_name="openai"), own.FilePart(PICTURE)]),
+        own.ModelRequest(
+            [
+                own.UserPromptPart(
+                    ["Look.", own.CachePoint(), own.DocumentUrl("https://example.org/plum.pdf")]
+                )
+            ]
+        ),
+        own.ModelResponse(
+            [
+                own.NativeToolCallPart("web_search", {}, "w"),
+                own.NativeToolReturnPart("web_search", "plums", "w"),
+            ]
+        ),
+        own.ModelRequest(
+            [
+                own.UserPromptPart(
+                    [
+                        own.BinaryContent(b"%PDF", media_type="application/pdf"),
+                        own.TextContent("And?"),
+                    ]
+                )
+            ]
+        ),
+        own.ModelResponse(
+            [own.CompactionPart("all of it", provider_name="openai"), own.FilePart(PICTURE)]
+        ),
         own.ModelRequest([]),
         own.ModelResponse([]),
         own.ModelRequest([own.UserPromptPart("Well?")]),
     ]
-    assert [id(message) for message in fit(ContextCapability(ROOM), odd)] == [id(message) for message in odd]
-    empty: list[own.ModelMessage] = [own.ModelRequest([]), own.ModelRequest([own.UserPromptPart("Well?")])]
-    assert [id(message) for message in fit(ContextCapability(ROOM), empty)] == [id(message) for message in empty]
+    assert [id(message) for message in fit(ContextCapability(ROOM), odd)] == [
+        id(message) for message in odd
+    ]
+    empty: list[own.ModelMessage] = [
+        own.ModelRequest([]),
+        own.ModelRequest([own.UserPromptPart("Well?")]),
+    ]
+    assert [id(message) for message in fit(ContextCapability(ROOM), empty)] == [
+        id(message) for message in empty
+    ]
 
 
 def test_pictures_count() -> None:
     """Of users and in results; what is left of a message that had one is its text."""
     messages = talk(6, "A", PICTURE)
-    messages += [own.ModelRequest([own.UserPromptPart(["This?", PICTURE, own.ImageUrl("https://example.org/plum.png")])])]
+    messages += [
+        own.ModelRequest(
+            [own.UserPromptPart(["This?", PICTURE, own.ImageUrl("https://example.org/plum.png")])]
+        )
+    ]
     sent = fit(ContextCapability(ROOM), messages)
     assert str(sent).count("media_type='image/png'") < 3
     assert "Answer A5." in str(sent)
-    written = PydanticAIDialect().write([piece.turn for piece in PydanticAIDialect().split(messages[-1:])])[0].parts[0]
+    written = (
+        PydanticAIDialect()
+        .write([piece.turn for piece in PydanticAIDialect().split(messages[-1:])])[0]
+        .parts[0]
+    )
     assert written.content == ["This?", PICTURE, own.ImageUrl("https://example.org/plum.png")]
 
 
@@ -158,7 +241,11 @@ def test_retries_are_read_in_the_voice_that_they_have() -> None:
 
     def reply(messages: list[own.ModelMessage], _: AgentInfo) -> own.ModelResponse:
         seen.append(messages)
-        return own.ModelResponse([own.ToolCallPart("look", {}, "c")] if len(seen) < 3 else [own.TextPart(f"Answer {len(seen)}.")])
+        return own.ModelResponse(
+            [own.ToolCallPart("look", {}, "c")]
+            if len(seen) < 3
+            else [own.TextPart(f"Answer {len(seen)}.")]
+        )
 
     agent = Own(FunctionModel(reply), capabilities=[ContextCapability(ROOM)], retries=5)
 
@@ -178,7 +265,16 @@ def test_retries_are_read_in_the_voice_that_they_have() -> None:
     assert result.output == "Answer 4."
     assert str(seen[-1]).count("look again") == str(seen[-1]).count("say it again") == 1
     turns = [piece.turn for piece in PydanticAIDialect().split(result.all_messages())]
-    assert [turn.role.value for turn in turns] == ["user", "assistant", "tool", "assistant", "tool", "assistant", "user", "assistant"]
+    assert [turn.role.value for turn in turns] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "assistant",
+    ]
 
 
 @pytest.mark.parametrize("name", ["anthropic_context_management", "openai_context_management"])
@@ -203,7 +299,9 @@ def test_many_conversations_at_once() -> None:
         stopped = asyncio.ensure_future(afit(fitting, talk(30, "A"), "A" if key else None))
         await asyncio.sleep(0)
         stopped.cancel()
-        return await asyncio.gather(*(afit(fitting, talk(30, name), name if key else None) for name in "ABCDEF"))
+        return await asyncio.gather(
+            *(afit(fitting, talk(30, name), name if key else None) for name in "ABCDEF")
+        )
 
     for key in (True, False):
         for name, sent in zip("ABCDEF", asyncio.run(all_at_once(key)), strict=True):
@@ -218,10 +316,16 @@ def test_what_the_provider_counts_is_learnt() -> None:
         seen: list[int] = []
 
         def reply(
-            messages: list[own.ModelMessage], _: AgentInfo, seen: list[int] = seen, count: int = factor * 1_700, by: Any = provider
+            messages: list[own.ModelMessage],
+            _: AgentInfo,
+            seen: list[int] = seen,
+            count: int = factor * 1_700,
+            by: Any = provider,
         ) -> Any:
             seen.append(len(messages))
-            return own.ModelResponse([own.TextPart("Plums.")], usage=RequestUsage(input_tokens=count), provider_name=by)
+            return own.ModelResponse(
+                [own.TextPart("Plums.")], usage=RequestUsage(input_tokens=count), provider_name=by
+            )
 
         agent = Own(FunctionModel(reply), capabilities=[ContextCapability(ROOM)])
         for exchanges in (16, 17, 60):

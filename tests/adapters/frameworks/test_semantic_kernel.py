@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pytest
@@ -21,7 +21,9 @@ from semantic_kernel import contents as own
 from semantic_kernel.agents import ChatCompletionAgent, ChatHistoryAgentThread
 from semantic_kernel.connectors.ai.chat_completion_client_base import ChatCompletionClientBase
 from semantic_kernel.connectors.ai.completion_usage import CompletionUsage
-from semantic_kernel.connectors.ai.function_calling_utils import update_settings_from_function_call_configuration
+from semantic_kernel.connectors.ai.function_calling_utils import (
+    update_settings_from_function_call_configuration,
+)
 from semantic_kernel.connectors.ai.function_choice_behavior import FunctionChoiceBehavior
 from semantic_kernel.connectors.ai.prompt_execution_settings import PromptExecutionSettings
 from semantic_kernel.functions import KernelArguments, KernelPlugin, kernel_function
@@ -56,25 +58,42 @@ class Service(ChatCompletionClientBase):
     def _items(self, history: Any) -> list[Any]:
         said = self.judge.asked(history.messages)
         blocks = [json.loads(part.data) for part in said.parts]
-        thoughts = [own.ReasoningContent(text=block["thinking"], metadata={"signature": block["signature"]}) for block in blocks]
-        calls = [own.FunctionCallContent(id=call.id, name=f"cellar-{call.name}", arguments=call.arguments) for call in said.tool_calls]
+        thoughts = [
+            own.ReasoningContent(text=block["thinking"], metadata={"signature": block["signature"]})
+            for block in blocks
+        ]
+        calls = [
+            own.FunctionCallContent(
+                id=call.id, name=f"cellar-{call.name}", arguments=call.arguments
+            )
+            for call in said.tool_calls
+        ]
         return [*thoughts, *([own.TextContent(text=said.text)] if said.text else []), *calls]
 
     async def _inner_get_chat_message_contents(self, chat_history: Any, settings: Any) -> list[Any]:
-        return [own.ChatMessageContent(role=ASSISTANT, items=self._items(chat_history), metadata={"usage": self.usage})]
+        return [
+            own.ChatMessageContent(
+                role=ASSISTANT, items=self._items(chat_history), metadata={"usage": self.usage}
+            )
+        ]
 
     async def _inner_get_streaming_chat_message_contents(
         self, chat_history: Any, settings: Any, function_invoke_attempt: int = 0
     ) -> AsyncIterator[list[Any]]:
         more = {"choice_index": 0, "function_invoke_attempt": function_invoke_attempt}
         pieces: list[Any] = self._items(chat_history)
-        kinds = {own.ReasoningContent: own.StreamingReasoningContent, own.TextContent: own.StreamingTextContent}
+        kinds = {
+            own.ReasoningContent: own.StreamingReasoningContent,
+            own.TextContent: own.StreamingTextContent,
+        }
         for place, item in enumerate(pieces):
             if kind := kinds.get(type(item)):
                 pieces[place] = kind(choice_index=0, text=item.text, metadata=item.metadata)
         for item in pieces:
             yield [own.StreamingChatMessageContent(role=ASSISTANT, items=[item], **more)]
-        yield [own.StreamingChatMessageContent(role=ASSISTANT, metadata={"usage": self.usage}, **more)]
+        yield [
+            own.StreamingChatMessageContent(role=ASSISTANT, metadata={"usage": self.usage}, **more)
+        ]
 
 
 def _look(self: object, at: str) -> str:
@@ -106,7 +125,9 @@ class SKAgent(Agent):
 
     def __init__(self, judge: Judge, saved: dict[str, str] | None, **options: Any) -> None:
         self._agent = assistant(wrap(Service(ai_model_id="fake", judge=judge), **options))
-        self._kept = {key: own.ChatHistory.restore_chat_history(text) for key, text in (saved or {}).items()}
+        self._kept = {
+            key: own.ChatHistory.restore_chat_history(text) for key, text in (saved or {}).items()
+        }
 
     def _thread(self, key: str) -> Any:
         return ChatHistoryAgentThread(self._kept.setdefault(key, own.ChatHistory()), thread_id=key)
@@ -117,7 +138,14 @@ class SKAgent(Agent):
 
     async def stream(self, key: str, text: str) -> str:
         """Run once, streamed."""
-        return "".join([str(piece) async for piece in self._agent.invoke_stream(messages=text, thread=self._thread(key))])
+        return "".join(
+            [
+                str(piece)
+                async for piece in self._agent.invoke_stream(
+                    messages=text, thread=self._thread(key)
+                )
+            ]
+        )
 
     def history(self, key: str) -> Sequence[str]:
         """Return what its messages say."""
@@ -137,6 +165,13 @@ class TestSemanticKernel(FrameworkTests):
     def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
         """Return agents that ask it."""
         return SKAgent(judge, saved, **options)
+
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a service and its plugin."""
+        return {
+            "model": Service(ai_model_id="fake", judge=judge),
+            "plugins": [KernelPlugin.from_object("cellar", Cellar())],
+        }
 
 
 # --- what is Semantic Kernel's own ---------------------------------------------------
@@ -188,15 +223,34 @@ def sent(messages: Sequence[Any], settings: Any = None, **options: Any) -> list[
 
 def test_what_fits_is_the_very_messages() -> None:
     """Behind instructions; items that nobody knows with them, and nothing at all."""
-    strange = [own.AnnotationContent(quote="q"), own.FileReferenceContent(file_id="f"), own.AudioContent(data=b"1", mime_type="audio/wav")]
+    strange = [
+        own.AnnotationContent(quote="q"),
+        own.FileReferenceContent(file_id="f"),
+        own.AudioContent(data=b"1", mime_type="audio/wav"),
+    ]
     none = own.FunctionCallContent(id=None, name="cellar-look", arguments=None)
-    messages = [said("system", words("Be brief.")), said("developer", words("Be kind.")), said("user", words("Look."), *strange)]
-    messages += [*step(1, 5), said("assistant", none), said("tool", own.FunctionResultContent(id="unknown", name="cellar-look"))]
-    messages += [said("assistant"), said("tool", words("lost")), said("user", *strange), said("user", words("And?"))]
+    messages = [
+        said("system", words("Be brief.")),
+        said("developer", words("Be kind.")),
+        said("user", words("Look."), *strange),
+    ]
+    messages += [
+        *step(1, 5),
+        said("assistant", none),
+        said("tool", own.FunctionResultContent(id="unknown", name="cellar-look")),
+    ]
+    messages += [
+        said("assistant"),
+        said("tool", words("lost")),
+        said("user", *strange),
+        said("user", words("And?")),
+    ]
     assert [*map(id, sent(messages, model=ROOM))] == [*map(id, messages)]
     assert sent(messages[:2], model=ROOM) == messages[:2]
     turns = [turn for message in messages[3:7] for turn in SemanticKernelDialect().read(message)]
-    assert [(turn.name, [(call.name, call.arguments) for call in turn.tool_calls]) for turn in turns] == [
+    assert [
+        (turn.name, [(call.name, call.arguments) for call in turn.tool_calls]) for turn in turns
+    ] == [
         (None, [("cellar-look", '{"at": 1}')]),
         ("cellar-look", []),
         (None, [("cellar-look", "{}")]),
@@ -222,20 +276,32 @@ def test_many_windows_fit() -> None:
 def test_a_result_that_is_cut_keeps_its_name() -> None:
     """The other result of its message stands beside it."""
     calls = [own.FunctionCallContent(id=each, name="cellar-look", arguments="{}") for each in "ab"]
-    results = [own.FunctionResultContent(id=each, name="cellar-look", result=text) for each, text in (("a", "jar " * 2000), ("b", "short"))]
-    out = sent([said("user", words("Look.")), said("assistant", *calls), said("tool", *results)], model=900)
-    assert [(item.id, item.name, len(item.result) < 4000) for item in out[-1].items] == [(each, "cellar-look", True) for each in "ab"]
+    results = [
+        own.FunctionResultContent(id=each, name="cellar-look", result=text)
+        for each, text in (("a", "jar " * 2000), ("b", "short"))
+    ]
+    out = sent(
+        [said("user", words("Look.")), said("assistant", *calls), said("tool", *results)], model=900
+    )
+    assert [(item.id, item.name, len(item.result) < 4000) for item in out[-1].items] == [
+        (each, "cellar-look", True) for each in "ab"
+    ]
     assert out[-1].items[1].result == "short"
 
 
 def test_pictures_count_and_are_written_again() -> None:
     """Those of an address too."""
     shown = own.ImageContent(data_uri=f"data:image/png;base64,{png(1024)}")
-    addressed = said("user", words("Which?"), shown, own.ImageContent(uri="https://example.org/plum.png"))
+    addressed = said(
+        "user", words("Which?"), shown, own.ImageContent(uri="https://example.org/plum.png")
+    )
     (turn,) = SemanticKernelDialect().read(addressed)
     (again,) = SemanticKernelDialect().write([turn])
     assert [str(item) for item in again.items] == [str(item) for item in addressed.items]
-    assert len(sent([said("user", words(f"{number}?"), shown) for number in range(40)], model=ROOM)) < 12
+    assert (
+        len(sent([said("user", words(f"{number}?"), shown) for number in range(40)], model=ROOM))
+        < 12
+    )
 
 
 WRITTEN = [
@@ -255,7 +321,12 @@ def test_what_is_written_is_read_again(turn: Turn) -> None:
 def test_tools_instructions_and_the_reply_are_taken_off_the_room() -> None:
     """What the settings say of them."""
     messages = [said("user", words(f"{number}: look. " + "please " * 30)) for number in range(60)]
-    tools = [{"type": "function", "function": {"name": "look", "description": "word " * 2000, "parameters": {}}}]
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": "look", "description": "word " * 2000, "parameters": {}},
+        }
+    ]
     plain = len(sent(messages, model=ROOM))
     assert len(sent(messages, Settings(tools=tools), model=ROOM)) < plain
     assert len(sent(messages, Settings(max_tokens=2000), model=ROOM)) < plain
@@ -295,7 +366,9 @@ def test_a_thread_may_be_named(tmp_path: Any) -> None:
             agent = assistant(service, instructions=f"{SYSTEM} It is {place} o'clock.")
             await agent.get_response(f"{place}?", thread=ChatHistoryAgentThread(history))
             arguments = KernelArguments(settings=Settings(extension_data={"thread_id": "k1"}))
-            await agent.get_response(f"{place}?", thread=ChatHistoryAgentThread(named), arguments=arguments)
+            await agent.get_response(
+                f"{place}?", thread=ChatHistoryAgentThread(named), arguments=arguments
+            )
 
     history, named = own.ChatHistory(), own.ChatHistory()
     asyncio.run(talk())
@@ -314,7 +387,10 @@ def test_many_conversations_at_once_and_some_cancelled() -> None:
         history = own.ChatHistory()
         for again in range(8):
             task = asyncio.create_task(
-                agent.get_response(f"{number} {again}: look. " + "please " * 60, thread=ChatHistoryAgentThread(history))
+                agent.get_response(
+                    f"{number} {again}: look. " + "please " * 60,
+                    thread=ChatHistoryAgentThread(history),
+                )
             )
             for _ in range(again * number):
                 await asyncio.sleep(0)
@@ -329,7 +405,16 @@ def test_many_conversations_at_once_and_some_cancelled() -> None:
     asyncio.run(main())
     assert judge.largest <= ROOM
     for turns in judge.sent:
-        assert len({turn.text[0] for turn in turns if turn.role is Role.USER and "look." in turn.text and turn.text[0].isdigit()}) == 1
+        assert (
+            len(
+                {
+                    turn.text[0]
+                    for turn in turns
+                    if turn.role is Role.USER and "look." in turn.text and turn.text[0].isdigit()
+                }
+            )
+            == 1
+        )
     assert sum("last" in str(turns) for turns in judge.sent) == 10
 
 
@@ -350,7 +435,9 @@ def test_the_last_wrapping_counts() -> None:
     twice = wrap(wrap(plain, 500), ROOM)
     messages = [said("user", words(f"{number}: look. " + "please " * 30)) for number in range(30)]
     for service in (plain, wrap(plain, ROOM), twice):
-        asyncio.run(service.get_chat_message_contents(own.ChatHistory(messages=[*messages]), Settings()))
+        asyncio.run(
+            service.get_chat_message_contents(own.ChatHistory(messages=[*messages]), Settings())
+        )
     assert type(twice) is Service
     assert [len(each) for each in eager.sent] == [30, len(eager.sent[2]), len(eager.sent[2])]
     assert "_inner_get_chat_message_contents" not in str(twice.model_dump(exclude={"judge"}))

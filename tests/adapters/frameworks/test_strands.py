@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -37,26 +37,42 @@ class Scripted(Model):
         """Have none."""
         raise NotImplementedError
 
-    async def stream(self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
+    async def stream(
+        self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
         """Answer block by block, and tell what was counted where the function tells it."""
         blocks, usage = self._reply(messages, system_prompt)
         yield {"messageStart": {"role": "assistant"}}
         for block in blocks:
             use: Any = block.get("toolUse")
-            start: Any = {"toolUse": {"name": use["name"], "toolUseId": use["toolUseId"]}} if use else {}
+            start: Any = (
+                {"toolUse": {"name": use["name"], "toolUseId": use["toolUseId"]}} if use else {}
+            )
             yield {"contentBlockStart": {"start": start}}
             if use:
-                yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(use["input"])}}}}
+                yield {
+                    "contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(use["input"])}}}
+                }
             elif "reasoningContent" in block:
                 for name, said in block["reasoningContent"]["reasoningText"].items():
                     yield {"contentBlockDelta": {"delta": {"reasoningContent": {name: said}}}}
             else:
                 yield {"contentBlockDelta": {"delta": block}}
             yield {"contentBlockStop": {}}
-        yield {"messageStop": {"stopReason": "tool_use" if any("toolUse" in block for block in blocks) else "end_turn"}}
+        yield {
+            "messageStop": {
+                "stopReason": "tool_use"
+                if any("toolUse" in block for block in blocks)
+                else "end_turn"
+            }
+        }
         yield {
             "metadata": {
-                "usage": {"inputTokens": usage, "outputTokens": 9, "totalTokens": usage + 9 if usage else 0},
+                "usage": {
+                    "inputTokens": usage,
+                    "outputTokens": 9,
+                    "totalTokens": usage + 9 if usage else 0,
+                },
                 "metrics": {"latencyMs": 1},
             }
         }
@@ -67,10 +83,18 @@ def _judged(judge: Judge) -> Any:
         said = judge.asked(messages, system)
         thoughts = [json.loads(part.data) for part in said.parts]
         blocks: list[Any] = [
-            {"reasoningContent": {"reasoningText": {"text": each["thinking"], "signature": each["signature"]}}} for each in thoughts
+            {
+                "reasoningContent": {
+                    "reasoningText": {"text": each["thinking"], "signature": each["signature"]}
+                }
+            }
+            for each in thoughts
         ]
         blocks += [{"text": said.text}] if said.text else []
-        uses = [{"toolUseId": call.id, "name": call.name, "input": json.loads(call.arguments)} for call in said.tool_calls]
+        uses = [
+            {"toolUseId": call.id, "name": call.name, "input": json.loads(call.arguments)}
+            for call in said.tool_calls
+        ]
         return [*blocks, *({"toolUse": use} for use in uses)], 0
 
     return reply
@@ -96,7 +120,9 @@ class StrandsAgent(Agent):
 
     async def stream(self, key: str, text: str) -> str:
         """Ask it, streamed."""
-        return "".join([event.get("data", "") async for event in self._agent(key).stream_async(text)])
+        return "".join(
+            [event.get("data", "") async for event in self._agent(key).stream_async(text)]
+        )
 
     def _agent(self, key: str) -> strands.Agent:
         if key not in self._agents:
@@ -113,7 +139,9 @@ class StrandsAgent(Agent):
 
     def history(self, key: str) -> Sequence[str]:
         """Return what its messages say."""
-        return [str(block) for message in self._agents[key].messages for block in message["content"]]
+        return [
+            str(block) for message in self._agents[key].messages for block in message["content"]
+        ]
 
     def saved(self) -> Any:
         """Return the messages, which are JSON data."""
@@ -130,8 +158,18 @@ class TestStrands(FrameworkTests):
         """Return agents that have it."""
         return StrandsAgent(judge, saved, **options)
 
+    def page_names(self, judge: Judge) -> Mapping[str, Any]:
+        """Return a model and its tool."""
+        return {"model": Scripted(_judged(judge)), "tools": [look]}
 
-USED = {"role": "assistant", "content": [{"toolUse": {"toolUseId": f"t{side}", "name": "look", "input": {"at": side}}} for side in "ab"]}
+
+USED = {
+    "role": "assistant",
+    "content": [
+        {"toolUse": {"toolUseId": f"t{side}", "name": "look", "input": {"at": side}}}
+        for side in "ab"
+    ],
+}
 
 
 def _result(side: str, *content: Any) -> dict[str, Any]:
@@ -144,7 +182,13 @@ def test_results_of_a_step_stay_in_one_message() -> None:
     messages: list[Any] = [
         {"role": "user", "content": [{"text": "Look."}]},
         USED,
-        {"role": "user", "content": [_result("a", {"text": "jar " * 9_000}), _result("b", {"text": "two"}, image)]},
+        {
+            "role": "user",
+            "content": [
+                _result("a", {"text": "jar " * 9_000}),
+                _result("b", {"text": "two"}, image),
+            ],
+        },
     ]
     sent = Bridge(StrandsDialect(), model=50_000).fit(messages)
     assert all(one is other for one, other in zip(sent, messages, strict=True))
@@ -164,9 +208,14 @@ def test_what_the_model_counts_is_learned() -> None:
         return [{"text": "Yes."}], len(str(messages)) // 2
 
     manager = ContextConversationManager(20_000)
-    agent = strands.Agent(Scripted(reply, max_tokens=100), conversation_manager=manager, callback_handler=None)
+    agent = strands.Agent(
+        Scripted(reply, max_tokens=100), conversation_manager=manager, callback_handler=None
+    )
     agent("plums, " * 900)
-    assert manager._bridge.sessions.get(f"{agent.session_id}/{agent.agent_id}").window.max_tokens < 18_000
+    assert (
+        manager._bridge.sessions.get(f"{agent.session_id}/{agent.agent_id}").window.max_tokens
+        < 18_000
+    )
 
 
 def _said(messages: Any) -> list[str]:
@@ -189,15 +238,24 @@ def test_one_manager_serves_many_agents_at_once() -> None:
         return [{"text": "Yes."}], 0
 
     manager = ContextConversationManager(4_000)
-    agents = [strands.Agent(Scripted(reply), conversation_manager=manager, callback_handler=None) for _ in range(6)]
+    agents = [
+        strands.Agent(Scripted(reply), conversation_manager=manager, callback_handler=None)
+        for _ in range(6)
+    ]
 
     async def talk() -> None:
         for number in range(4):
-            await asyncio.gather(*(agent.invoke_async(f"{key}{number}") for key, agent in enumerate(agents)))
+            await asyncio.gather(
+                *(agent.invoke_async(f"{key}{number}") for key, agent in enumerate(agents))
+            )
 
     asyncio.run(talk())
-    assert sorted(sent) == sorted([f"{key}{number}" for number in range(last + 1)] for key in range(6) for last in range(4))
-    assert [_logged(manager, agent) for agent in agents] == [[f"{key}{number}" for number in range(4)] for key in range(6)]
+    assert sorted(sent) == sorted(
+        [f"{key}{number}" for number in range(last + 1)] for key in range(6) for last in range(4)
+    )
+    assert [_logged(manager, agent) for agent in agents] == [
+        [f"{key}{number}" for number in range(4)] for key in range(6)
+    ]
 
 
 def test_a_run_that_is_cancelled_is_gone_on_from() -> None:
@@ -244,7 +302,12 @@ def test_system_prompt_tools_and_reply_are_taken_off_the_room() -> None:
 
         model = Scripted(reply)
         model._config = config
-        agent = strands.Agent(model, conversation_manager=ContextConversationManager(1_600), callback_handler=None, **settings)
+        agent = strands.Agent(
+            model,
+            conversation_manager=ContextConversationManager(1_600),
+            callback_handler=None,
+            **settings,
+        )
         for number in range(14):
             agent(f"{number}: " + "plums, " * 40)
         return sum(counts)
@@ -255,6 +318,9 @@ def test_system_prompt_tools_and_reply_are_taken_off_the_room() -> None:
 
     plain = sent()
     assert sent(system_prompt="Be brief. " * 250) < plain
-    assert sent(system_prompt=[{"text": "Be brief. " * 250}, {"cachePoint": {"type": "default"}}]) < plain
+    assert (
+        sent(system_prompt=[{"text": "Be brief. " * 250}, {"cachePoint": {"type": "default"}}])
+        < plain
+    )
     assert sent(tools=[described]) < plain
     assert sent({"max_tokens": 800}) < plain

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.cli.recordings.conversation import Conversation, conversations, detect_provider, read_conversations
+from polycontext.cli.recordings.conversation import (
+    Conversation,
+    conversations,
+    detect_provider,
+    read_conversations,
+)
 from polycontext.cli.recordings.documents import Document, read_documents, size_of
 from polycontext.linearity import InvalidDataError
 from polycontext.window import InvalidMessagesError
@@ -25,7 +30,11 @@ def read(folder: Path, data: object, name: str = "chat.json") -> list[Conversati
     return list(read_conversations([str(saved(folder, name, data))]))
 
 
-@pytest.mark.parametrize("value", [CHAT, {"messages": CHAT}, [{"messages": CHAT}], [CHAT]], ids=["list", "object", "objects", "lists"])
+@pytest.mark.parametrize(
+    "value",
+    [CHAT, {"messages": CHAT}, [{"messages": CHAT}], [CHAT]],
+    ids=["list", "object", "objects", "lists"],
+)
 def test_one_conversation_in_any_shape(tmp_path: Path, value: object) -> None:
     """A list, an object, or a list of one of them give the same turns."""
     (conversation,) = read(tmp_path, value)
@@ -37,7 +46,9 @@ def test_several_in_one_document_or_one_a_line(tmp_path: Path) -> None:
     several = [CHAT, {"messages": [user("c")], "id": "second"}]
     listed = read(tmp_path, "[\n" + ",\n".join(map(json.dumps, several)) + "]")
     lined = read(tmp_path, "\n" + as_lines(several), "chat.jsonl")
-    assert [(c.number, c.line, c.messages, c.id) for c in listed] == [(c.number, c.line, c.messages, c.id) for c in lined]
+    assert [(c.number, c.line, c.messages, c.id) for c in listed] == [
+        (c.number, c.line, c.messages, c.id) for c in lined
+    ]
     assert [(c.number, c.line, c.id) for c in lined] == [(1, 2, None), (2, 3, "second")]
 
 
@@ -67,21 +78,32 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 
 def test_numbers_and_keys_come_as_they_are(tmp_path: Path) -> None:
     """An integer beyond 64 bits is not rounded."""
-    (conversation,) = read(tmp_path, '[{"role": "user", "content": "a", "n": 12345678901234567890123}]')
+    (conversation,) = read(
+        tmp_path, '[{"role": "user", "content": "a", "n": 12345678901234567890123}]'
+    )
     assert conversation.messages[0]["n"] == 12345678901234567890123
 
 
 def test_a_system_beside_the_messages_leads_them(tmp_path: Path) -> None:
     """The top-level system of a request body becomes the first turn, and says Anthropic."""
-    (conversation,) = read(tmp_path, {"system": "Be brief.", "messages": CHAT, "tools": [{"name": "look", "input_schema": {}}]})
+    (conversation,) = read(
+        tmp_path,
+        {"system": "Be brief.", "messages": CHAT, "tools": [{"name": "look", "input_schema": {}}]},
+    )
     assert conversation.provider is Provider.ANTHROPIC
-    assert [(turn.role, turn.content) for turn in conversation.parse().turns][:2] == [("system", "Be brief."), ("user", "a")]
+    assert [(turn.role, turn.content) for turn in conversation.parse().turns][:2] == [
+        ("system", "Be brief."),
+        ("user", "a"),
+    ]
     assert len(conversation.tools) == 1
 
 
 def test_the_examples_are_found_out() -> None:
     """Each example conversation is read in its own provider's format."""
-    found = {name: next(read_conversations([str(name)])).provider for name in (EXAMPLE, ANTHROPIC_EXAMPLE)}
+    found = {
+        name: next(read_conversations([str(name)])).provider
+        for name in (EXAMPLE, ANTHROPIC_EXAMPLE)
+    }
     assert found == {EXAMPLE: Provider.OPENAI, ANTHROPIC_EXAMPLE: Provider.ANTHROPIC}
 
 
@@ -97,18 +119,31 @@ def test_the_examples_are_found_out() -> None:
 )
 def test_a_block_that_only_anthropic_has_says_so(block: dict[str, object]) -> None:
     """One such block anywhere decides."""
-    assert detect_provider([user("a"), {"role": "assistant", "content": [{"type": "text", "text": "x"}, block]}]) is Provider.ANTHROPIC
+    assert (
+        detect_provider(
+            [user("a"), {"role": "assistant", "content": [{"type": "text", "text": "x"}, block]}]
+        )
+        is Provider.ANTHROPIC
+    )
 
 
 def test_text_and_images_alone_are_openai() -> None:
     """Content parts that both know do not decide."""
-    message = {"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {"url": "u"}}, {"type": 3}]}
+    message = {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "x"},
+            {"type": "image_url", "image_url": {"url": "u"}},
+            {"type": 3},
+        ],
+    }
     assert detect_provider([message, 3, {"content": None}]) is Provider.OPENAI
 
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(), lambda deeper: st.lists(deeper) | st.dictionaries(st.text(), deeper)
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda deeper: st.lists(deeper) | st.dictionaries(st.text(), deeper),
     )
 )
 def test_no_json_breaks_the_reader(value: object) -> None:
@@ -121,7 +156,10 @@ def test_no_json_breaks_the_reader(value: object) -> None:
         assert str(error).startswith("any")
 
 
-@given(st.lists(st.sampled_from(["message", "[", '"', "{}", ",", "\\"]), min_size=1, max_size=8), st.sampled_from([None, 0, 1, 2]))
+@given(
+    st.lists(st.sampled_from(["message", "[", '"', "{}", ",", "\\"]), min_size=1, max_size=8),
+    st.sampled_from([None, 0, 1, 2]),
+)
 def test_a_message_is_found_on_its_line(texts: list[str], indent: int | None) -> None:
     """However a document is laid out, the line named is the one on which the message begins."""
     messages = [user(text) for text in texts]
@@ -142,8 +180,13 @@ def test_the_line_of_a_place_that_is_not_there_is_that_of_what_holds_it() -> Non
 def test_a_refused_system_is_called_system(tmp_path: Path) -> None:
     """Errors count the messages of the file, whether or not a system leads them."""
     (conversation,) = read(tmp_path, {"system": "s", "messages": [user("a")]})
-    named = [conversation.refused(InvalidMessagesError("anthropic", index, "rule", "p", "l")).path for index in (None, 0, 1)]
-    assert named == [f"{tmp_path}/chat.json, line 1, {field}" for field in ("messages", "system", "messages[0]")]
+    named = [
+        conversation.refused(InvalidMessagesError("anthropic", index, "rule", "p", "l")).path
+        for index in (None, 0, 1)
+    ]
+    assert named == [
+        f"{tmp_path}/chat.json, line 1, {field}" for field in ("messages", "system", "messages[0]")
+    ]
 
 
 def test_the_size_of_the_input_is_known_for_files_only(tmp_path: Path) -> None:
@@ -160,7 +203,10 @@ def test_the_sizes_of_conversations_add_up(tmp_path: Path) -> None:
     assert abs(sum(c.size for c in several) - (tmp_path / "chat.jsonl").stat().st_size) <= 4
 
 
-@pytest.mark.skipif(os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everybody may read here")
+@pytest.mark.skipif(
+    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0,
+    reason="everybody may read here",
+)
 def test_a_file_that_nobody_may_read_is_refused(tmp_path: Path) -> None:
     """The reason of the system is passed on."""
     path = saved(tmp_path, "chat.json", CHAT)

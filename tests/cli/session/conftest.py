@@ -23,8 +23,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ask(polycontext: Command, store: Path) -> Asked:
     """Return the command line of the session "s"; nothing is made yet."""
 
-    def asked(command: str, *arguments: object, **stdin: Any) -> Ran:
-        return polycontext("session", command, "--session", "s", *arguments, **stdin)
+    def asked(command: str, *arguments: object, of: str = "s", **stdin: Any) -> Ran:
+        return polycontext("session", command, of, *arguments, **stdin)
 
     return asked
 

@@ -14,7 +14,8 @@ from rich.progress import Progress
 
 from polycontext import ContextSession
 from polycontext.cli.app import main
-from polycontext.cli.session import exchanged, reading_in
+from polycontext.cli.session import exchange
+from polycontext.cli.session import input as session_input
 from tests.cli.command import Command, assistant, chat, result, user
 from tests.cli.session.conftest import Asked
 
@@ -26,26 +27,39 @@ def lived(small: Asked) -> Asked:
     """Return a session that was compressed, rewound and made to forget, with words that could break a line or a terminal."""
     small("append", stdin=json.dumps(chat(12)))
     odd = "naïve 日本語\r\nline\u2028line \x1b[2J"
-    small("append", stdin=json.dumps([user(odd), assistant(None, "c1"), result("c1", "Found."), assistant("Yes.")]))
+    small(
+        "append",
+        stdin=json.dumps(
+            [user(odd), assistant(None, "c1"), result("c1", "Found."), assistant("Yes.")]
+        ),
+    )
     small("rewind", "--regenerate")
     small("append", "--role", "assistant", "No.")
-    small("forget", "t2")
+    small("forget", "t2", "--yes")
     return small
 
 
 def everything(ask: Asked, *options: object, name: str = "s") -> list[Any]:
     """Return what can be seen of a session, apart from its name."""
-    shown, sent = ask("show", "--json", "--session", name, *options).json(), ask("messages", "--session", name, *options).json()
+    shown, sent = (
+        ask("show", "--json", *options, of=name).json(),
+        ask("messages", *options, of=name).json(),
+    )
     return [{**shown, "session": ""}, sent]
 
 
-def test_a_session_goes_to_another_store_as_it_was(lived: Asked, polycontext: Command, store: Path) -> None:
+def test_a_session_goes_to_another_store_as_it_was(
+    lived: Asked, polycontext: Command, store: Path
+) -> None:
     """State, view, log and classes are the same there, and the window that `new` was told of need not be said again."""
     before, lines, file = everything(lived), lived("export").out, store.with_name("s.jsonl")
     file.write_bytes(lines.encode())
     store.unlink()
-    ran = polycontext("session", "import", "--from", file)
-    assert ran.out == f"session s: revision {before[0]['revision']}, imported: {len(before[0]['turns'])} turns\n"
+    ran = polycontext("session", "import", file)
+    assert (
+        ran.out
+        == f"session s: revision {before[0]['revision']}, imported: {len(before[0]['turns'])} turns\n"
+    )
     assert everything(lived) == before
     assert lived("export").out == lines
     assert lived("append", "--role", "user", "And now?", "--json").json()["max_tokens"] == 400
@@ -53,11 +67,11 @@ def test_a_session_goes_to_another_store_as_it_was(lived: Asked, polycontext: Co
 
 def test_a_session_is_copied_within_its_store(lived: Asked) -> None:
     """From standard input, under an id that is said; a fork goes out whole, too."""
-    told = lived("import", "--session", "copy", "--json", stdin=lived("export").out).json()
+    told = lived("import", "--as", "copy", "--json", of="-", stdin=lived("export").out).json()
     assert told == {"session": "copy", "revision": told["revision"], "turns": 14}
     assert everything(lived, name="copy") == everything(lived)
     lived("fork", "branch", "--at", "t4")
-    lived("import", "--session", "leaf", stdin=lived("export", "--session", "branch").out)
+    lived("import", "--as", "leaf", of="-", stdin=lived("export", of="branch").out)
     assert everything(lived, name="leaf") == everything(lived, name="branch")
 
 
@@ -66,34 +80,45 @@ def test_a_session_of_a_program_is_not_shrunk_on_its_way(small: Asked, store: Pa
     with ContextSession.open(store, "p", max_tokens=100_000) as session:
         session.extend(chat(200))
         conversation = session.conversation
-    assert small("import", "--session", "q", stdin=small("export", "--session", "p").out).code == 0
-    assert "legal: --max-tokens, or --model" in small("append", "--session", "q", "--role", "user", "x").complaint
+    assert small("import", "--as", "q", of="-", stdin=small("export", of="p").out).code == 0
+    assert (
+        "Pass --max-tokens or --model." in small("append", "--role", "user", "x", of="q").complaint
+    )
     with ContextSession.open(store, "q", max_tokens=100_000) as session:
         assert session.conversation == conversation
 
 
 def test_the_log_goes_out_for_other_programs(lived: Asked, store: Path) -> None:
     """A turn a line, each with the words that the log has."""
-    turns = lived("export", "--log").out.split("\n")[:-1]
+    turns = lived("export", "--format", "log").out.split("\n")[:-1]
     with ContextSession.open(store, "s", max_tokens=400) as session:
-        assert [json.loads(turn)["content"] for turn in turns] == [turn.content for turn in session.log()]
+        assert [json.loads(turn)["content"] for turn in turns] == [
+            turn.content for turn in session.log()
+        ]
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "openai-responses"])
-def test_messages_go_out_in_the_format_that_is_named(lived: Asked, store: Path, provider: str) -> None:
+def test_messages_go_out_in_the_format_that_is_named(
+    lived: Asked, store: Path, provider: str
+) -> None:
     """The whole log, a message a line: `append` takes it in again."""
-    out = lived("export", "--messages", provider).out
+    out = lived("export", "--format", provider).out
     with ContextSession.open(store, "s", max_tokens=400) as session:
-        assert [json.loads(line) for line in out.split("\n")[:-1]] == session.history.messages(provider)
-    lived("new", "--session", "again", "--max-tokens", "9000")
-    assert lived("append", "--session", "again", "--provider", provider, stdin=out).code == 0
-    assert lived("search", "日本語", "--session", "again").code == 0
+        assert [json.loads(line) for line in out.split("\n")[:-1]] == session.history.messages(
+            provider
+        )
+    lived("new", "--max-tokens", "9000", of="again")
+    assert lived("append", "--format", provider, of="again", stdin=out).code == 0
+    assert lived("search", "日本語", of="again").code == 0
 
 
 DAMAGED: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "nothing": (lambda _: [], "<stdin>, line 1: not JSON"),
     "no header": (lambda lines: lines[1:], "<stdin>, line 1.format: is missing"),
-    "cut short": (lambda lines: lines[:-2], "<stdin>, the last line: 1 events are missing behind it"),
+    "cut short": (
+        lambda lines: lines[:-2],
+        "<stdin>, the last line: 1 events are missing behind it",
+    ),
     "no event": (lambda lines: [*lines[:3], "{}", *lines[4:]], "<stdin>, line 4.event: is missing"),
     "another order": (lambda lines: [lines[0], *reversed(lines[1:])], "<stdin>, line "),
     "binary": (lambda lines: ["\0\1", *lines[1:]], "<stdin>, line 1: not JSON"),
@@ -107,10 +132,10 @@ def test_damage_comes_in_nowhere(lived: Asked, store: Path, name: str) -> None:
     lines = "\n".join(damage(lived("export").out.split("\n")))
     other = store.with_name("other.db")
     for place in (store, other):
-        ran = lived("import", "--session", "t", "--store", place, stdin=lines)
+        ran = lived("import", "--as", "t", "--store", place, of="-", stdin=lines)
         assert (ran.code, ran.out) == (2, "")
         assert words in ran.complaint
-        assert ran.complaint.endswith("such lines are printed by polycontext session export; see polycontext session import --help")
+        assert ran.complaint.endswith("as `polycontext session export` prints it.")
     assert not other.exists()
     assert ContextSession.history.list_sessions(store) == ("s",)
 
@@ -118,39 +143,46 @@ def test_damage_comes_in_nowhere(lived: Asked, store: Path, name: str) -> None:
 def test_an_id_that_is_there_is_refused(lived: Asked, polycontext: Command) -> None:
     """Nothing is put over a session, its own twin neither."""
     before, lines = everything(lived), lived("export").out
-    for name in ((), ("--session", "s")):
-        ran = polycontext("session", "import", *name, stdin=lines)
-        assert (ran.code, ran.complaint) == (1, "session 's' is there already; legal: an id that no session of the store has")
+    for name in ((), ("--as", "s")):
+        ran = polycontext("session", "import", "-", *name, stdin=lines)
+        assert (ran.code, ran.complaint) == (
+            1,
+            "session 's' already exists. Choose another name.",
+        )
     assert everything(lived) == before
 
 
-def test_lines_are_utf_8_wherever_they_are_printed(lived: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_utf_8_wherever_they_are_printed(
+    lived: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A terminal that knows only ASCII takes no sign away from what another program is to read, and no system adds one."""
     expected = lived("export").out
     ascii_only = TextIOWrapper(BytesIO(), encoding="ascii", newline="\r\n")
     monkeypatch.setattr(sys, "stdout", ascii_only)
-    assert main(["session", "export", "--session", "s"]) == 0
+    assert main(["session", "export", "s"]) == 0
     ascii_only.seek(0)
     assert ascii_only.buffer.read().decode() == expected
     assert "日本語" in expected
 
 
-def test_an_interrupt_stores_nothing(lived: Asked, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_stores_nothing(
+    lived: Asked, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ctrl-C before the commit ends without a word, and there is no half of a session."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     lines = lived("export").out
-    monkeypatch.setattr(exchanged, "store_whole", interrupt)
-    ran = lived("import", "--session", "t", stdin=lines)
-    assert (ran.code, ran.out, ran.err) == (130, "", "")
+    monkeypatch.setattr(exchange, "store_whole", interrupt)
+    ran = lived("import", "--as", "t", of="-", stdin=lines)
+    assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
     assert ContextSession.history.list_sessions(store) == ("s",)
 
 
 def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, store: Path) -> None:
     """`export | head` is no fault, and Ctrl-C while `import` waits for a line is none: 141 and 130, nothing on standard error, no file."""
-    command = [sys.executable, "-c", f"import sys; {MAIN}", "session", "export", "--session", "s"]
+    command = [sys.executable, "-c", f"import sys; {MAIN}", "session", "export", "s"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stderr
@@ -160,25 +192,32 @@ def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, stor
     other = store.with_name("other.db")
     # Told that it reads: a signal that comes while modules are loaded is Python's to answer.
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    code += "from polycontext.cli.session import reading_in\n"
-    code += "size_of = reading_in.size_of; reading_in.size_of = lambda names: (print('reading', flush=True), size_of(names))[1]\n" + MAIN
-    command = [sys.executable, "-c", code, "session", "import", "--store", str(other)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    code += "from polycontext.cli.session import input as reader\n"
+    code += (
+        "size_of = reader.size_of; reader.size_of = lambda names: (print('reading', flush=True), size_of(names))[1]\n"
+        + MAIN
+    )
+    command = [sys.executable, "-c", code, "session", "import", "-", "--store", str(other)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.readline() == b"reading\n"
         process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == b""
+        assert process.stderr.read().strip() == b""
     assert (process.returncode, other.exists()) == (130, False)
 
 
-def test_long_lines_move_a_bar_on_a_terminal(lived: Asked, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_lines_move_a_bar_on_a_terminal(
+    lived: Asked, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It moves by the bytes that were read."""
     moved: list[float] = []
-    monkeypatch.setattr(reading_in, "LONG", 0)
+    monkeypatch.setattr(session_input, "LONG", 0)
     monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
     monkeypatch.setenv("FORCE_COLOR", "1")
     file = store.with_name("s.jsonl")
     file.write_bytes(lived("export").out.encode())
-    assert lived("import", "--session", "t", "--from", file).code == 0
+    assert lived("import", "--as", "t", of=str(file)).code == 0
     assert sum(moved) == file.stat().st_size

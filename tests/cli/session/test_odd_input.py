@@ -14,8 +14,24 @@ from tests.cli.command import Command, as_lines, chat, saved, spawn, user
 from tests.cli.session.conftest import Asked
 
 COMMANDS = (
-    *(("append", "--role", "user", "x"), ("show",), ("messages",), ("compress",), ("recall", "t1"), ("explain", "t1"), ("delete",)),
-    *(("search", "x"), ("export",), ("retain", "--days", "1"), ("close-open-calls", "x"), ("fork", "t"), ("forget", "t1"), ("rewind", "1")),
+    *(
+        ("append", "--role", "user", "x"),
+        ("show",),
+        ("messages",),
+        ("compress",),
+        ("recall", "t1"),
+        ("explain", "t1"),
+        ("delete", "--yes"),
+    ),
+    *(
+        ("search", "x"),
+        ("export",),
+        ("forget", "--max-bytes", "1", "--yes"),
+        ("append", "--close-calls", "x"),
+        ("fork", "t"),
+        ("forget", "t1", "--yes"),
+        ("rewind", "1"),
+    ),
 )
 
 BAD_INPUT: dict[str, tuple[Any, str]] = {
@@ -28,7 +44,10 @@ BAD_INPUT: dict[str, tuple[Any, str]] = {
     "no JSON": (b"Hello", "line 1: not JSON"),
     "cut short": (b'[{"role": "user",', "line 1: not JSON"),
     "binary": (bytes(range(256)), "not text: byte 0x80"),
-    "None inside": (b'[{"role": "user", "content": "a"}, null]', "line 1, [1]: openai rule not-an-object"),
+    "None inside": (
+        b'[{"role": "user", "content": "a"}, null]',
+        "line 1, [1]: openai rule not-an-object",
+    ),
     "an unknown role": (b'{"role": "poet", "content": "a"}', "'poet'"),
     "an object of something": (b'{"a": 1}', "an object without a role, its keys: 'a'"),
     "an empty object": (b"{}", "an object without a role, its keys: none"),
@@ -37,7 +56,7 @@ BAD_INPUT: dict[str, tuple[Any, str]] = {
         b'{"type": "error", "error": {"message": "overloaded"}}',
         "an error instead of an answer: {'message': 'overloaded'}",
     ),
-    "several choices": (b'{"choices": [{}, {}]}', "2 choices"),
+    "several choices": (b'{"choices": [{}, {}]}', "several choices"),
     "a lone surrogate": (b'{"role": "user", "content": "a\\ud800"}', "lone surrogate"),
     "a line that is none": (b'{"role": "user", "content": "a"}\nHello\n', "line 2: not JSON"),
 }
@@ -50,7 +69,6 @@ def test_bad_messages_are_refused_by_their_place(small: Asked, store: Path, name
     ran = small("append", stdin=data)
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.complaint
-    assert "; legal: " in ran.complaint
     assert small("show", "--json").json()["revision"] == 0
 
 
@@ -62,64 +80,88 @@ def test_bad_text_is_refused(small: Asked, data: bytes) -> None:
 
 
 USAGE: tuple[tuple[tuple[object, ...], str], ...] = (
-    (("append", "Hello"), "a text without --role"),
-    (("append", "--tool-call-id", "c1"), "a text without --role"),
-    (("append", "--role", "tool", "x"), "--role tool without --tool-call-id"),
-    (("append", "--role", "user", "--tool-call-id", "c", "x"), "--tool-call-id with --role user"),
-    (("append", "--role", "user", "x", "--from", "y"), "a text and --from"),
+    (("append", "Hello"), "TEXT needs a role"),
+    (("append", "--tool-call-id", "c1"), "TEXT needs a role"),
+    (("append", "--role", "tool", "x"), "--role tool and --tool-call-id go together"),
+    (
+        ("append", "--role", "user", "--tool-call-id", "c", "x"),
+        "--role tool and --tool-call-id go together",
+    ),
+    (("append", "--role", "user", "x", "--from", "y"), "there is a text and --from"),
     (("append", "--role", "poet", "x"), "'poet'"),
     (("append", "--from", "gone.json"), "gone.json: cannot be read"),
     (("append", "--role", "user", "x", "--idempotency-key", ""), "idempotency_key = ''"),
     (("append", "--role", "user", "x", "--expected-revision", "-1"), "--expected-revision"),
     (("append", "--role", "user", "x", "--model", "gpt5"), "unknown model 'gpt5'"),
-    (("append", "--role", "user", "x", "--provider", "x"), "--provider"),
-    (("compress", "--target", "2"), "target = 2.0"),
-    (("messages", "--provider", "auto"), "--provider"),
+    (("append", "--role", "user", "x", "--format", "x"), "--format"),
+    (("compress", "--target", "2"), "--target"),
+    (("messages", "--format", "auto"), "--format"),
     (("messages", "--body", "{"), "--body is no JSON"),
     (("messages", "--body", "[]"), "--body is no object"),
     (("show", "--max-tokens", "0"), "--max-tokens"),
     (("show", "--timeout", "-1"), "--timeout"),
     (("recall",), "ID"),
     (("explain",), "ID"),
-    (("show", "--store", "oracle://scott:tiger@host/db?token=1"), "url = 'oracle://***@host/db?***'"),
+    (
+        ("show", "--store", "oracle://scott:tiger@host/db?token=1"),
+        "url = 'oracle://***@host/db?***'",
+    ),
 )
 
 
-@pytest.mark.parametrize(("arguments", "words"), USAGE, ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    USAGE,
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
+)
 def test_a_mistake_is_named(small: Asked, arguments: tuple[str, ...], words: str) -> None:
-    """Exit code 2 and one line that names the option, ends on the help of the command, and shows no secret."""
+    """Exit code 2 and one line that names the option, and shows no secret."""
     small("append", "--role", "user", "Hello")
     ran = small(*arguments)
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.complaint
-    assert ran.complaint.endswith(f"; see polycontext session {arguments[0]} --help")
     assert "tiger" not in ran.err
     assert "token=1" not in ran.err
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_session_that_is_not_there_is_refused(small: Asked, store: Path, command: tuple[str, ...]) -> None:
+def test_a_session_that_is_not_there_is_refused(
+    small: Asked, store: Path, command: tuple[str, ...]
+) -> None:
     """A mistyped id is no new session; those like it are named."""
-    ran = small(*command, "--session", "ss")
+    ran = small(*command, of="ss")
     assert (ran.code, ran.out) == (1, "")
-    assert ran.complaint == "UnknownNameError: unknown session 'ss'; did you mean 's'?; legal: s"
+    assert (
+        ran.complaint
+        == "unknown session 'ss'. Did you mean 's'? Use s. To create it: polycontext session new ss"
+    )
     assert SQLiteStore(store).list_sessions() == ("s",)
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("list",)], ids=lambda command: command[0])
-def test_a_mistyped_path_makes_no_file(polycontext: Command, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_a_mistyped_path_makes_no_file(
+    polycontext: Command, tmp_path: Path, command: tuple[str, ...]
+) -> None:
     """Only `new` and `import` make a store; all else says that none is there, and leaves the folder as it was."""
-    name = () if command == ("list",) else ("--session", "s")
-    for store in (tmp_path / "chat.bd", tmp_path / "gone" / "chat.db", f"sqlite:///{tmp_path}/chat.bd"):
-        ran = polycontext("session", *command, *name, "--store", store)
+    word, *more = command
+    name = () if word == "list" else ("s",)
+    for store in (
+        tmp_path / "chat.bd",
+        tmp_path / "gone" / "chat.db",
+        f"sqlite:///{tmp_path}/chat.bd",
+    ):
+        ran = polycontext("session", word, *name, *more, "--store", store)
         assert (ran.code, ran.out) == (1, "")
-        assert "no such file; legal: the path of a file in which sessions are kept" in ran.complaint
+        assert "no such file. Pass the path of a file that holds sessions" in ran.complaint
     assert list(tmp_path.iterdir()) == []
 
 
 def test_programs_make_no_file_by_looking(tmp_path: Path) -> None:
     """Listing and deleting at a path where nothing is are refused, and make nothing; opening a session makes its file."""
-    for look in (ContextSession.history.list_sessions, lambda file: ContextSession.history.delete(file, "s")):
+    for look in (
+        ContextSession.history.list_sessions,
+        lambda file: ContextSession.history.delete(file, "s"),
+    ):
         with pytest.raises(OSError, match="no such file"):
             look(tmp_path / "chat.db")
     with pytest.raises(OSError, match="too long"):
@@ -131,19 +173,20 @@ def test_a_file_of_something_else_is_left_alone(ask: Asked, store: Path) -> None
     """What is no store is refused by what it is."""
     store.write_bytes(b"Once upon a time" * 100)
     ran = ask("show")
-    assert (ran.code, ran.complaint.startswith("StoreError: ")) == (1, True)
+    assert (ran.code, ran.complaint != "") == (1, True)
     assert store.read_bytes() == b"Once upon a time" * 100
 
 
 def test_a_store_that_another_process_has_is_busy(small: Asked, store: Path) -> None:
     """Whoever comes second waits for as long as was said, and is told who has it; afterwards it goes on."""
     code = "import sys; from polycontext.polynomial.stores import SQLiteStore; held = SQLiteStore(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
-    with subprocess.Popen([sys.executable, "-c", code, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
         ran = small("append", "--role", "user", "x", "--timeout", "0.1")
         assert ran.code == 1
-        assert ran.complaint.startswith("StoreBusyError: ")
         assert f"process {holder.pid} has it open, for more than the 0.1 seconds" in ran.complaint
         holder.communicate()
     assert small("append", "--role", "user", "x").code == 0
@@ -152,11 +195,27 @@ def test_a_store_that_another_process_has_is_busy(small: Asked, store: Path) -> 
 def test_processes_at_once_lose_nothing(small: Asked, store: Path) -> None:
     """Three processes append at the same time: each waits for its turn."""
     code = "import sys; from polycontext.cli.app import main; sys.exit(main())"
-    command = [sys.executable, "-c", code, "session", "append", "--session", "s", "--timeout", "60", "--role", "user"]
-    for each in [subprocess.Popen([*command, f"number {number}"], stdout=subprocess.DEVNULL) for number in range(3)]:
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "session",
+        "append",
+        "s",
+        "--timeout",
+        "60",
+        "--role",
+        "user",
+    ]
+    for each in [
+        subprocess.Popen([*command, f"number {number}"], stdout=subprocess.DEVNULL)
+        for number in range(3)
+    ]:
         assert each.wait() == 0
     with ContextSession.open(store, "s") as session:
-        assert sorted(turn.text for turn in session.log()) == [f"number {number}" for number in range(3)]
+        assert sorted(turn.text for turn in session.log()) == [
+            f"number {number}" for number in range(3)
+        ]
 
 
 def test_a_huge_message_goes_in_and_is_cut(small: Asked) -> None:
@@ -166,7 +225,9 @@ def test_a_huge_message_goes_in_and_is_cut(small: Asked) -> None:
         {
             "role": "assistant",
             "content": None,
-            "tool_calls": [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+            "tool_calls": [
+                {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+            ],
         },
     ]
     small("append", stdin=json.dumps(calls))
@@ -182,36 +243,57 @@ def test_a_huge_message_goes_in_and_is_cut(small: Asked) -> None:
 def test_a_message_cannot_command_the_terminal(small: Asked) -> None:
     """What stands in a message, an id or a name is shown, not obeyed."""
     small("append", "--role", "user", stdin="\x1b[2Jboo [bold]x[/bold]")
-    for ran in (small("show"), small("explain", "t1"), small("explain", "\x1b[2J"), small("show", "--session", "\x1b[2J")):
+    for ran in (
+        small("show"),
+        small("explain", "t1"),
+        small("explain", "\x1b[2J"),
+        small("show", of="\x1b[2J"),
+    ):
         assert "\x1b" not in ran.out + ran.err
     assert "[bold]x[/bold]" in small("show").out
 
 
 def test_a_deleted_session_is_gone(small: Asked, polycontext: Command, store: Path) -> None:
     """`delete` takes one session and leaves the others; a second time there is nothing to delete."""
-    small("new", "--session", "other")
+    small("new", of="other")
     small("append", "--role", "user", "the launch code is sesame")
-    assert polycontext("session", "list", "--json").json() == ["other", "s"]
-    assert small("delete", "--json").json() == {"session": "s", "deleted": True}
-    assert (small("delete").code, polycontext("session", "list").out) == (1, "other\n")
+    assert [row["session"] for row in polycontext("session", "list", "--json").json()] == [
+        "other",
+        "s",
+    ]
+    assert small("delete", "--yes", "--json").json() == {"session": "s", "deleted": True}
+    assert small("delete", "--yes").code == 1
+    assert [row["session"] for row in polycontext("session", "list", "--json").json()] == ["other"]
     assert b"sesame" not in b"".join(path.read_bytes() for path in store.parent.iterdir())
-    assert "is deleted" in small("delete", "--session", "other").err
+    assert "deleted session other" in small("delete", "--yes", of="other").err
 
 
 def test_forgotten_words_are_nowhere(small: Asked, store: Path) -> None:
     """`forget` erases a turn's words from the session, its forks and the file; its place is told. An unknown id leaves all as it is."""
-    small("append", stdin=json.dumps([user("Open up."), {"role": "assistant", "content": "the launch code is sesame"}, user("Thanks.")]))
+    small(
+        "append",
+        stdin=json.dumps(
+            [
+                user("Open up."),
+                {"role": "assistant", "content": "the launch code is sesame"},
+                user("Thanks."),
+            ]
+        ),
+    )
     small("fork", "other")
-    refused = small("forget", "t2", "t9")
-    assert (refused.code, refused.complaint.startswith("UnknownResourceError: resource 't9'")) == (1, True)
+    refused = small("forget", "t2", "t9", "--yes")
+    assert (refused.code, refused.complaint.startswith("resource 't9'")) == (
+        1,
+        True,
+    )
     assert small("explain", "t2", "--json").json()["content"] == "the launch code is sesame"
-    assert "forgotten for ever: t2" in small("forget", "t2").out
-    assert small("forget", "t2", "--json").json()["forgotten"] == []
+    assert "forgotten: t2" in small("forget", "t2", "--yes").out
+    assert small("forget", "t2", "--yes", "--json").json()["forgotten"] == []
     page = small("show").out
-    assert "of which no word is left anywhere" in page
+    assert "erased for good" in page
     assert "\nforgotten  t2 (" in page
     assert small("show", "--json").json()["turns"][1]["now"] == "forgotten"
-    assert "sesame" not in small("messages").out + small("messages", "--session", "other").out
+    assert "sesame" not in small("messages").out + small("messages", of="other").out
     assert b"sesame" not in b"".join(path.read_bytes() for path in store.parent.iterdir())
 
 
@@ -226,8 +308,17 @@ def test_another_program_may_keep_something_there(small: Asked, store: Path) -> 
 
 def test_a_process_ends_with_the_exit_code(store: Path, tmp_path: Path) -> None:
     """The codes are those of the process, and its line is all that there is on standard error."""
-    assert spawn("session", "new", "--session", "s").code == 0
-    assert spawn("session", "append", "--session", "s", "--from", saved(tmp_path, "a.jsonl", as_lines(chat(2)))).code == 0
+    assert spawn("session", "new", "s").code == 0
+    assert (
+        spawn(
+            "session",
+            "append",
+            "s",
+            "--from",
+            saved(tmp_path, "a.jsonl", as_lines(chat(2))),
+        ).code
+        == 0
+    )
     for arguments, code in ((("new",), 1), (("append",), 2), (("show", "--dance"), 2)):
-        ran = spawn("session", arguments[0], "--session", "s", *arguments[1:])
+        ran = spawn("session", arguments[0], "s", *arguments[1:])
         assert (ran.code, ran.out, ran.complaint != "") == (code, "", True)

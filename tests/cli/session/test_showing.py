@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession
-from polycontext.cli.session.became import Now, became
-from polycontext.cli.session.drawn import MOST_TURNS
+from polycontext.cli.session.fate import Now, fates
+from polycontext.cli.session.page import MOST_TURNS
 from polycontext.linearity import ResourceClass
 from polycontext.nodes.waffles import cells, portions
 from polycontext.pressure import Fidelity
@@ -29,54 +29,88 @@ def test_the_page_of_a_session(picker: Asked) -> None:
     """There is the state, the bar with its legend, a row a turn, what was lost and how it comes back."""
     told, page = picker("show", "--json").json(), picker("show").out
     lines = page.splitlines()
-    assert lines[0].startswith(f"session s: revision {told['revision']}, COMPRESSED, {told['tokens']:,} of 1,200 tokens (")
-    assert re.fullmatch(r"█+▓+▒+░+", lines[1])
-    assert len(lines[1]) == 72
-    for share, line in zip(told["window"], lines[2:], strict=False):
+    assert lines[0].startswith(
+        f"session s: revision {told['revision']}, COMPRESSED, {told['tokens']:,} of 1,200 tokens ("
+    )
+    assert [len(line) for line in lines[2:12]] == [40] * 10
+    assert set("".join(lines[2:12])[::2]) == set("█▓▒░")
+    assert set("".join(lines[2:12])[1::2]) <= set("suat ")
+    for share, line in zip(told["window"], lines[13:], strict=False):
         what = "word for word" if share["fidelity"] == "VERBATIM" else "shortened"
-        assert re.fullmatch(rf". +{share['class']}, {what}: {share['turns']} messages? +{share['tokens']:,} tokens *", line)
-    assert f"{1200 - told['tokens']:,} tokens" in lines[2 + len(told["window"])]
-    assert [int(number) for number in re.findall(r"^ +(\d+) t\d+ ", page, re.MULTILINE)] == list(range(1, 40))
+        meaning = f"{share['role']} · {share['class']}, {what}: {share['turns']} messages?"
+        assert re.fullmatch(rf".. +{meaning} +{share['tokens']:,} tokens *", line)
+    assert f"{1200 - told['tokens']:,} tokens" in lines[13 + len(told["window"])]
+    assert [int(number) for number in re.findall(r"^ +(\d+) t\d+ ", page, re.MULTILINE)] == list(
+        range(1, 40)
+    )
     gist = next(turn["stands_for_it"] for turn in told["turns"] if turn["stands_for_it"])
     assert f"summarised in {gist}" in page
     assert re.search(r"^summarised  t3, t4, .+ more \([\d,]+ tokens\)", page, re.MULTILINE)
-    assert "all of it is in the log" in page
-    assert "polycontext session recall --session s t3" in page
+    assert "the log keeps them" in page
+    assert "polycontext session recall s t3" in page
 
 
 def test_the_shares_are_the_window(picker: Asked) -> None:
     """The tokens of the bar together are those of the window, and every turn of the log is told once."""
     told = picker("show", "--json").json()
     assert sum(share["tokens"] for share in told["window"]) == told["tokens"]
-    assert [turn["id"] for turn in told["turns"]] == [f"t{number}" for number in range(1, 40)] or len(
-        {turn["id"] for turn in told["turns"]}
-    ) == 39
+    assert [turn["id"] for turn in told["turns"]] == [
+        f"t{number}" for number in range(1, 40)
+    ] or len({turn["id"] for turn in told["turns"]}) == 39
     whole = sum(turn["tokens"] for turn in told["turns"] if turn["fidelity"] == "VERBATIM")
-    assert whole == sum(share["tokens"] for share in told["window"] if share["fidelity"] == "VERBATIM")
+    assert whole == sum(
+        share["tokens"] for share in told["window"] if share["fidelity"] == "VERBATIM"
+    )
 
 
 def looked(call: str, content: str) -> list[dict[str, Any]]:
     """Return an exchange in which a tool is asked what it was asked before."""
-    return [user(f"Look ({call})."), assistant(None, call), result(call, content * 100), assistant("Seen.")]
+    return [
+        user(f"Look ({call})."),
+        assistant(None, call),
+        result(call, content * 100),
+        assistant("Seen."),
+    ]
 
 
 def states(session: ContextSession) -> dict[str, Now]:
     """Return what became of each turn, by its id."""
-    return {each.turn.resource_id: each.now for each in became(session)}
+    return {each.turn.resource_id: each.now for each in fates(session)}
 
 
 def test_every_state_of_a_turn_is_told() -> None:
     """Word for word, superseded, summarised, dropped, and without its picture: each is seen as what it is."""
     session = ContextSession(max_tokens=30_000)
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
-    pinned = {"role": "user", "content": [{"type": "text", "text": "From now on, never use the files of this picture."}, picture]}
-    session.extend([user("Count the files."), assistant("Which?"), pinned, assistant("Fine."), user("ok"), assistant("thanks")])
+    pinned = {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "From now on, never use the files of this picture."},
+            picture,
+        ],
+    }
+    session.extend(
+        [
+            user("Count the files."),
+            assistant("Which?"),
+            pinned,
+            assistant("Fine."),
+            user("ok"),
+            assistant("thanks"),
+        ]
+    )
     session.extend([*looked("c1", "alpha beta "), *looked("c2", "gamma delta "), *chat(40, 30)])
     before = states(session)
     assert {turn: now for turn, now in before.items() if now is not Now.WHOLE} == {"t9": Now.OLD}
     session.compress(0.1)
     after = states(session)
-    assert [after[turn] for turn in ("t1", "t3", "t5", "t9", "t54")] == [Now.WHOLE, Now.LESS, Now.DROPPED, Now.SUMMARISED, Now.WHOLE]
+    assert [after[turn] for turn in ("t1", "t3", "t5", "t9", "t54")] == [
+        Now.WHOLE,
+        Now.LESS,
+        Now.DROPPED,
+        Now.SUMMARISED,
+        Now.WHOLE,
+    ]
     session.clear()
     assert set(states(session).values()) == {Now.DROPPED}
     session.history.retain(max_bytes=0)
@@ -86,39 +120,55 @@ def test_every_state_of_a_turn_is_told() -> None:
 
 def test_a_result_that_is_cut_or_pointed_at_is_told() -> None:
     """A result that was asked for again becomes a pointer to the later one; one too large for the window is cut where it stands."""
-    session = ContextSession.from_messages([*looked("c1", "alpha beta "), *looked("c2", "gamma delta "), *chat(6, 10)], max_tokens=1500)
+    session = ContextSession.from_messages(
+        [*looked("c1", "alpha beta "), *looked("c2", "gamma delta "), *chat(6, 10)], max_tokens=1500
+    )
     session.compress(0.45)
-    assert {turn: now for turn, now in states(session).items() if now is not Now.WHOLE} == {"t3": Now.POINTED}
-    tight = ContextSession.from_messages(looked("c1", "alpha beta gamma delta ")[:-1], max_tokens=200)
-    (cut,) = [each for each in became(tight) if each.now is not Now.WHOLE]
-    assert (cut.now, cut.fidelity, cut.inside) == (Now.CUT, Fidelity.GIST, tight.window.all_turns()[-1].resource_id)
+    assert {turn: now for turn, now in states(session).items() if now is not Now.WHOLE} == {
+        "t3": Now.POINTED
+    }
+    tight = ContextSession.from_messages(
+        looked("c1", "alpha beta gamma delta ")[:-1], max_tokens=200
+    )
+    (cut,) = [each for each in fates(tight) if each.now is not Now.WHOLE]
+    assert (cut.now, cut.fidelity, cut.inside) == (
+        Now.CUT,
+        Fidelity.GIST,
+        tight.window.all_turns()[-1].resource_id,
+    )
 
 
-@pytest.mark.parametrize(("tokens", "width"), [([1, 1, 1], 2), ([0, 0], 10), ([10**9, 1], 40), ([3, 3, 3], 72), ([0], 5)])
+@pytest.mark.parametrize(
+    ("tokens", "width"), [([1, 1, 1], 2), ([0, 0], 10), ([10**9, 1], 40), ([3, 3, 3], 72), ([0], 5)]
+)
 def test_the_bar_is_as_wide_as_it_is_to_be(tokens: list[int], width: int) -> None:
     """Whatever there is any of has a cell, and all together are the width, unless there are more kinds than cells."""
     places = cells(tokens, width)
-    assert all((place > 0) == (count > 0) for place, count in zip(places, tokens, strict=True)) or not any(tokens)
+    assert all(
+        (place > 0) == (count > 0) for place, count in zip(places, tokens, strict=True)
+    ) or not any(tokens)
     assert sum(places) == max(width, sum(1 for count in tokens if count))
 
 
 def test_an_empty_session_has_a_page(small: Asked) -> None:
     """Where nothing was said, the window is free and no turn is told of."""
     page = small("show").out.splitlines()
-    assert page[1] == "░" * 72
-    assert page[2].split() == ["░", "free", "400", "tokens"]
-    assert len(page) == 3
+    assert page[2:12] == ["░ " * 20] * 10
+    assert page[13].split() == ["░", "free", "400", "tokens"]
+    assert len(page) == 16
 
 
 def test_a_full_window_has_nothing_free(small: Asked) -> None:
     """A window that holds more than fits, since it was told to be smaller, is told as full."""
     small("append", stdin=json.dumps(chat(2, 30)))
     page = small("show", "--max-tokens", "50").out.splitlines()
-    assert "░" not in page[1]
+    assert "░" not in "".join(page[2:12])
     assert "of 50 tokens (" in page[0]
 
 
-def test_a_narrow_terminal_has_room_for_the_page(picker: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrow_terminal_has_room_for_the_page(
+    picker: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No line is wider than the terminal; the beginning of a message is what gives way."""
     for width in (60, 80, 140):
         monkeypatch.setenv("COLUMNS", str(width))
@@ -139,8 +189,8 @@ def test_colour_is_for_terminals(picker: Asked, monkeypatch: pytest.MonkeyPatch)
 
 def test_an_ascii_terminal_gets_signs_that_it_knows(picker: Asked) -> None:
     """The kinds stay apart where there are no blocks to draw with."""
-    ran = spawn("session", "show", "--session", "s", PYTHONIOENCODING="ascii")
-    assert re.fullmatch(r"#+=+~+\.+", ran.out.splitlines()[1])
+    ran = spawn("session", "show", "s", PYTHONIOENCODING="ascii")
+    assert set("".join(ran.out.splitlines()[2:12])[::2]) == set("#=~.")
 
 
 def test_a_long_conversation_is_cut_in_its_middle(small: Asked) -> None:
@@ -157,7 +207,9 @@ def test_a_long_conversation_is_cut_in_its_middle(small: Asked) -> None:
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "openai-responses"])
 def test_what_is_printed_can_be_sent(picker: Asked, provider: str) -> None:
     """The messages are what the provider accepts, in the body of a request, beside what was said to stand there."""
-    body = picker("messages", "--provider", provider, "--body", '{"model": "x", "stream": true}').json()
+    body = picker(
+        "messages", "--format", provider, "--body", '{"model": "x", "stream": true}'
+    ).json()
     inside = "input" if provider == "openai-responses" else "messages"
     assert list(body)[:2] == ["model", "stream"]
     get_format(provider).check(body[inside])
@@ -168,29 +220,39 @@ def test_the_body_cannot_say_what_the_session_says(picker: Asked) -> None:
     """Messages given beside those of the session are refused, not overwritten."""
     ran = picker("messages", "--body", '{"messages": []}')
     assert (ran.code, ran.out) == (2, "")
-    assert "--body says messages, which the session has" in ran.complaint
+    assert "--body has messages, which the session sets" in ran.complaint
 
 
 def test_an_empty_session_cannot_be_sent(small: Asked) -> None:
     """A request needs a message: exit code 1 says that there is none yet."""
     ran = small("messages")
     assert (ran.code, ran.out) == (1, "")
-    assert ran.complaint.startswith("InvalidMessagesError: messages break the openai rule empty-list")
+    assert ran.complaint.startswith("messages break the openai rule empty-list")
 
 
 def test_a_turn_is_explained_with_its_words(picker: Asked) -> None:
     """What was summarised is told with what stands for it, and its words; a summary is explained too."""
     told = picker("explain", "t3", "--json").json()
-    assert (told["place"], told["left"], told["role"], told["resource_class"]) == (None, "compress", "assistant", "REQUIRED")
+    assert (told["place"], told["left"], told["role"], told["resource_class"]) == (
+        None,
+        "compress",
+        "assistant",
+        "REQUIRED",
+    )
     assert told["tool_calls"][0]["name"] == "find_stock"
     page = picker("explain", "t3").out
     assert page.startswith(f"t3: REQUIRED, by append at {told['at'][:10]}")
     assert '  -> find_stock({"sku": "GLV-NIT-M"})' in page
     gist = picker("explain", told["stands_for_it"], "--json").json()
     assert "t3" in gist["sources"]
-    assert " ".join(gist["content"].split()) in " ".join(picker("explain", told["stands_for_it"]).out.split())
+    assert " ".join(gist["content"].split()) in " ".join(
+        picker("explain", told["stands_for_it"]).out.split()
+    )
     ran = picker("explain", "t444")
-    assert (ran.code, ran.complaint.startswith("UnknownResourceError: resource 't444'")) == (1, True)
+    assert (ran.code, ran.complaint.startswith("resource 't444'")) == (
+        1,
+        True,
+    )
 
 
 def test_what_was_said_is_found_whatever_the_model_sees_of_it(picker: Asked) -> None:
@@ -198,7 +260,9 @@ def test_what_was_said_is_found_whatever_the_model_sees_of_it(picker: Asked) -> 
     revision = picker("show", "--json").json()["revision"]
     found = picker("search", "PO-7781 ramp", "--limit", "3", "--json").json()
     assert [sorted(each) for each in found] == [["id", "role", "score", "snippet"]] * 3
-    assert [each["score"] for each in found] == sorted((each["score"] for each in found), reverse=True)
+    assert [each["score"] for each in found] == sorted(
+        (each["score"] for each in found), reverse=True
+    )
     lines = picker("search", '"PO-7781"').out.splitlines()
     assert lines
     assert all(re.match(r"t\d+ (user|assistant|tool): .*PO-7781", line) for line in lines)
@@ -208,7 +272,11 @@ def test_what_was_said_is_found_whatever_the_model_sees_of_it(picker: Asked) -> 
 def test_a_search_that_finds_nothing_says_so(picker: Asked) -> None:
     """Exit code 1, so that a script can ask; whatever is typed is a search."""
     ran = picker("search", "\x1b[unheard\nunspoken")
-    assert (ran.code, ran.out, ran.err) == (1, "", "nobody speaks of '\\x1b[unheard\\nunspoken' in session s\n")
+    assert (ran.code, ran.out, ran.err) == (
+        1,
+        "",
+        "no message of session s contains '\\x1b[unheard\\nunspoken'\n",
+    )
     assert (picker("search", "", "--json").code, picker("search", '"', "--json").json()) == (1, [])
 
 
@@ -217,5 +285,10 @@ def test_classes_are_told_apart() -> None:
     session = ContextSession(max_tokens=1000)
     session.add_system("Be brief.")
     session.add_user_turn("Hello there", resource_class=ResourceClass.DROPPABLE)
-    found = [(share.resource_class, share.fidelity) for share in portions(session.window, by_role=False)]
-    assert found == [(ResourceClass.PRESERVED, Fidelity.VERBATIM), (ResourceClass.DROPPABLE, Fidelity.VERBATIM)]
+    found = [
+        (share.resource_class, share.fidelity) for share in portions(session.window, by_role=False)
+    ]
+    assert found == [
+        (ResourceClass.PRESERVED, Fidelity.VERBATIM),
+        (ResourceClass.DROPPABLE, Fidelity.VERBATIM),
+    ]

@@ -8,8 +8,19 @@ import pytest
 from rich.progress import Progress
 
 from polycontext import ContextSession
-from polycontext.cli.session import reading_in, written
-from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, assistant, chat, result, saved, user
+from polycontext.cli.session import input as session_input
+from polycontext.cli.session import messages
+from tests.cli.command import (
+    ANTHROPIC_EXAMPLE,
+    EXAMPLE,
+    Command,
+    as_lines,
+    assistant,
+    chat,
+    result,
+    saved,
+    user,
+)
 from tests.cli.session.conftest import Asked
 
 TEXT = [{"type": "text", "text": "Hello"}]
@@ -24,11 +35,16 @@ def log(store: Path, name: str = "s") -> list[str]:
 
 def test_a_script_keeps_a_conversation(ask: Asked, store: Path) -> None:
     """Four processes say one thing each; the fourth hands out all of it."""
-    assert ask("new", "--max-tokens", "2000").out == "session s: revision 0, EMPTY, 0 of 2,000 tokens (0 %)\n"
-    assert ask("append", "--role", "user", "Hello").out.endswith("taken in: t1\n")
+    assert (
+        ask("new", "--max-tokens", "2000").out
+        == "session s: revision 0, EMPTY, 0 of 2,000 tokens (0 %)\n"
+    )
+    assert ask("append", "--role", "user", "Hello").out.endswith("added: t1\n")
     assert ask("append", stdin=json.dumps(assistant("Good day."))).code == 0
     assert ask("append", "--role", "user", stdin="And now?\n").code == 0
-    assert ask("messages").json() == {"messages": [user("Hello"), assistant("Good day."), user("And now?")]}
+    assert ask("messages").json() == {
+        "messages": [user("Hello"), assistant("Good day."), user("And now?")]
+    }
     assert log(store) == ["Hello", "Good day.", "And now?"]
 
 
@@ -39,12 +55,39 @@ def test_a_script_keeps_a_conversation(ask: Asked, store: Path) -> None:
         ([user("a"), assistant("b")], ["a", "b"]),
         (as_lines([user("a"), assistant("b")]), ["a", "b"]),
         ({"messages": [user("a")], "system": "Be brief.", "model": "x"}, ["Be brief.", "a"]),
-        ({"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}]}, ["a"]),
-        ({"id": "1", "choices": [{"index": 0, "message": user("a"), "finish_reason": "stop"}], "usage": {}}, ["a"]),
+        (
+            {
+                "input": [
+                    {
+                        "type": "message",
+                        "role": "user",
+                        "content": [{"type": "input_text", "text": "a"}],
+                    }
+                ]
+            },
+            ["a"],
+        ),
+        (
+            {
+                "id": "1",
+                "choices": [{"index": 0, "message": user("a"), "finish_reason": "stop"}],
+                "usage": {},
+            },
+            ["a"],
+        ),
         ([user("a"), {"role": "assistant", "content": [THOUGHT, *TEXT]}], ["a", "Hello"]),
         (json.dumps([user("a"), assistant("b")], indent=1), ["a", "b"]),
     ],
-    ids=["a message", "a list", "lines", "a request", "a request of Responses", "an answer", "Anthropic's blocks", "over several lines"],
+    ids=[
+        "a message",
+        "a list",
+        "lines",
+        "a request",
+        "a request of Responses",
+        "an answer",
+        "Anthropic's blocks",
+        "over several lines",
+    ],
 )
 def test_messages_come_in_any_shape(small: Asked, store: Path, data: Any, said: list[str]) -> None:
     """A message, a list, one a line, a request and an answer are taken in as what they say, from standard input and from a file."""
@@ -56,18 +99,38 @@ def test_messages_come_in_any_shape(small: Asked, store: Path, data: Any, said: 
 @pytest.mark.parametrize(
     "answer",
     [
-        {"id": "m", "type": "message", "role": "assistant", "model": "x", "content": TEXT, "stop_reason": "end_turn", "usage": {}},
-        {"id": "c", "object": "chat.completion", "choices": [{"index": 0, "message": assistant("Hello"), "finish_reason": "stop"}]},
+        {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": "x",
+            "content": TEXT,
+            "stop_reason": "end_turn",
+            "usage": {},
+        },
+        {
+            "id": "c",
+            "object": "chat.completion",
+            "choices": [{"index": 0, "message": assistant("Hello"), "finish_reason": "stop"}],
+        },
         {
             "id": "r",
             "object": "response",
             "error": None,
-            "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello"}]}],
+            "output": [
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": "Hello"}],
+                }
+            ],
         },
     ],
     ids=["anthropic", "openai", "responses"],
 )
-def test_the_answer_of_a_provider_goes_in_as_it_came(small: Asked, store: Path, answer: Any) -> None:
+def test_the_answer_of_a_provider_goes_in_as_it_came(
+    small: Asked, store: Path, answer: Any
+) -> None:
     """What curl prints of any of the three APIs needs no cutting to size."""
     small("append", "--role", "user", "Hi")
     assert small("append", stdin=json.dumps(answer)).code == 0
@@ -77,13 +140,18 @@ def test_the_answer_of_a_provider_goes_in_as_it_came(small: Asked, store: Path, 
 def test_a_file_is_read_where_it_is_named(small: Asked, tmp_path: Path, store: Path) -> None:
     """`--from` names a file of messages or, with a role, of text."""
     assert small("append", "--from", saved(tmp_path, "a.json", [user("a")])).code == 0
-    assert small("append", "--role", "assistant", "--from", saved(tmp_path, "b.txt", "b\nc\n")).code == 0
+    assert (
+        small("append", "--role", "assistant", "--from", saved(tmp_path, "b.txt", "b\nc\n")).code
+        == 0
+    )
     assert log(store) == ["a", "b\nc"]
 
 
 def test_a_tool_is_called_and_answered(small: Asked, store: Path) -> None:
     """A call waits, is told of, and is answered by a plain text; until then nothing is handed out."""
-    waiting = small("append", "--json", stdin=json.dumps([user("Look."), assistant(None, "c1")])).json()
+    waiting = small(
+        "append", "--json", stdin=json.dumps([user("Look."), assistant(None, "c1")])
+    ).json()
     assert waiting["open_calls"] == [{"id": "c1", "name": "look", "arguments": "{}"}]
     refused = small("messages")
     assert (refused.code, "unanswered-call" in refused.complaint) == (1, True)
@@ -97,12 +165,17 @@ def test_a_call_that_nobody_answers_any_more_is_closed(small: Asked, store: Path
     """What a process that is gone has left open gets a marked result with the reason; said again with its key, or without an open call, nothing happens."""
     small("append", stdin=json.dumps([user("Look."), assistant(None, "c1", "c2")]))
     assert small("append", "--role", "user", "Well?").code == 1
-    assert small("close-open-calls", " ").code == 2
-    assert small("close-open-calls", "it was stopped", "--expected-revision", "1").code == 1
-    told = small("close-open-calls", "it was stopped", "--idempotency-key", "k", "--json").json()
+    assert small("append", "--close-calls", " ").code == 2
+    assert small("append", "--close-calls", "it was stopped", "--expected-revision", "1").code == 1
+    told = small(
+        "append", "--close-calls", "it was stopped", "--idempotency-key", "k", "--json"
+    ).json()
     assert (told["repaired"], told["open_calls"]) == (["t3", "t4"], [])
     for again in (("--idempotency-key", "k"), ()):
-        assert small("close-open-calls", "it was stopped", *again, "--json").json()["revision"] == told["revision"]
+        assert (
+            small("append", "--close-calls", "it was stopped", *again, "--json").json()["revision"]
+            == told["revision"]
+        )
     assert small("append", "--role", "user", "Well?").code == 0
     assert log(store) == ["Look.", "", *["[no result: it was stopped]"] * 2, "Well?"]
 
@@ -132,15 +205,14 @@ def test_json_tells_what_came_of_it(small: Asked) -> None:
 def test_an_assistant_that_speaks_first_is_told_of(small: Asked) -> None:
     """A line that opens is put in, and said to be."""
     ran = small("append", "--role", "assistant", "Welcome!")
-    assert "added by itself, so that the order is legal: t1" in ran.out
+    assert "added automatically, to keep the order valid: t1" in ran.out
 
 
 def test_all_or_none(small: Asked, store: Path) -> None:
     """A fault in the third message leaves the first two out as well; the line names its place in the file."""
     ran = small("append", stdin=as_lines([user("a"), assistant("b"), result("x", "c")]))
     assert ran.code == 2
-    assert ran.complaint.startswith("InvalidDataError: <stdin>, line 3: openai rule orphan-result: no call 'x'")
-    assert ran.complaint.endswith("; see polycontext session append --help")
+    assert ran.complaint.startswith("<stdin>, line 3: openai rule orphan-result: no call 'x'")
     assert log(store) == []
 
 
@@ -150,7 +222,10 @@ def test_what_is_said_again_with_its_key_is_done_once(ask: Asked, store: Path) -
         assert ask("new", "--max-tokens", "400", "--idempotency-key", "n").code == 0
         ask("append", "--idempotency-key", "a", stdin=json.dumps(chat(3)))
     assert len(log(store)) == 3
-    first, second = (ask("compress", "--target", "0", "--idempotency-key", "c", "--json").json() for _ in range(2))
+    first, second = (
+        ask("compress", "--target", "0", "--idempotency-key", "c", "--json").json()
+        for _ in range(2)
+    )
     assert first["revision"] == second["revision"]
     assert (first["compression"] is None, second["compression"]) == (False, None)
 
@@ -161,7 +236,7 @@ def test_who_has_seen_another_revision_is_refused(small: Asked, store: Path) -> 
     ran = small("append", "--role", "user", "b", "--expected-revision", "0")
     assert (ran.code, ran.complaint) == (
         1,
-        "ConflictError: session revision: made for 0, found 1; legal: make it anew from the current one",
+        "session revision: made for 0, found 1. Make it again from the current one.",
     )
     assert small("compress", "--expected-revision", "7").code == 1
     assert log(store) == ["a"]
@@ -173,19 +248,27 @@ def test_what_was_summarised_is_brought_back(ask: Asked) -> None:
     ask("append", stdin=json.dumps(chat(12, 30)))
     did = ask("compress", "--target", "0.2", "--query", "w3x4", "--json").json()["compression"]
     assert did["gisted"]
-    assert any("Fact 2: w2x0 w2x1" in str(message) for message in ask("messages").json()["messages"]) is False
+    assert (
+        any("Fact 2: w2x0 w2x1" in str(message) for message in ask("messages").json()["messages"])
+        is False
+    )
     assert all(each.startswith("t") for each in did["gisted"])
     assert ask("recall", did["gisted"][0]).out.endswith(f"brought back: {did['gisted'][0]}\n")
-    assert ask("recall", "t99").complaint.startswith("UnknownResourceError: resource 't99'")
+    assert ask("recall", "t99").complaint.startswith("resource 't99'")
 
 
 def test_what_the_window_is_need_be_said_once(ask: Asked, store: Path) -> None:
     """The session keeps what `new` was told; what a later write says is kept from then on, what a reader says is not."""
-    ask("new", "--max-tokens", "400", "--reserve", "50", "--provider", "anthropic")
+    ask("new", "--max-tokens", "400", "--reserve", "50", "--format", "anthropic")
     assert ask("append", "--role", "user", "Hi", "--json").json()["max_tokens"] == 350
     assert "of 950 tokens" in ask("show", "--max-tokens", "1000").out
     assert ask("show", "--json").json()["max_tokens"] == 350
-    assert ask("append", "--role", "assistant", "Ho", "--max-tokens", "1000", "--json").json()["max_tokens"] == 950
+    assert (
+        ask("append", "--role", "assistant", "Ho", "--max-tokens", "1000", "--json").json()[
+            "max_tokens"
+        ]
+        == 950
+    )
     assert ask("show", "--json").json()["max_tokens"] == 950
     assert ask("messages").json()["messages"][0]["content"] == [{"type": "text", "text": "Hi"}]
     assert ask("compress", "--model", "gpt-5", "--json").json()["max_tokens"] > 100_000
@@ -197,11 +280,17 @@ def test_a_session_of_a_program_is_not_shrunk_unasked(ask: Asked, store: Path) -
     with ContextSession.open(store, "s", max_tokens=100_000) as session:
         session.extend(chat(200))
         tokens = session.window.total_tokens
-    for command in (("append", "--role", "user", "x"), ("compress",), ("show",), ("messages",), ("recall", "t1")):
+    for command in (
+        ("append", "--role", "user", "x"),
+        ("compress",),
+        ("show",),
+        ("messages",),
+        ("recall", "t1"),
+    ):
         ran = ask(*command)
         assert ran.code == 2
-        assert "nothing says how large the window of session 's' is" in ran.complaint
-        assert "legal: --max-tokens, or --model" in ran.complaint
+        assert "session 's' was not made by this program" in ran.complaint
+        assert "Pass --max-tokens or --model." in ran.complaint
     assert ask("explain", "t1").code == 0
     assert ask("show", "--max-tokens", "100000", "--json").json()["tokens"] == tokens
 
@@ -210,7 +299,7 @@ def test_what_cannot_fit_is_truncated_or_refused(small: Asked, store: Path) -> N
     """What the user says and is larger than the window is seen truncated, or with `--oversize error` refused with both numbers."""
     long = "word " * 600
     ran = small("append", "--role", "user", "--oversize", "error", stdin=long)
-    assert (ran.code, ran.complaint.startswith("ContextOverflowError: ")) == (1, True)
+    assert (ran.code, "the budget is 400" in ran.complaint) == (1, True)
     assert small("append", "--role", "user", stdin=long).code == 0
     assert log(store) == [long]
 
@@ -218,16 +307,18 @@ def test_what_cannot_fit_is_truncated_or_refused(small: Asked, store: Path) -> N
 def test_recordings_of_both_formats_go_in(ask: Asked) -> None:
     """The recorded examples are taken in whole, whoever wrote them."""
     for name, example, count in (("a", EXAMPLE, 39), ("b", ANTHROPIC_EXAMPLE, 22)):
-        ask("new", "--session", name, "--max-tokens", "1500")
-        assert len(ask("append", "--session", name, "--from", example, "--json").json()["added"]) == count
-        assert len(ask("show", "--session", name, "--json").json()["turns"]) == count
+        ask("new", "--max-tokens", "1500", of=name)
+        assert len(ask("append", "--from", example, "--json", of=name).json()["added"]) == count
+        assert len(ask("show", "--json", of=name).json()["turns"]) == count
 
 
-def test_a_long_input_shows_a_bar_on_a_terminal_only(small: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_input_shows_a_bar_on_a_terminal_only(
+    small: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Reading moves a bar by its bytes where standard error is a terminal, and none elsewhere; what is printed is not in its way."""
     moved: list[float] = []
-    monkeypatch.setattr(reading_in, "LONG", 0)
-    monkeypatch.setattr(written, "MANY", 1)
+    monkeypatch.setattr(session_input, "LONG", 0)
+    monkeypatch.setattr(messages, "MANY", 1)
     monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
     file = saved(tmp_path, "a.jsonl", as_lines(chat(4)))
     assert small("append", "--from", file).err == ""
@@ -236,25 +327,48 @@ def test_a_long_input_shows_a_bar_on_a_terminal_only(small: Asked, tmp_path: Pat
     ran = small("append", "--from", file, "--json")
     assert sum(moved) == file.stat().st_size
     assert len(ran.json()["added"]) == 4
-    assert "taking 4 messages in" in ran.err
+    assert "adding 4 messages" in ran.err
 
 
 def test_an_id_that_is_there_is_not_made_anew(small: Asked, store: Path) -> None:
     """`new` refuses an id that a session has, and a mistake in its options makes no file."""
     ran = small("new")
-    assert (ran.code, ran.complaint) == (1, "session 's' is there already; legal: an id that no session of the store has")
+    assert (ran.code, ran.complaint) == (
+        1,
+        "session 's' already exists. Choose another name.",
+    )
     other = store.with_name("other.db")
-    for options in (("--model", "gpt5"), ("--max-tokens", "9", "--reserve", "9"), ("--session", "")):
+    for options in (
+        ("--model", "gpt5"),
+        ("--max-tokens", "9", "--reserve", "9"),
+    ):
         assert small("new", "--store", other, *options).code in (1, 2)
+    assert small("new", "--store", other, of="").code == 2
     assert not other.exists()
 
 
-def test_the_environment_names_the_store(polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_environment_names_the_store(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """`--store` goes before POLYCONTEXT_STORE; without both the line says what is missing."""
     monkeypatch.delenv("POLYCONTEXT_STORE", raising=False)
     ran = polycontext("session", "list")
     assert (ran.code, "--store" in ran.complaint) == (2, True)
     monkeypatch.setenv("POLYCONTEXT_STORE", str(tmp_path / "a.db"))
-    assert polycontext("session", "new", "--session", "s").code == 0
-    assert polycontext("session", "new", "--session", "s", "--store", f"sqlite:///{tmp_path}/b.db").code == 0
+    assert polycontext("session", "new", "s").code == 0
+    assert polycontext("session", "new", "s", "--store", f"sqlite:///{tmp_path}/b.db").code == 0
     assert {path.name for path in tmp_path.glob("*.db")} == {"a.db", "b.db"}
+
+
+@pytest.mark.parametrize("guard", [("--expected-revision", "0"), ("--idempotency-key", "k")])
+@pytest.mark.parametrize("twice", [("--root", "."), ("--close-calls", "it was stopped")])
+def test_what_writes_more_than_once_takes_no_guard(
+    small: Asked, guard: tuple[str, str], twice: tuple[str, str]
+) -> None:
+    """A key that held for a part of it would let the rest be done again: nothing is added."""
+    ran = small("append", "--role", "user", "Hello", *twice, *guard)
+    assert (ran.code, "Leave out --expected-revision and --idempotency-key" in ran.complaint) == (
+        2,
+        True,
+    )
+    assert small("show", "--json").json()["revision"] == 0

@@ -9,11 +9,14 @@ from attrs import evolve
 from polycontext.window import EstimatingCounter, ToolCall, Turn
 from polycontext.window.laws import formats
 from polycontext.window.providers import Message, Parsed, Rendered, WireFormat, get_format
-from tests.laws.breaking import breaks, obeys
+from tests.laws.counterexamples import breaks, obeys
 
 USER, ANSWER = Turn("user", "Weather in Paris?"), Turn("assistant", "21 degrees.")
 CALLS = Turn("assistant", None, tool_calls=(ToolCall("a", "weather"), ToolCall("b", "hotels")))
-RESULTS = (Turn("tool", "none free", tool_call_id="b"), Turn("tool", "21 degrees", tool_call_id="a"))
+RESULTS = (
+    Turn("tool", "none free", tool_call_id="b"),
+    Turn("tool", "21 degrees", tool_call_id="a"),
+)
 OPENAI = get_format("openai")
 
 
@@ -38,18 +41,28 @@ class Charging(EstimatingCounter):
 
 def writing(change: Callable[[list[Message]], list[Message]]) -> WireFormat:
     """Return OpenAI's format with a change in what it writes."""
-    return evolve(OPENAI, render=lambda turns, *, readable=False: Rendered(change(OPENAI.render(turns).messages)))
+    return evolve(
+        OPENAI,
+        render=lambda turns, *, readable=False: Rendered(change(OPENAI.render(turns).messages)),
+    )
 
 
 def swapped(messages: list[Message]) -> list[Message]:
     """Give the results of the last two messages to each other's call."""
     *rest, one, other = messages
-    return [*rest, {**one, "tool_call_id": other["tool_call_id"]}, {**other, "tool_call_id": one["tool_call_id"]}]
+    return [
+        *rest,
+        {**one, "tool_call_id": other["tool_call_id"]},
+        {**other, "tool_call_id": one["tool_call_id"]},
+    ]
 
 
 def renamed(messages: list[Message]) -> list[Message]:
     """Let every call be one of another tool."""
-    calls = [{**call, "function": {"name": "search", "arguments": "{}"}} for call in messages[1]["tool_calls"]]
+    calls = [
+        {**call, "function": {"name": "search", "arguments": "{}"}}
+        for call in messages[1]["tool_calls"]
+    ]
     return [messages[0], {**messages[1], "tool_calls": calls}, *messages[2:]]
 
 
@@ -59,11 +72,17 @@ breaks(
     lambda law: law(Moody(), "hello"),
     lambda law: law(Charging(), "hello"),
 )
-breaks(formats.a_turn_costs_its_text_and_framing, "a counter that says less the second time", lambda law: law(Moody(), USER))
+breaks(
+    formats.a_turn_costs_its_text_and_framing,
+    "a counter that says less the second time",
+    lambda law: law(Moody(), USER),
+)
 breaks(
     formats.what_is_written_is_valid,
     "a format that writes calls without results",
-    lambda law: law(writing(lambda messages: [*messages[:2], messages[-1]]), [USER, CALLS, *RESULTS, ANSWER]),
+    lambda law: law(
+        writing(lambda messages: [*messages[:2], messages[-1]]), [USER, CALLS, *RESULTS, ANSWER]
+    ),
 )
 
 
@@ -73,14 +92,27 @@ def losing(place: int) -> WireFormat:
 
 
 WITH_RULES = [Turn("system", "Be brief."), USER, ANSWER]
-breaks(formats.reading_undoes_writing, "a text is lost", lambda law: law(losing(0), WITH_RULES), lambda law: law(losing(-1), WITH_RULES))
+breaks(
+    formats.reading_undoes_writing,
+    "a text is lost",
+    lambda law: law(losing(0), WITH_RULES),
+    lambda law: law(losing(-1), WITH_RULES),
+)
 breaks(
     formats.reading_undoes_writing,
     "a format that changes the order",
     lambda law: law(writing(lambda messages: messages[::-1]), [USER, ANSWER]),
 )
-breaks(formats.reading_undoes_writing, "a format that calls another tool", lambda law: law(writing(renamed), [USER, CALLS, *RESULTS]))
-breaks(formats.reading_undoes_writing, "a format that swaps parallel results", lambda law: law(writing(swapped), [USER, CALLS, *RESULTS]))
+breaks(
+    formats.reading_undoes_writing,
+    "a format that calls another tool",
+    lambda law: law(writing(renamed), [USER, CALLS, *RESULTS]),
+)
+breaks(
+    formats.reading_undoes_writing,
+    "a format that swaps parallel results",
+    lambda law: law(writing(swapped), [USER, CALLS, *RESULTS]),
+)
 
 
 def rewriting(change: Callable[[list[Message]], list[Message]]) -> WireFormat:
@@ -130,5 +162,13 @@ breaks(
 TURNS = [Turn("system", "Be brief."), USER, CALLS, *RESULTS, ANSWER]
 obeys(formats.what_is_written_is_valid, "the format itself", lambda law: law(OPENAI, TURNS))
 obeys(formats.reading_undoes_writing, "the format itself", lambda law: law(OPENAI, TURNS))
-obeys(formats.what_is_written_stays_when_more_is_said, "the format itself", lambda law: law(OPENAI, [*TURNS, Turn("system", "x"), USER]))
-obeys(formats.what_was_read_is_written_back_unchanged, "the format itself", lambda law: law(OPENAI, TURNS))
+obeys(
+    formats.what_is_written_stays_when_more_is_said,
+    "the format itself",
+    lambda law: law(OPENAI, [*TURNS, Turn("system", "x"), USER]),
+)
+obeys(
+    formats.what_was_read_is_written_back_unchanged,
+    "the format itself",
+    lambda law: law(OPENAI, TURNS),
+)

@@ -11,7 +11,7 @@ from polycontext.linearity import Classifier, LinearityMap, LinearityStats, Reso
 from polycontext.linearity.column import Column
 from polycontext.linearity.laws import ledgers
 from polycontext.linearity.tag import SharedStore
-from tests.laws.breaking import breaks
+from tests.laws.counterexamples import breaks
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
 
@@ -27,7 +27,9 @@ class LastWordWins(LinearityMap):
     """Let a tag replace a higher one."""
 
     def tag(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        return type(self)._restored({**dict(self.items()), resource_id: Tag(resource_class)}.items(), self.stats())
+        return type(self)._restored(
+            {**dict(self.items()), resource_id: Tag(resource_class)}.items(), self.stats()
+        )
 
 
 class Overshooting(LinearityMap):
@@ -41,7 +43,9 @@ class Climbing(LinearityMap):
     """Climb a single class each time, whatever class was asked for."""
 
     def promote(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        return super().promote(resource_id, ResourceClass(min(self.get(resource_id) + 1, PRESERVED)))
+        return super().promote(
+            resource_id, ResourceClass(min(self.get(resource_id) + 1, PRESERVED))
+        )
 
 
 class Contrary(LinearityMap):
@@ -69,7 +73,10 @@ class Restless(LinearityMap):
     """Count every tagging, a repeated one too."""
 
     def tag(self, resource_id: str, resource_class: ResourceClass, **_: Any) -> Self:
-        return evolve(super().tag(resource_id, resource_class), _stats=self.stats().tagged(resource_class).dropped())
+        return evolve(
+            super().tag(resource_id, resource_class),
+            _stats=self.stats().tagged(resource_class).dropped(),
+        )
 
 
 class Erasing(LinearityMap):
@@ -109,18 +116,40 @@ class Unguarded(SharedStore):
         return self
 
 
-breaks(ledgers.promote_raises_or_refuses, "a ledger that lowers", lambda law: law(Lowering().tag("a", PRESERVED), "a", DROPPABLE))
-breaks(ledgers.promote_raises_or_refuses, "a ledger that promotes strangers", lambda law: law(Lowering(), "a", REQUIRED))
-breaks(ledgers.tag_never_lowers, "a tag that lowers", lambda law: law(LastWordWins().tag("a", PRESERVED), "a", DROPPABLE))
-breaks(ledgers.tagging_twice_is_tagging_once, "a ledger that counts repeated tags", lambda law: law(Restless(), "a", DROPPABLE))
-breaks(ledgers.raising_ends_at_the_join, "a ledger that overshoots", lambda law: law(Overshooting().tag("a", DROPPABLE), "a", REQUIRED))
+breaks(
+    ledgers.promote_raises_or_refuses,
+    "a ledger that lowers",
+    lambda law: law(Lowering().tag("a", PRESERVED), "a", DROPPABLE),
+)
+breaks(
+    ledgers.promote_raises_or_refuses,
+    "a ledger that promotes strangers",
+    lambda law: law(Lowering(), "a", REQUIRED),
+)
+breaks(
+    ledgers.tag_never_lowers,
+    "a tag that lowers",
+    lambda law: law(LastWordWins().tag("a", PRESERVED), "a", DROPPABLE),
+)
+breaks(
+    ledgers.tagging_twice_is_tagging_once,
+    "a ledger that counts repeated tags",
+    lambda law: law(Restless(), "a", DROPPABLE),
+)
+breaks(
+    ledgers.raising_ends_at_the_join,
+    "a ledger that overshoots",
+    lambda law: law(Overshooting().tag("a", DROPPABLE), "a", REQUIRED),
+)
 breaks(
     ledgers.raising_ends_at_the_join,
     "a ledger that is lost when one id is raised",
     lambda law: law(Lowering().tag("a", DROPPABLE).tag("b", PRESERVED), "a", REQUIRED),
 )
 breaks(
-    ledgers.raising_is_idempotent, "a ledger that climbs with every request", lambda law: law(Climbing().tag("a", DROPPABLE), "a", REQUIRED)
+    ledgers.raising_is_idempotent,
+    "a ledger that climbs with every request",
+    lambda law: law(Climbing().tag("a", DROPPABLE), "a", REQUIRED),
 )
 breaks(
     ledgers.raising_is_associative,
@@ -152,16 +181,32 @@ breaks(
     "a store that lets two branches write in one place",
     lambda law: law(LinearityMap(_store=Unguarded([], [])), "a", REQUIRED, PRESERVED),
 )
-breaks(ledgers.every_id_is_in_the_part_of_its_class, "an id in several parts", lambda law: law(Everywhere().tag("a", REQUIRED)))
-breaks(ledgers.stats_count_the_parts, "stats that count nothing", lambda law: law(Uncounted().tag("a", DROPPABLE)))
-breaks(ledgers.all_lookups_agree, "a lookup of many that leaves one out", lambda law: law(Partial().tag("a", DROPPABLE).tag("b", REQUIRED)))
+breaks(
+    ledgers.every_id_is_in_the_part_of_its_class,
+    "an id in several parts",
+    lambda law: law(Everywhere().tag("a", REQUIRED)),
+)
+breaks(
+    ledgers.stats_count_the_parts,
+    "stats that count nothing",
+    lambda law: law(Uncounted().tag("a", DROPPABLE)),
+)
+breaks(
+    ledgers.all_lookups_agree,
+    "a lookup of many that leaves one out",
+    lambda law: law(Partial().tag("a", DROPPABLE).tag("b", REQUIRED)),
+)
 breaks(
     ledgers.a_drop_is_counted_and_changes_nothing_else,
     "a drop that is not counted or takes the tag along",
     lambda law: law(Uncounted().tag("a", DROPPABLE), "a"),
     lambda law: law(Erasing().tag("a", DROPPABLE), "a"),
 )
-breaks(ledgers.a_drop_is_counted_and_changes_nothing_else, "a drop of what must stay", lambda law: law(Erasing().tag("a", PRESERVED), "a"))
+breaks(
+    ledgers.a_drop_is_counted_and_changes_nothing_else,
+    "a drop of what must stay",
+    lambda law: law(Erasing().tag("a", PRESERVED), "a"),
+)
 breaks(
     ledgers.the_ledger_survives_json,
     "a ledger that forgets its counters on the way",
@@ -188,13 +233,33 @@ def marking(role: str, content: str, metadata: Any, /) -> ResourceClass:
 
 def quoting(*sentences: str) -> Any:
     """Decorate a law so that every text is said to hold these constraints."""
-    return patch("polycontext.linearity.laws.ledgers.constraint_sentences", lambda _content: sentences)
+    return patch(
+        "polycontext.linearity.laws.ledgers.constraint_sentences", lambda _content: sentences
+    )
 
 
-breaks(ledgers.classification_repeats, "a moody classifier", lambda law: law(moody(), "user", "hello", {}))
-breaks(ledgers.classification_repeats, "an answer that is no class", lambda law: law(numbers, "user", "hello", {}))
-breaks(ledgers.classification_repeats, "a classifier that writes on the turn", lambda law: law(marking, "user", "hello", {}))
 breaks(
-    ledgers.a_constraint_can_be_quoted, "a quote that is not in the text", lambda law: quoting("Never say never.")(law)("You must stop.")
+    ledgers.classification_repeats,
+    "a moody classifier",
+    lambda law: law(moody(), "user", "hello", {}),
 )
-breaks(ledgers.a_constraint_can_be_quoted, "a constraint without a quote", lambda law: quoting()(law)("You must stop."))
+breaks(
+    ledgers.classification_repeats,
+    "an answer that is no class",
+    lambda law: law(numbers, "user", "hello", {}),
+)
+breaks(
+    ledgers.classification_repeats,
+    "a classifier that writes on the turn",
+    lambda law: law(marking, "user", "hello", {}),
+)
+breaks(
+    ledgers.a_constraint_can_be_quoted,
+    "a quote that is not in the text",
+    lambda law: quoting("Never say never.")(law)("You must stop."),
+)
+breaks(
+    ledgers.a_constraint_can_be_quoted,
+    "a constraint without a quote",
+    lambda law: quoting()(law)("You must stop."),
+)

@@ -11,9 +11,16 @@ from polycontext.nodes.laws import readers
 from polycontext.polynomial import ContextSession
 from polycontext.testing import FAST
 from polycontext.testing.hostile import hostile_text
-from polycontext.window import ContextItem, ContextWindow, InvalidMessagesError, Role, ToolCall, Turn
+from polycontext.window import (
+    ContextItem,
+    ContextWindow,
+    InvalidMessagesError,
+    Role,
+    ToolCall,
+    Turn,
+)
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
-from tests.laws.breaking import breaks, obeys
+from tests.laws.counterexamples import breaks, obeys
 
 OPENAI = get_format("openai")
 
@@ -34,7 +41,9 @@ def squeezed() -> ContextSession:
     session = ContextSession(600, counter=FAST, auto=False)
     session.add_user_turn("task")
     for number in range(8):
-        session.add_assistant_turn(f"Thought {number} about the way of the parcel through many lands and over seas. " * 2)
+        session.add_assistant_turn(
+            f"Thought {number} about the way of the parcel through many lands and over seas. " * 2
+        )
     session.compress(0.0)
     assert any(turn.is_gist for turn in session.window.all_turns())
     return session
@@ -46,21 +55,33 @@ def squeezed() -> ContextSession:
 class Orphaning(ContextSession):
     """Hand out calls without their results."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
-        return Rendered([message for message in super().request(provider, allow_open=allow_open).messages if message["role"] != "tool"])
+    def request(
+        self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any
+    ) -> Rendered:
+        return Rendered(
+            [
+                message
+                for message in super().request(provider, allow_open=allow_open).messages
+                if message["role"] != "tool"
+            ]
+        )
 
 
 class Refusing(ContextSession):
     """Hand out nothing."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
+    def request(
+        self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any
+    ) -> Rendered:
         raise InvalidMessagesError(str(provider), None, "mood", "not today", "another day")
 
 
 class Verbose(ContextSession):
     """Hand out more than there is room for."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
+    def request(
+        self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any
+    ) -> Rendered:
         speech = {"role": "user", "content": "word " * 2_000}
         return Rendered([*super().request(provider, allow_open=allow_open).messages, speech])
 
@@ -68,7 +89,9 @@ class Verbose(ContextSession):
 class Terse(ContextSession):
     """Hand out less than the view."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
+    def request(
+        self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any
+    ) -> Rendered:
         return Rendered(super().request(provider, allow_open=allow_open).messages[:-1])
 
 
@@ -77,14 +100,28 @@ class Sharing(ContextSession):
 
     kept: Rendered | None = None
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
+    def request(
+        self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any
+    ) -> Rendered:
         self.kept = self.kept or super().request(provider, allow_open=allow_open)
         return self.kept
 
 
-breaks(readers.what_leaves_is_valid, "a session that orphans calls", lambda law: law(lived(Orphaning(500, counter=FAST)), OPENAI))
-breaks(readers.what_leaves_is_valid, "a session that refuses without a reason", lambda law: law(lived(Refusing(500, counter=FAST)), OPENAI))
-breaks(readers.what_leaves_is_within_budget, "a session that says too much", lambda law: law(lived(Verbose(500, counter=FAST)), OPENAI))
+breaks(
+    readers.what_leaves_is_valid,
+    "a session that orphans calls",
+    lambda law: law(lived(Orphaning(500, counter=FAST)), OPENAI),
+)
+breaks(
+    readers.what_leaves_is_valid,
+    "a session that refuses without a reason",
+    lambda law: law(lived(Refusing(500, counter=FAST)), OPENAI),
+)
+breaks(
+    readers.what_leaves_is_within_budget,
+    "a session that says too much",
+    lambda law: law(lived(Verbose(500, counter=FAST)), OPENAI),
+)
 breaks(
     readers.what_leaves_says_what_the_view_says,
     "a session that leaves a message out",
@@ -100,22 +137,38 @@ breaks(
 class Flattening(ContextSession):
     """Hand out the view without its calls and results."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
-        plain = [m for m in super().request(provider, allow_open=allow_open).messages if m["role"] != "tool" and not m.get("tool_calls")]
+    def request(
+        self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any
+    ) -> Rendered:
+        plain = [
+            m
+            for m in super().request(provider, allow_open=allow_open).messages
+            if m["role"] != "tool" and not m.get("tool_calls")
+        ]
         return Rendered([*plain, {"role": "user", "content": "Warehouse seventeen."}])
 
 
 breaks(
-    readers.what_leaves_is_the_readers_own, "a session that shares its messages", lambda law: law(lived(Sharing(500, counter=FAST)), OPENAI)
+    readers.what_leaves_is_the_readers_own,
+    "a session that shares its messages",
+    lambda law: law(lived(Sharing(500, counter=FAST)), OPENAI),
 )
 
 
 class Unframed(ContextSession):
     """Hand out summaries in a frame that nobody knows again."""
 
-    def request(self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any) -> Rendered:
+    def request(
+        self, provider: Provider | str | None = None, *, allow_open: bool = False, **_: Any
+    ) -> Rendered:
         text = json.dumps(super().request(provider, allow_open=allow_open).messages)
-        return Rendered(json.loads(text.replace("[Summary of earlier messages]", "Notes:").replace("[End of summary]", "")))
+        return Rendered(
+            json.loads(
+                text.replace("[Summary of earlier messages]", "Notes:").replace(
+                    "[End of summary]", ""
+                )
+            )
+        )
 
 
 def counted_tins(session: ContextSession) -> ContextSession:
@@ -123,8 +176,12 @@ def counted_tins(session: ContextSession) -> ContextSession:
     session.add_user_turn("Where is my parcel?")
     session.add_assistant_turn("I shall look.")
     for number in range(8):
-        session.add_assistant_turn(None, [ToolCall(f"c{number}", "track_parcel", f'{{"place": {number}}}')])
-        session.add_tool_turn(f"Warehouse seventeen{number}, gate nine. " * 4, tool_call_id=f"c{number}")
+        session.add_assistant_turn(
+            None, [ToolCall(f"c{number}", "track_parcel", f'{{"place": {number}}}')]
+        )
+        session.add_tool_turn(
+            f"Warehouse seventeen{number}, gate nine. " * 4, tool_call_id=f"c{number}"
+        )
     session.add_user_turn("And the other one?")
     session.compress(0.3)
     assert any(turn.is_gist and "seventeen" in turn.text for turn in session.window.all_turns())
@@ -166,7 +223,9 @@ class Showing(ComponentRenderer):
 class Explaining(ComponentRenderer):
     """Show which tool was called with what."""
 
-    def render_chat(self, session: ContextSession, *, answering: bool | None = None) -> dict[str, Any]:
+    def render_chat(
+        self, session: ContextSession, *, answering: bool | None = None
+    ) -> dict[str, Any]:
         calls = [call.arguments for turn in session.window.all_turns() for call in turn.tool_calls]
         return {**super().render_chat(session, answering=answering), "calls": calls}
 
@@ -230,7 +289,11 @@ breaks(
     "a renderer that shows arguments",
     lambda law: law(lived(ContextSession(500, counter=FAST)), Explaining()),
 )
-breaks(readers.nothing_private_reaches_props, "a renderer that shows gists", lambda law: law(squeezed(), Quoting()))
+breaks(
+    readers.nothing_private_reaches_props,
+    "a renderer that shows gists",
+    lambda law: law(squeezed(), Quoting()),
+)
 breaks(
     readers.nothing_private_reaches_props,
     "a renderer that shows attached files",
@@ -241,9 +304,21 @@ breaks(
     "a renderer that has the user say attached files",
     lambda law: law(lived(ContextSession(500, counter=FAST)), Opening()),
 )
-breaks(readers.props_say_what_was_said, "a renderer that clips", lambda law: law(lived(ContextSession(500, counter=FAST)), Clipping()))
-breaks(readers.rendering_changes_nothing, "a renderer that clears", lambda law: law(lived(ContextSession(500, counter=FAST)), Meddling()))
-breaks(readers.rendering_changes_nothing, "a renderer that counts", lambda law: law(lived(ContextSession(500, counter=FAST)), Numbered()))
+breaks(
+    readers.props_say_what_was_said,
+    "a renderer that clips",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Clipping()),
+)
+breaks(
+    readers.rendering_changes_nothing,
+    "a renderer that clears",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Meddling()),
+)
+breaks(
+    readers.rendering_changes_nothing,
+    "a renderer that counts",
+    lambda law: law(lived(ContextSession(500, counter=FAST)), Numbered()),
+)
 
 
 # --- the waffle ---------------------------------------------------------------------------
@@ -274,7 +349,9 @@ breaks(
     lambda law: law(lived(Skipping(500, counter=FAST))),
 )
 breaks(
-    readers.a_waffle_is_what_the_guard_weighs, "a session that shows another room", lambda law: law(lived(CountingTwice(500, counter=FAST)))
+    readers.a_waffle_is_what_the_guard_weighs,
+    "a session that shows another room",
+    lambda law: law(lived(CountingTwice(500, counter=FAST))),
 )
 
 
@@ -296,5 +373,13 @@ def brackets(characters: int) -> str:
     return hostile_text("open brackets", characters)
 
 
-breaks(readers.reading_costs_in_proportion, "a reader that is quadratic", lambda law: law(quadratic, brackets, 1_000))
-obeys(readers.reading_costs_in_proportion, "a reader that is linear", lambda law: law(linear, brackets, 1_000))
+breaks(
+    readers.reading_costs_in_proportion,
+    "a reader that is quadratic",
+    lambda law: law(quadratic, brackets, 1_000),
+)
+obeys(
+    readers.reading_costs_in_proportion,
+    "a reader that is linear",
+    lambda law: law(linear, brackets, 1_000),
+)

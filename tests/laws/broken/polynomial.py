@@ -35,7 +35,7 @@ from polycontext.polynomial import (
     through,
 )
 from polycontext.polynomial.algebra.poly_agent import Position
-from polycontext.polynomial.laws import agents, hosts, machines, operads, polynomials
+from polycontext.polynomial.laws import agents, hosts, machines, polynomials
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.hosts import Projecting
 from polycontext.polynomial.machine.step import Step
@@ -47,7 +47,7 @@ from polycontext.testing import FAST, filled
 from polycontext.testing.law_strategies import AnyAgent, AnyLens, agent_of, relabelling
 from polycontext.window import ContextWindow, Epoch, Part, Splice, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
-from tests.laws.breaking import breaks
+from tests.laws.counterexamples import breaks
 
 WALKER = agent_of({0: {0: (1, 2)}, 1: {0: (0, 1), 1: (1, 0)}})
 """Moves on every 0, and puts out something else than it takes."""
@@ -76,22 +76,38 @@ breaks(
     "an agent that accepts more than its directions",
     lambda law: law(PolyAgent(frozenset({0, 1}), lambda s: frozenset({s}), lambda s, a: (a, a))),
 )
-breaks(agents.directions_are_exactly_what_is_accepted, "an agent that leads nowhere", lambda law: law(agent_of({0: {0: (7, 0)}})))
+breaks(
+    agents.directions_are_exactly_what_is_accepted,
+    "an agent that leads nowhere",
+    lambda law: law(agent_of({0: {0: (7, 0)}})),
+)
 
 
 def hopeful(first: AnyAgent, second: AnyAgent) -> AnyAgent:
     """Combine in sequence, but announce the directions of the first, whatever the second refuses."""
-    return with_directions(sequential(first, second), lambda position: first.directions(position[0]))
+    return with_directions(
+        sequential(first, second), lambda position: first.directions(position[0])
+    )
 
 
 def careless(first: AnyAgent, second: AnyAgent) -> AnyAgent:
     """Add, but look at the value of an input and not at its tag."""
     whole = coproduct(first, second)
-    return with_transition(whole, lambda position, input: whole.transition(position, type(position)(input.value)))
+    return with_transition(
+        whole, lambda position, input: whole.transition(position, type(position)(input.value))
+    )
 
 
-breaks(agents.directions_of_a_composite_are_exactly_what_it_accepts, "a hopeful sequence", lambda law: law(hopeful, WALKER, WALKER))
-breaks(agents.directions_of_a_composite_are_exactly_what_it_accepts, "a careless coproduct", lambda law: law(careless, WALKER, WALKER))
+breaks(
+    agents.directions_of_a_composite_are_exactly_what_it_accepts,
+    "a hopeful sequence",
+    lambda law: law(hopeful, WALKER, WALKER),
+)
+breaks(
+    agents.directions_of_a_composite_are_exactly_what_it_accepts,
+    "a careless coproduct",
+    lambda law: law(careless, WALKER, WALKER),
+)
 
 
 def flat(combine: Combine) -> Combine:
@@ -105,10 +121,26 @@ def flat(combine: Combine) -> Combine:
     return combined
 
 
-breaks(agents.parallel_is_associative, "a parallel product that does not nest", lambda law: law(flat(parallel), WALKER, TAKER, WALKER))
-breaks(agents.coproduct_is_associative, "a coproduct that does not nest", lambda law: law(flat(coproduct), WALKER, TAKER, WALKER))
-breaks(agents.product_is_associative, "a product that does not nest", lambda law: law(flat(product), WALKER, TAKER, WALKER))
-breaks(agents.sequential_is_associative, "a sequence that does not nest", lambda law: law(flat(sequential), WALKER, TAKER, TAKER))
+breaks(
+    agents.parallel_is_associative,
+    "a parallel product that does not nest",
+    lambda law: law(flat(parallel), WALKER, TAKER, WALKER),
+)
+breaks(
+    agents.coproduct_is_associative,
+    "a coproduct that does not nest",
+    lambda law: law(flat(coproduct), WALKER, TAKER, WALKER),
+)
+breaks(
+    agents.product_is_associative,
+    "a product that does not nest",
+    lambda law: law(flat(product), WALKER, TAKER, WALKER),
+)
+breaks(
+    agents.sequential_is_associative,
+    "a sequence that does not nest",
+    lambda law: law(flat(sequential), WALKER, TAKER, TAKER),
+)
 
 
 def limping(first: AnyAgent, second: AnyAgent) -> AnyAgent:
@@ -127,7 +159,12 @@ def one_sided(combine: Combine) -> Combine:
 
     def combined(first: AnyAgent, second: AnyAgent) -> AnyAgent:
         whole = combine(first, second)
-        return with_directions(whole, lambda position: frozenset(a for a in whole.directions(position) if isinstance(a, Left)))
+        return with_directions(
+            whole,
+            lambda position: frozenset(
+                a for a in whole.directions(position) if isinstance(a, Left)
+            ),
+        )
 
     return combined
 
@@ -161,7 +198,9 @@ def together(first: AnyAgent, second: AnyAgent) -> AnyAgent:
 def talkative(first: AnyAgent, second: AnyAgent) -> AnyAgent:
     """Combine in parallel, but put out the position, which should be hidden."""
     whole = parallel(first, second)
-    return with_transition(whole, lambda position, input: (whole.transition(position, input)[0], position))
+    return with_transition(
+        whole, lambda position, input: (whole.transition(position, input)[0], position)
+    )
 
 
 def rewording(agent: AnyAgent, lens: AnyLens) -> AnyAgent:
@@ -173,18 +212,40 @@ def quoting(first: AnyAgent, second: AnyAgent) -> AnyAgent:
     """Combine in sequence, but put out what the first said."""
 
     def transition(position: Any, input: Any) -> tuple[Any, Any]:
-        return sequential(first, second).transition(position, input)[0], first.invoke(position[0], input)[1]
+        return sequential(first, second).transition(position, input)[0], first.invoke(
+            position[0], input
+        )[1]
 
     return with_transition(sequential(first, second), transition)
 
 
-breaks(agents.parallel_has_a_unit, "a parallel product whose first part stands still has no unit", lambda law: law(limping, WALKER))
+breaks(
+    agents.parallel_has_a_unit,
+    "a parallel product whose first part stands still has no unit",
+    lambda law: law(limping, WALKER),
+)
 
 
-breaks(agents.parallel_has_a_unit, "a product that forgets a position", lambda law: law(narrowed, WALKER))
-breaks(agents.coproduct_has_a_unit, "a coproduct that only hears the first has no unit", lambda law: law(one_sided(coproduct), WALKER))
-breaks(agents.product_has_a_unit, "a product that only hears the first has no unit", lambda law: law(one_sided(product), WALKER))
-breaks(agents.sequential_has_units, "a sequence that quotes the first has no unit", lambda law: law(quoting, WALKER))
+breaks(
+    agents.parallel_has_a_unit,
+    "a product that forgets a position",
+    lambda law: law(narrowed, WALKER),
+)
+breaks(
+    agents.coproduct_has_a_unit,
+    "a coproduct that only hears the first has no unit",
+    lambda law: law(one_sided(coproduct), WALKER),
+)
+breaks(
+    agents.product_has_a_unit,
+    "a product that only hears the first has no unit",
+    lambda law: law(one_sided(product), WALKER),
+)
+breaks(
+    agents.sequential_has_units,
+    "a sequence that quotes the first has no unit",
+    lambda law: law(quoting, WALKER),
+)
 breaks(
     agents.parallel_runs_as_its_parts,
     "a parallel product whose first part stands still runs otherwise",
@@ -192,10 +253,20 @@ breaks(
 )
 
 
-breaks(agents.coproduct_runs_as_its_part, "a coproduct that answers for the other", lambda law: law(mirrored, WALKER, TAKER, CHOICES))
-breaks(agents.product_runs_as_its_parts, "a product whose parts move together", lambda law: law(together, TAKER, TAKER, [1, 1, 1]))
 breaks(
-    agents.sequential_runs_as_its_parts, "a sequence that quotes the first runs otherwise", lambda law: law(quoting, WALKER, TAKER, CHOICES)
+    agents.coproduct_runs_as_its_part,
+    "a coproduct that answers for the other",
+    lambda law: law(mirrored, WALKER, TAKER, CHOICES),
+)
+breaks(
+    agents.product_runs_as_its_parts,
+    "a product whose parts move together",
+    lambda law: law(together, TAKER, TAKER, [1, 1, 1]),
+)
+breaks(
+    agents.sequential_runs_as_its_parts,
+    "a sequence that quotes the first runs otherwise",
+    lambda law: law(quoting, WALKER, TAKER, CHOICES),
 )
 
 
@@ -204,7 +275,11 @@ breaks(
     "a composite that tells its position",
     lambda law: law(talkative, TAKER, TAKER, CHOICES),
 )
-breaks(agents.the_identity_lens_changes_nothing, "a change of interface that rewords", lambda law: law(rewording, WALKER))
+breaks(
+    agents.the_identity_lens_changes_nothing,
+    "a change of interface that rewords",
+    lambda law: law(rewording, WALKER),
+)
 
 
 @frozen
@@ -218,8 +293,16 @@ class Forgetful(Lens[Any, Any, Any, Any]):
 FORGETFUL = Forgetful(SWAP.push, SWAP.pull, SWAP.domain)
 
 
-breaks(agents.changing_interfaces_composes, "a lens that forgets", lambda law: law(through, TAKER, FORGETFUL, SWAP))
-breaks(agents.lenses_compose_associatively, "a lens that forgets needs brackets", lambda law: law(TAKER, FORGETFUL, SWAP, SWAP))
+breaks(
+    agents.changing_interfaces_composes,
+    "a lens that forgets",
+    lambda law: law(through, TAKER, FORGETFUL, SWAP),
+)
+breaks(
+    agents.lenses_compose_associatively,
+    "a lens that forgets needs brackets",
+    lambda law: law(TAKER, FORGETFUL, SWAP, SWAP),
+)
 
 
 # --- the operad -------------------------------------------------------------------
@@ -238,7 +321,7 @@ ONE, TWO, THREE = said("a", "b"), said("c", "d"), said("e", "f")
 
 
 breaks(
-    operads.composing_with_identities_changes_nothing,
+    polynomials.composing_with_identities_changes_nothing,
     "an identity that clears",
     lambda law: law(Operation("id", 1, lambda window: window.cleared()), APPEND, ONE),
 )
@@ -248,11 +331,15 @@ class Hasty(Operation):
     """Compose without applying what is inside."""
 
     def compose(self, *inner: Operation) -> Operation:
-        return Operation(self.name, sum(op.arity for op in inner), lambda *windows: self.function(*windows[: self.arity]))
+        return Operation(
+            self.name,
+            sum(op.arity for op in inner),
+            lambda *windows: self.function(*windows[: self.arity]),
+        )
 
 
 breaks(
-    operads.composing_is_associative,
+    polynomials.composing_is_associative,
     "an operation that forgets what is inside",
     lambda law: law(Hasty("merge", 2, MERGE.function), [APPEND], ONE),
 )
@@ -265,7 +352,11 @@ class Unsummed(Operation):
         return evolve(super().compose(*inner), arity=self.arity)
 
 
-breaks(operads.arities_add_up, "an operation that does not add up", lambda law: law(Unsummed("merge", 2, MERGE.function), [MERGE]))
+breaks(
+    polynomials.arities_add_up,
+    "an operation that does not add up",
+    lambda law: law(Unsummed("merge", 2, MERGE.function), [MERGE]),
+)
 
 
 class Greedy(Operation):
@@ -276,12 +367,12 @@ class Greedy(Operation):
 
 
 breaks(
-    operads.an_operation_takes_as_many_windows_as_its_arity,
+    polynomials.an_operation_takes_as_many_windows_as_its_arity,
     "an operation that drops what is too much",
     lambda law: law(Greedy("append", 1, APPEND.function), ONE),
 )
 breaks(
-    operads.merging_with_nothing_changes_nothing,
+    polynomials.merging_with_nothing_changes_nothing,
     "a merge that keeps the second",
     lambda law: law(Operation("merge", 2, lambda _, second: second), ONE),
 )
@@ -297,30 +388,51 @@ def merging_from(first: ContextWindow, second: ContextWindow, stop: int | None) 
 LOSING = Operation("merge", 2, lambda first, second: merging_from(first, second, -1))
 
 
-breaks(operads.merging_is_associative_in_what_is_said, "a merge that loses a turn needs brackets", lambda law: law(LOSING, ONE, TWO, THREE))
-breaks(operads.merging_keeps_every_turn, "a merge that loses a turn", lambda law: law(LOSING, ONE, TWO))
 breaks(
-    operads.merging_keeps_every_turn,
+    polynomials.merging_is_associative_in_what_is_said,
+    "a merge that loses a turn needs brackets",
+    lambda law: law(LOSING, ONE, TWO, THREE),
+)
+breaks(
+    polynomials.merging_keeps_every_turn,
+    "a merge that loses a turn",
+    lambda law: law(LOSING, ONE, TWO),
+)
+breaks(
+    polynomials.merging_keeps_every_turn,
     "a merge that lowers classes",
-    lambda law: law(Operation("merge", 2, lambda first, second: merging_from(first, second, None)), ONE, TWO),
+    lambda law: law(
+        Operation("merge", 2, lambda first, second: merging_from(first, second, None)), ONE, TWO
+    ),
 )
 
 
 def marking(first: ContextWindow, second: ContextWindow) -> ContextWindow:
     """Merge, and rename what need not be renamed."""
     for turn in second.all_turns():
-        first = first.append(evolve(turn, resource_id=f"{turn.resource_id}-other"), second.class_of(turn))
+        first = first.append(
+            evolve(turn, resource_id=f"{turn.resource_id}-other"), second.class_of(turn)
+        )
     return first
 
 
-breaks(operads.merging_is_associative, "a merge that renames", lambda law: law(Operation("merge", 2, marking), ONE, TWO, THREE))
+breaks(
+    polynomials.merging_is_associative,
+    "a merge that renames",
+    lambda law: law(Operation("merge", 2, marking), ONE, TWO, THREE),
+)
 
 
 # --- the machine ------------------------------------------------------------------
 
 EMPTY = ContextWindow(200, counter=FAST)
 POLICY = ContextPolicy()
-TALK = [ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi"), ContextInput.compress(0.1), ContextInput.user_turn("go on")]
+TALK = [
+    ContextInput.user_turn("hello"),
+    ContextInput.assistant_turn("hi"),
+    ContextInput.compress(0.1),
+    ContextInput.user_turn("go on"),
+]
 
 
 def redirected(state: ContextState, kind: InputKind, target: ContextState) -> Table:
@@ -359,19 +471,33 @@ class Dirty(machines.TableMachine):
             raise
 
 
-breaks(machines.engines_agree, "a table with one transition changed", lambda law: law(ContextMachine, Changed, EMPTY, POLICY, TALK))
+breaks(
+    machines.engines_agree,
+    "a table with one transition changed",
+    lambda law: law(ContextMachine, Changed, EMPTY, POLICY, TALK),
+)
 breaks(
     machines.engines_agree,
     "an engine that is dirty stands elsewhere",
-    lambda law: law(Dirty, ContextMachine, EMPTY, POLICY, [TALK[0], ContextInput.tool_turn("found", "unknown")]),
+    lambda law: law(
+        Dirty, ContextMachine, EMPTY, POLICY, [TALK[0], ContextInput.tool_turn("found", "unknown")]
+    ),
 )
 breaks(
     machines.a_refused_input_changes_nothing,
     "a machine that loses its window to a refusal",
     lambda law: law(Dirty, EMPTY, POLICY, [TALK[0], ContextInput.tool_turn("found", "unknown")]),
 )
-breaks(machines.the_state_is_what_the_guards_say, "a machine that compresses in secret", lambda law: law(Changed, EMPTY, POLICY, TALK))
-breaks(machines.the_state_is_what_the_guards_say, "a machine that does not cool down", lambda law: law(Restless, EMPTY, POLICY, TALK))
+breaks(
+    machines.the_state_is_what_the_guards_say,
+    "a machine that compresses in secret",
+    lambda law: law(Changed, EMPTY, POLICY, TALK),
+)
+breaks(
+    machines.the_state_is_what_the_guards_say,
+    "a machine that does not cool down",
+    lambda law: law(Restless, EMPTY, POLICY, TALK),
+)
 
 
 class Sinking(machines.TableMachine):
@@ -395,10 +521,23 @@ class Clinging(machines.TableMachine):
     """Keep what is bound when what it was made on has changed."""
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
-        bound = {turn.resource_id: turn for turn in self.window.all_turns() if any(part.is_bound for part in turn.parts)}
+        bound = {
+            turn.resource_id: turn
+            for turn in self.window.all_turns()
+            if any(part.is_bound for part in turn.parts)
+        }
         output = super().advance(context_input)
-        places = [(place, turn.resource_id) for place, turn in enumerate(output.window.all_turns()) if turn.resource_id in bound]
-        self.restore(output.state, output.window.splice([Splice(place, place + 1, (bound[name],)) for place, name in places]))
+        places = [
+            (place, turn.resource_id)
+            for place, turn in enumerate(output.window.all_turns())
+            if turn.resource_id in bound
+        ]
+        self.restore(
+            output.state,
+            output.window.splice(
+                [Splice(place, place + 1, (bound[name],)) for place, name in places]
+            ),
+        )
         return output
 
 
@@ -412,7 +551,12 @@ THOUGHTFUL = [
 breaks(
     machines.what_is_bound_stands_behind_what_it_was_made_on,
     "a machine that keeps signed thinking behind another prefix",
-    lambda law: law(Clinging, ContextWindow(2_000, counter=FAST), ContextPolicy(ContextProjector(reach=Reach(keep_recent=1))), THOUGHTFUL),
+    lambda law: law(
+        Clinging,
+        ContextWindow(2_000, counter=FAST),
+        ContextPolicy(ContextProjector(reach=Reach(keep_recent=1))),
+        THOUGHTFUL,
+    ),
 )
 
 
@@ -433,10 +577,17 @@ breaks(
 
 def lacking() -> PolyAgent[Position, ContextInput, ContextOutput]:
     """Return the polynomial, unable to compress."""
-    return evolve(CONTEXT_POLYNOMIAL, directions=lambda position: VALID_DIRECTIONS[position.state] - {InputKind.COMPRESS})
+    return evolve(
+        CONTEXT_POLYNOMIAL,
+        directions=lambda position: VALID_DIRECTIONS[position.state] - {InputKind.COMPRESS},
+    )
 
 
-breaks(machines.the_polynomial_moves_as_the_table, "a direction is missing", lambda law: law(lacking(), EMPTY, TALK))
+breaks(
+    machines.the_polynomial_moves_as_the_table,
+    "a direction is missing",
+    lambda law: law(lacking(), EMPTY, TALK),
+)
 
 # --- sessions ---------------------------------------------------------------------
 
@@ -498,14 +649,20 @@ def lived(session: ContextSession) -> ContextSession:
 
 
 breaks(
-    machines.replaying_the_journal_gives_the_session, "a journal that loses an event", lambda law: law(lived(Amnesiac(500, counter=FAST)))
+    machines.replaying_the_journal_gives_the_session,
+    "a journal that loses an event",
+    lambda law: law(lived(Amnesiac(500, counter=FAST))),
 )
 breaks(
     machines.the_live_machine_stands_where_the_session_stands,
     "a machine that does not follow",
     lambda law: law(lived(Deaf(500, counter=FAST)), []),
 )
-breaks(machines.json_keeps_the_session, "a saved session that lost its signals", lambda law: law(lived(Unsaved(500, counter=FAST))))
+breaks(
+    machines.json_keeps_the_session,
+    "a saved session that lost its signals",
+    lambda law: law(lived(Unsaved(500, counter=FAST))),
+)
 
 
 # --- the context polynomial among other agents ------------------------------------
@@ -545,12 +702,36 @@ def unheard(first: AnyAgent, second: AnyAgent) -> AnyAgent:
 
 
 BOTH = (CONTEXT_POLYNOMIAL, EMPTY, TALK, TALK)
-breaks(polynomials.parallel_conversations_run_side_by_side, "one conversation stands still", lambda law: law(limping, *BOTH))
-breaks(polynomials.parallel_conversations_may_be_bracketed, "a composite is shown respect", lambda law: law(shy, *BOTH))
-breaks(polynomials.a_product_of_conversations_moves_one_at_a_time, "both move at once", lambda law: law(together, *BOTH))
-breaks(polynomials.a_sum_of_conversations_is_one_of_them, "one side stands still", lambda law: law(left_handed, *BOTH[:3]))
-breaks(polynomials.a_conversation_feeds_another, "the other does not listen", lambda law: law(unheard, through, *BOTH[:3]))
-breaks(polynomials.the_identity_lens_shows_the_same_conversation, "outputs are reworded", lambda law: law(rewording, *BOTH[:3]))
+breaks(
+    polynomials.parallel_conversations_run_side_by_side,
+    "one conversation stands still",
+    lambda law: law(limping, *BOTH),
+)
+breaks(
+    polynomials.parallel_conversations_may_be_bracketed,
+    "a composite is shown respect",
+    lambda law: law(shy, *BOTH),
+)
+breaks(
+    polynomials.a_product_of_conversations_moves_one_at_a_time,
+    "both move at once",
+    lambda law: law(together, *BOTH),
+)
+breaks(
+    polynomials.a_sum_of_conversations_is_one_of_them,
+    "one side stands still",
+    lambda law: law(left_handed, *BOTH[:3]),
+)
+breaks(
+    polynomials.a_conversation_feeds_another,
+    "the other does not listen",
+    lambda law: law(unheard, through, *BOTH[:3]),
+)
+breaks(
+    polynomials.the_identity_lens_shows_the_same_conversation,
+    "outputs are reworded",
+    lambda law: law(rewording, *BOTH[:3]),
+)
 
 
 # --- projections ------------------------------------------------------------------
@@ -562,7 +743,9 @@ OPENAI = get_format("openai")
 def edited(change: Callable[[Projection], Projection]) -> Projecting:
     """Return a `project` whose results are changed."""
 
-    def projecting(messages: list[Message], max_tokens: int, /, *, provider: Provider, counter: TokenCounter) -> Projection:
+    def projecting(
+        messages: list[Message], max_tokens: int, /, *, provider: Provider, counter: TokenCounter
+    ) -> Projection:
         return change(project(messages, max_tokens, provider=provider, counter=counter))
 
     return projecting
@@ -576,7 +759,9 @@ def counted() -> Projecting:
 
 def noted(projection: Projection) -> Projection:
     """Add a note, each time."""
-    return evolve(projection, messages=[*projection.messages, {"role": "user", "content": "(shortened)"}])
+    return evolve(
+        projection, messages=[*projection.messages, {"role": "user", "content": "(shortened)"}]
+    )
 
 
 def turned(projection: Projection) -> Projection:
@@ -584,30 +769,58 @@ def turned(projection: Projection) -> Projection:
     return evolve(projection, messages=[projection.messages[0], *reversed(projection.messages[1:])])
 
 
-def eating(messages: list[Message], max_tokens: int, /, *, provider: Provider, counter: TokenCounter) -> Projection:
+def eating(
+    messages: list[Message], max_tokens: int, /, *, provider: Provider, counter: TokenCounter
+) -> Projection:
     """Cut in place."""
     projection = project(messages, max_tokens, provider=provider, counter=counter)
     messages.pop(2)
     return projection
 
 
-def sharing(messages: list[Message], max_tokens: int, /, *, provider: Provider, counter: TokenCounter) -> Projection:
+def sharing(
+    messages: list[Message], max_tokens: int, /, *, provider: Provider, counter: TokenCounter
+) -> Projection:
     """Hand the input out again: what is done to the output is done to the input."""
-    return evolve(project(messages, max_tokens, provider=provider, counter=counter), messages=messages)
+    return evolve(
+        project(messages, max_tokens, provider=provider, counter=counter), messages=messages
+    )
 
 
-def doubling(messages: list[Message], max_tokens: int, /, *, provider: Provider, counter: TokenCounter) -> Projection:
+def doubling(
+    messages: list[Message], max_tokens: int, /, *, provider: Provider, counter: TokenCounter
+) -> Projection:
     """Take twice the room, and report otherwise."""
     projection = project(messages, 2 * max_tokens, provider=provider, counter=counter)
     return evolve(projection, max_tokens=max_tokens, tokens_after=max_tokens)
 
 
 GIVEN = (500, OPENAI, FAST)
-breaks(hosts.projecting_is_deterministic, "it counts its calls", lambda law: law(counted(), TURNS, *GIVEN))
-breaks(hosts.projecting_twice_is_projecting_once, "it adds a note each time", lambda law: law(edited(noted), TURNS, *GIVEN))
-breaks(hosts.projecting_leaves_its_input_alone, "it eats its input", lambda law: law(eating, TURNS, *GIVEN))
-breaks(hosts.projecting_leaves_its_input_alone, "it hands the input out again", lambda law: law(sharing, TURNS, *GIVEN))
-breaks(hosts.a_projection_is_within_its_budget, "it takes twice the room", lambda law: law(doubling, TURNS, *GIVEN))
+breaks(
+    hosts.projecting_is_deterministic,
+    "it counts its calls",
+    lambda law: law(counted(), TURNS, *GIVEN),
+)
+breaks(
+    hosts.projecting_twice_is_projecting_once,
+    "it adds a note each time",
+    lambda law: law(edited(noted), TURNS, *GIVEN),
+)
+breaks(
+    hosts.projecting_leaves_its_input_alone,
+    "it eats its input",
+    lambda law: law(eating, TURNS, *GIVEN),
+)
+breaks(
+    hosts.projecting_leaves_its_input_alone,
+    "it hands the input out again",
+    lambda law: law(sharing, TURNS, *GIVEN),
+)
+breaks(
+    hosts.a_projection_is_within_its_budget,
+    "it takes twice the room",
+    lambda law: law(doubling, TURNS, *GIVEN),
+)
 breaks(
     hosts.projecting_keeps_what_must_stay,
     "the first user message, or the order, is lost",
@@ -622,7 +835,12 @@ breaks(
 def unframed(projection: Projection) -> Projection:
     """Hand summaries out in a frame that nobody knows again."""
     text = json.dumps(projection.messages)
-    return evolve(projection, messages=json.loads(text.replace("[Summary of earlier messages]", "Notes:").replace("[End of summary]", "")))
+    return evolve(
+        projection,
+        messages=json.loads(
+            text.replace("[Summary of earlier messages]", "Notes:").replace("[End of summary]", "")
+        ),
+    )
 
 
 def rewritten(provider: Provider) -> Callable[[Any], object]:

@@ -6,12 +6,21 @@ from itertools import count
 from attrs import evolve, frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import CompressionResult, ContextProjector, Fidelity, Fulfilment, Ladder, Plan, Reach, View
+from polycontext.pressure import (
+    CompressionResult,
+    ContextProjector,
+    Fidelity,
+    Fulfilment,
+    Ladder,
+    Plan,
+    Reach,
+    View,
+)
 from polycontext.pressure.laws import plans, projectors, summarisers
 from polycontext.pressure.plan import plan_at
 from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
-from tests.laws.breaking import breaks, obeys
+from tests.laws.counterexamples import breaks, obeys
 from tests.pressure.samples import HEAD, Says, calls, extended, opened, result, talk, user, words
 
 DROPPED, GIST, VERBATIM = Fidelity
@@ -48,7 +57,9 @@ class Roughly(View):
         return sum(self.fidelities.values()) <= sum(other.fidelities.values()) + 1
 
 
-breaks(projectors.view_order_is_reflexive, "a strict order", lambda law: law(Strictly({"t1": GIST})))
+breaks(
+    projectors.view_order_is_reflexive, "a strict order", lambda law: law(Strictly({"t1": GIST}))
+)
 breaks(
     projectors.view_order_is_antisymmetric,
     "an order that tells nothing apart",
@@ -65,14 +76,24 @@ class Highest(View):
     """Meet in the higher fidelity of each atom."""
 
     def meet(self, other: View) -> "Highest":
-        return Highest({atom: max(fidelity, other.fidelities[atom]) for atom, fidelity in self.fidelities.items()})
+        return Highest(
+            {
+                atom: max(fidelity, other.fidelities[atom])
+                for atom, fidelity in self.fidelities.items()
+            }
+        )
 
 
 class Apart(View):
     """Meet in how far the fidelities are apart."""
 
     def meet(self, other: View) -> "Apart":
-        return Apart({atom: Fidelity(abs(fidelity - other.fidelities[atom])) for atom, fidelity in self.fidelities.items()})
+        return Apart(
+            {
+                atom: Fidelity(abs(fidelity - other.fidelities[atom]))
+                for atom, fidelity in self.fidelities.items()
+            }
+        )
 
 
 class Stubborn(View):
@@ -108,7 +129,11 @@ breaks(
     "a meet that ignores the other side",
     lambda law: law(Stubborn({"t1": VERBATIM}), Stubborn({"t1": GIST})),
 )
-breaks(projectors.meet_is_idempotent, "a meet that is never enough", lambda law: law(Eager({"t1": GIST})))
+breaks(
+    projectors.meet_is_idempotent,
+    "a meet that is never enough",
+    lambda law: law(Eager({"t1": GIST})),
+)
 breaks(
     projectors.meet_is_the_greatest_lower_bound,
     "a meet that takes the maximum",
@@ -129,9 +154,21 @@ breaks(
     "compressing that punishes the whole",
     lambda law: law(Brittle({"t1": GIST}), Brittle({"t1": VERBATIM}), Brittle({"t1": VERBATIM})),
 )
-breaks(projectors.compressing_is_deflationary, "compressing that raises", lambda law: law(Highest({"t1": GIST}), Highest({"t1": VERBATIM})))
-breaks(projectors.compressing_is_idempotent, "compressing that goes on", lambda law: law(Eager({"t1": VERBATIM}), Eager({"t1": VERBATIM})))
-breaks(projectors.compress_undoes_expand, "compressing what is compressed", lambda law: law(Eager({"t1": GIST}), Eager({"t1": GIST})))
+breaks(
+    projectors.compressing_is_deflationary,
+    "compressing that raises",
+    lambda law: law(Highest({"t1": GIST}), Highest({"t1": VERBATIM})),
+)
+breaks(
+    projectors.compressing_is_idempotent,
+    "compressing that goes on",
+    lambda law: law(Eager({"t1": VERBATIM}), Eager({"t1": VERBATIM})),
+)
+breaks(
+    projectors.compress_undoes_expand,
+    "compressing what is compressed",
+    lambda law: law(Eager({"t1": GIST}), Eager({"t1": GIST})),
+)
 breaks(
     projectors.expand_and_compress_are_adjoint,
     "a connection over the maximum",
@@ -150,12 +187,24 @@ def ladder() -> Ladder:
 def repeating() -> Ladder:
     """Return the ladder with its second rung twice."""
     sound = ladder()
-    return evolve(sound, tokens=[*sound.tokens[:2], *sound.tokens[1:]], counts=[*sound.counts[:2], *sound.counts[1:]])
+    return evolve(
+        sound,
+        tokens=[*sound.tokens[:2], *sound.tokens[1:]],
+        counts=[*sound.counts[:2], *sound.counts[1:]],
+    )
 
 
 breaks(plans.chain_falls_strictly, "a ladder that repeats a rung", lambda law: law(repeating()))
-breaks(plans.chain_falls_strictly, "a ladder that starts too low", lambda law: law(evolve(ladder(), tokens=ladder().tokens[1:])))
-breaks(plans.every_plan_is_the_gentlest_for_its_promise, "a rung that is never found", lambda law: law(repeating()))
+breaks(
+    plans.chain_falls_strictly,
+    "a ladder that starts too low",
+    lambda law: law(evolve(ladder(), tokens=ladder().tokens[1:])),
+)
+breaks(
+    plans.every_plan_is_the_gentlest_for_its_promise,
+    "a rung that is never found",
+    lambda law: law(repeating()),
+)
 
 
 def giving_back() -> Ladder:
@@ -164,7 +213,9 @@ def giving_back() -> Ladder:
     return evolve(sound, counts=[0, *reversed(sound.counts[1:])])
 
 
-breaks(plans.ceilings_fall_along_the_chain, "a ladder that gives back", lambda law: law(giving_back()))
+breaks(
+    plans.ceilings_fall_along_the_chain, "a ladder that gives back", lambda law: law(giving_back())
+)
 
 
 class Overdoing(ContextProjector):
@@ -189,9 +240,21 @@ class Shortsighted(ContextProjector):
         return super().plan_for(window, target if window.pressure > target else 1.0)
 
 
-breaks(plans.plans_and_pressures_are_adjoint, "a plan that is not the gentlest", lambda law: law(Overdoing(), grown(), 0.4))
-breaks(plans.harsher_targets_raise_no_ceiling, "plans the wrong way round", lambda law: law(Backwards(), grown(), 0.1, 0.9))
-breaks(plans.planning_repeats, "a plan that depends on the focus", lambda law: law(Shortsighted(), grown(), 0.4))
+breaks(
+    plans.plans_and_pressures_are_adjoint,
+    "a plan that is not the gentlest",
+    lambda law: law(Overdoing(), grown(), 0.4),
+)
+breaks(
+    plans.harsher_targets_raise_no_ceiling,
+    "plans the wrong way round",
+    lambda law: law(Backwards(), grown(), 0.1, 0.9),
+)
+breaks(
+    plans.planning_repeats,
+    "a plan that depends on the focus",
+    lambda law: law(Shortsighted(), grown(), 0.4),
+)
 breaks(
     plans.plans_respect_the_class_floors,
     "a plan below a floor",
@@ -208,7 +271,11 @@ def dropping_what_it_summarises() -> Plan:
     return evolve(plan, drops=(Splice(plan.jobs[0].start, plan.jobs[0].start + 1),))
 
 
-breaks(plans.plans_touch_no_turn_twice, "a plan that drops what it summarises", lambda law: law(dropping_what_it_summarises()))
+breaks(
+    plans.plans_touch_no_turn_twice,
+    "a plan that drops what it summarises",
+    lambda law: law(dropping_what_it_summarises()),
+)
 breaks(
     plans.plans_touch_no_turn_twice,
     "a plan that names the wrong end of the cache",
@@ -224,8 +291,12 @@ class Gullible(ContextProjector):
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
         done = super().commit(window, fulfilment)
-        gists = [(place, turn) for place, turn in enumerate(done.window.all_turns()) if turn.is_gist]
-        after = done.window.splice([Splice(place, place + 1, (_retold(turn),)) for place, turn in gists])
+        gists = [
+            (place, turn) for place, turn in enumerate(done.window.all_turns()) if turn.is_gist
+        ]
+        after = done.window.splice(
+            [Splice(place, place + 1, (_retold(turn),)) for place, turn in gists]
+        )
         return evolve(done, window=after, tokens_after=after.tokens)
 
 
@@ -237,14 +308,18 @@ def _retold(gist: Turn) -> Turn:
 class Idle(ContextProjector):
     """Report a compression and hand back the window as it was."""
 
-    def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
+    def compress(
+        self, window: ContextWindow, target: float = 0.7, *, query: str | None = None
+    ) -> CompressionResult:
         return evolve(super().compress(window, target), window=window)
 
 
 class Overreaching(ContextProjector):
     """Report one plan and carry out a harsher one."""
 
-    def compress(self, window: ContextWindow, target: float = 0.7, *, query: str | None = None) -> CompressionResult:
+    def compress(
+        self, window: ContextWindow, target: float = 0.7, *, query: str | None = None
+    ) -> CompressionResult:
         return evolve(super().compress(window, target), window=super().compress(window, 0.0).window)
 
 
@@ -269,9 +344,21 @@ def _with_both() -> CompressionResult:
     return HEAD.compress(extended(grown(), [user("thanks!"), *talk(8, first=12)]), 0.2)
 
 
-breaks(plans.reports_tell_what_happened, "a report that hides a gist", lambda law: law(evolve(_with_both(), gisted=())))
-breaks(plans.reports_tell_what_happened, "a report that hides a drop", lambda law: law(evolve(_with_both(), dropped=())))
-breaks(plans.compressions_do_what_their_plans_say, "a plan that is not carried out", lambda law: law(Idle(), grown(), 0.3, 0.1))
+breaks(
+    plans.reports_tell_what_happened,
+    "a report that hides a gist",
+    lambda law: law(evolve(_with_both(), gisted=())),
+)
+breaks(
+    plans.reports_tell_what_happened,
+    "a report that hides a drop",
+    lambda law: law(evolve(_with_both(), dropped=())),
+)
+breaks(
+    plans.compressions_do_what_their_plans_say,
+    "a plan that is not carried out",
+    lambda law: law(Idle(), grown(), 0.3, 0.1),
+)
 breaks(
     plans.compressions_do_what_their_plans_say,
     "a plan that is overdone",
@@ -301,7 +388,11 @@ class By:
 
 def without(*places: int) -> By:
     """Return a compressor that drops the turns at these indices."""
-    return By(lambda window: window.splice([Splice(place % len(window), place % len(window) + 1) for place in places]))
+    return By(
+        lambda window: window.splice(
+            [Splice(place % len(window), place % len(window) + 1) for place in places]
+        )
+    )
 
 
 def cut(place: int) -> By:
@@ -309,7 +400,9 @@ def cut(place: int) -> By:
 
     def change(window: ContextWindow) -> ContextWindow:
         turn = window.all_turns()[place]
-        return window.splice([Splice(place, place + 1, (evolve(turn, content=turn.text.split()[0]),))])
+        return window.splice(
+            [Splice(place, place + 1, (evolve(turn, content=turn.text.split()[0]),))]
+        )
 
     return By(change)
 
@@ -327,11 +420,19 @@ def _reordered(window: ContextWindow) -> ContextWindow:
     return window.splice([Splice(2, 4, (second, first))])
 
 
-def _gisted(window: ContextWindow, start: int, stop: int, sources: Sequence[str], content: str = "A summary.") -> ContextWindow:
+def _gisted(
+    window: ContextWindow,
+    start: int,
+    stop: int,
+    sources: Sequence[str],
+    content: str = "A summary.",
+) -> ContextWindow:
     """Return the window with one gist for a run of turns, whatever it says it stands for."""
     gist = Turn(Role.USER, content, resource_id="g99", sources=tuple(sources))
     ledger = window.linearity.tag("g99", ResourceClass.REQUIRED)
-    return window.splice([Splice(start, stop, (gist.with_tokens(count_turn(FAST, gist)),))], linearity=ledger)
+    return window.splice(
+        [Splice(start, stop, (gist.with_tokens(count_turn(FAST, gist)),))], linearity=ledger
+    )
 
 
 def _unanswered(window: ContextWindow) -> ContextWindow:
@@ -362,7 +463,11 @@ obeys(
     "a lost map does not show at once: only a second compression can tell",
     lambda law: law(By(_forgotten), grown(), [0.3], talk(12, first=20)),
 )
-breaks(projectors.what_stands_is_unchanged, "a compressor that cuts a turn under its own id", lambda law: law(cut(4), grown(), 0.5))
+breaks(
+    projectors.what_stands_is_unchanged,
+    "a compressor that cuts a turn under its own id",
+    lambda law: law(cut(4), grown(), 0.5),
+)
 
 
 PARALLEL = [*talk(2), calls("read", "run"), result(0, words(1)), result(1, words(2))]
@@ -379,15 +484,25 @@ breaks(
 breaks(
     projectors.atoms_are_never_split,
     "a compressor that summarises half an atom",
-    lambda law: law(By(lambda window: _gisted(window, 2, 9, ("t3", "t4", "t5", "t6", "t7"))), grown(), 0.5),
+    lambda law: law(
+        By(lambda window: _gisted(window, 2, 9, ("t3", "t4", "t5", "t6", "t7"))), grown(), 0.5
+    ),
 )
-breaks(projectors.order_is_kept, "a compressor that reorders", lambda law: law(By(_reordered), grown(), 0.5))
+breaks(
+    projectors.order_is_kept,
+    "a compressor that reorders",
+    lambda law: law(By(_reordered), grown(), 0.5),
+)
 breaks(
     projectors.order_is_kept,
     "a compressor that tells a turn twice",
     lambda law: law(By(lambda window: _gisted(window, 3, 5, ("t3", "t4", "t5"))), grown(), 0.5),
 )
-breaks(projectors.sources_are_never_lost, "a sliding window", lambda law: law(without(2, 3), grown(), 0.5))
+breaks(
+    projectors.sources_are_never_lost,
+    "a sliding window",
+    lambda law: law(without(2, 3), grown(), 0.5),
+)
 breaks(
     projectors.sources_are_never_lost,
     "a gist that forgets a source",
@@ -411,7 +526,11 @@ breaks(
 breaks(
     projectors.open_calls_and_last_user_turn_never_yield,
     "a compressor that summarises the question with what was before it",
-    lambda law: law(By(lambda window: _gisted(window, 2, 4, ("t3", "t4"))), extended(opened(), [*talk(1), user("Well?")]), 0.5),
+    lambda law: law(
+        By(lambda window: _gisted(window, 2, 4, ("t3", "t4"))),
+        extended(opened(), [*talk(1), user("Well?")]),
+        0.5,
+    ),
 )
 breaks(
     projectors.open_calls_and_last_user_turn_never_yield,
@@ -421,7 +540,9 @@ breaks(
 breaks(
     projectors.open_calls_and_last_user_turn_never_yield,
     "a compressor that drops a result of calls that wait for another",
-    lambda law: law(without(-1), extended(grown(), [calls("read", "run"), result(0, words(60))]), 0.5),
+    lambda law: law(
+        without(-1), extended(grown(), [calls("read", "run"), result(0, words(60))]), 0.5
+    ),
 )
 
 
@@ -431,7 +552,11 @@ def recalling() -> By:
     return By(lambda _: windows.pop(0))
 
 
-breaks(projectors.fidelities_only_fall, "a compressor that brings back", lambda law: law(recalling(), grown(), 0.2, 0.2))
+breaks(
+    projectors.fidelities_only_fall,
+    "a compressor that brings back",
+    lambda law: law(recalling(), grown(), 0.2, 0.2),
+)
 breaks(
     projectors.compressing_again_changes_nothing,
     "a compressor that cannot stop",
@@ -455,7 +580,9 @@ breaks(
     ),
 )
 breaks(
-    projectors.compressing_never_adds_tokens, "regression a longer summary makes the window grow", lambda law: law(Gullible(), grown(), 0.3)
+    projectors.compressing_never_adds_tokens,
+    "regression a longer summary makes the window grow",
+    lambda law: law(Gullible(), grown(), 0.3),
 )
 
 
@@ -463,7 +590,9 @@ breaks(
 
 
 breaks(
-    summarisers.summaries_keep_to_their_allowance, "a summariser that ignores its budget", lambda law: law(Says(LONG), talk(4), 40, FAST)
+    summarisers.summaries_keep_to_their_allowance,
+    "a summariser that ignores its budget",
+    lambda law: law(Says(LONG), talk(4), 40, FAST),
 )
 breaks(
     summarisers.offline_summaries_keep_to_any_allowance,
@@ -485,11 +614,22 @@ class Moody:
     def __init__(self) -> None:
         self.moods = count()
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         return str(next(self.moods))
 
 
-breaks(summarisers.offline_summaries_repeat, "a summariser with moods", lambda law: law(Moody(), talk(4), 40, FAST))
+breaks(
+    summarisers.offline_summaries_repeat,
+    "a summariser with moods",
+    lambda law: law(Moody(), talk(4), 40, FAST),
+)
 breaks(
     summarisers.offline_summaries_say_something,
     "a summariser that falls silent",

@@ -10,11 +10,14 @@ from polycontext.linearity.column import Column
 from polycontext.testing import FAST
 from polycontext.window import Atom, ContextWindow, Role, Splice, Store, ToolCall, Turn
 from polycontext.window.laws import stores, windows
-from tests.laws.breaking import breaks, obeys
+from tests.laws.counterexamples import breaks, obeys
 
 USER, ANSWER = Turn("user", "Weather in Paris?"), Turn("assistant", "21 degrees.")
 CALLS = Turn("assistant", None, tool_calls=(ToolCall("a", "weather"), ToolCall("b", "hotels")))
-RESULTS = (Turn("tool", "none free", tool_call_id="b"), Turn("tool", "21 degrees", tool_call_id="a"))
+RESULTS = (
+    Turn("tool", "none free", tool_call_id="b"),
+    Turn("tool", "21 degrees", tool_call_id="a"),
+)
 
 
 def window_of(kind: type[ContextWindow], *turns: Turn) -> ContextWindow:
@@ -29,27 +32,41 @@ class Cropped(ContextWindow):
     """Lose the newest turn when extended."""
 
     def extend(self, function: Callable[[Self], Any]) -> Store[Any]:
-        return Store(lambda position: function(self.seek(position)), self.last - 1, min(self.pos, self.last - 1))
+        return Store(
+            lambda position: function(self.seek(position)),
+            self.last - 1,
+            min(self.pos, self.last - 1),
+        )
 
 
 class Trimming(ContextWindow):
     """Silently cut what is appended, to ten characters."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> Self:
         return super().append(evolve(turn, content=turn.text[:10]), resource_class, pinned=pinned)
 
 
 class Evicting(ContextWindow):
     """Keep the last two turns, as a message buffer does."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
-        return super().append(turn, resource_class, pinned=pinned).splice([Splice(0, max(0, len(self) - 1))])
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> Self:
+        return (
+            super()
+            .append(turn, resource_class, pinned=pinned)
+            .splice([Splice(0, max(0, len(self) - 1))])
+        )
 
 
 class Mutable(ContextWindow):
     """Append in place."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> Self:
         after = super().append(turn, resource_class, pinned=pinned)
         self._contents, self._position = after._contents, after._position
         return self
@@ -58,7 +75,9 @@ class Mutable(ContextWindow):
 class Rewinding(ContextWindow):
     """Go on from the focus, dropping what is behind it."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> Self:
         return self.splice([Splice(self.pos, len(self))])._really_append(turn, resource_class)
 
     def _really_append(self, turn: Turn, resource_class: ResourceClass | None) -> Self:
@@ -81,15 +100,21 @@ class OneFuture(Column[Turn]):
 class Lax(ContextWindow):
     """Take a result that nobody waits for as something the user said."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> Self:
         orphan = turn.role is Role.TOOL and turn.tool_call_id not in self.open_calls
-        return super().append(Turn(Role.USER, turn.text) if orphan else turn, resource_class, pinned=pinned)
+        return super().append(
+            Turn(Role.USER, turn.text) if orphan else turn, resource_class, pinned=pinned
+        )
 
 
 class Stumbling(ContextWindow):
     """Fall back to the start when something is refused."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> Self:
         self._position = 0
         return super().append(turn, resource_class, pinned=pinned)
 
@@ -128,7 +153,9 @@ class Drifting(ContextWindow):
 class Flat(ContextWindow):
     """Count every turn as one token."""
 
-    def append(self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False) -> Self:
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> Self:
         return super().append(turn.with_tokens(1), resource_class, pinned=pinned)
 
 
@@ -150,7 +177,10 @@ class Splitting(ContextWindow):
     """Make an atom of every turn."""
 
     def atoms(self) -> tuple[Atom, ...]:
-        return tuple(Atom(index, index + 1, (turn,), turn.tokens or 0, is_open=False) for index, turn in enumerate(self.all_turns()))
+        return tuple(
+            Atom(index, index + 1, (turn,), turn.tokens or 0, is_open=False)
+            for index, turn in enumerate(self.all_turns())
+        )
 
 
 class Closing(ContextWindow):
@@ -168,9 +198,15 @@ class Amnesiac(ContextWindow):
 
 
 breaks(
-    stores.extend_extract_is_identity, "a window whose extend drops the last position", lambda law: law(window_of(Cropped, USER, ANSWER))
+    stores.extend_extract_is_identity,
+    "a window whose extend drops the last position",
+    lambda law: law(window_of(Cropped, USER, ANSWER)),
 )
-breaks(windows.append_shows_the_turn, "a window that trims what is said", lambda law: law(window_of(Trimming), USER))
+breaks(
+    windows.append_shows_the_turn,
+    "a window that trims what is said",
+    lambda law: law(window_of(Trimming), USER),
+)
 breaks(
     windows.append_keeps_what_was_there,
     "an append that evicts or mutates",
@@ -191,39 +227,83 @@ def forgetful_of_forks() -> ContextWindow:
     return window
 
 
-breaks(windows.forks_share_nothing_but_the_past, "two futures in one list", lambda law: law(forgetful_of_forks(), USER, ANSWER))
-breaks(windows.calls_are_answered_before_anything_else, "an orphan that is let in", lambda law: law(window_of(Lax, USER), RESULTS[0]))
+breaks(
+    windows.forks_share_nothing_but_the_past,
+    "two futures in one list",
+    lambda law: law(forgetful_of_forks(), USER, ANSWER),
+)
+breaks(
+    windows.calls_are_answered_before_anything_else,
+    "an orphan that is let in",
+    lambda law: law(window_of(Lax, USER), RESULTS[0]),
+)
 breaks(
     windows.calls_are_answered_before_anything_else,
     "a refusal that leaves a trace",
     lambda law: law(window_of(Stumbling, USER), RESULTS[0]),
 )
-breaks(windows.every_turn_has_an_id_of_its_own_and_a_class, "a turn that is there twice", lambda law: law(window_of(Repeating, USER)))
+breaks(
+    windows.every_turn_has_an_id_of_its_own_and_a_class,
+    "a turn that is there twice",
+    lambda law: law(window_of(Repeating, USER)),
+)
 breaks(
     windows.every_turn_has_an_id_of_its_own_and_a_class,
     "turns whose classes were lost",
     lambda law: law(window_of(Lost, USER, ANSWER).splice([Splice(0, 1)])),
 )
-breaks(windows.sums_equal_recounting, "sums that drift", lambda law: law(window_of(Drifting, USER, ANSWER)))
-breaks(windows.a_turn_is_counted_once, "a window that counts messages", lambda law: law(window_of(Flat), USER))
+breaks(
+    windows.sums_equal_recounting,
+    "sums that drift",
+    lambda law: law(window_of(Drifting, USER, ANSWER)),
+)
+breaks(
+    windows.a_turn_is_counted_once,
+    "a window that counts messages",
+    lambda law: law(window_of(Flat), USER),
+)
 breaks(
     windows.atoms_partition_the_turns,
     "atoms that leave out a turn or its bill",
     lambda law: law(window_of(Skipping, USER, ANSWER)),
     lambda law: law(window_of(Uncounted, USER, ANSWER)),
 )
-breaks(windows.atoms_are_never_split, "atoms that part calls from results", lambda law: law(window_of(Splitting, USER, CALLS, *RESULTS)))
-breaks(windows.atoms_are_never_split, "an open atom that passes for closed", lambda law: law(window_of(Closing, USER, CALLS, RESULTS[0])))
+breaks(
+    windows.atoms_are_never_split,
+    "atoms that part calls from results",
+    lambda law: law(window_of(Splitting, USER, CALLS, *RESULTS)),
+)
+breaks(
+    windows.atoms_are_never_split,
+    "an open atom that passes for closed",
+    lambda law: law(window_of(Closing, USER, CALLS, RESULTS[0])),
+)
 breaks(
     windows.splicing_cuts_the_run_alone,
     "a splice that loses the ledger or more turns",
     lambda law: law(window_of(Lost, USER, ANSWER), 0),
     lambda law: law(window_of(Greedy, USER, ANSWER), 0),
 )
-breaks(windows.clearing_keeps_the_ledger, "a clear that forgets", lambda law: law(window_of(Amnesiac, USER)))
+breaks(
+    windows.clearing_keeps_the_ledger,
+    "a clear that forgets",
+    lambda law: law(window_of(Amnesiac, USER)),
+)
 
 
 TOOLS = (USER, CALLS, RESULTS[0])
-obeys(windows.calls_are_answered_before_anything_else, "a sound window", lambda law: law(window_of(ContextWindow, *TOOLS), RESULTS[0]))
-obeys(windows.atoms_are_never_split, "a sound window", lambda law: law(window_of(ContextWindow, *TOOLS)))
-obeys(windows.splicing_cuts_the_run_alone, "a sound window", lambda law: law(window_of(ContextWindow, *TOOLS), 0))
+obeys(
+    windows.calls_are_answered_before_anything_else,
+    "a sound window",
+    lambda law: law(window_of(ContextWindow, *TOOLS), RESULTS[0]),
+)
+obeys(
+    windows.atoms_are_never_split,
+    "a sound window",
+    lambda law: law(window_of(ContextWindow, *TOOLS)),
+)
+obeys(
+    windows.splicing_cuts_the_run_alone,
+    "a sound window",
+    lambda law: law(window_of(ContextWindow, *TOOLS), 0),
+)

@@ -20,7 +20,10 @@ def test_a_system_turn_is_preserved(content: str) -> None:
 def test_a_user_turn_is_required() -> None:
     """Were every user turn PRESERVED, the pressure could never fall."""
     assert default_classifier("user", "And the return flight on Monday?", {}) is REQUIRED
-    assert default_classifier("user", "And the return flight on Monday?", {"first_user": False}) is REQUIRED
+    assert (
+        default_classifier("user", "And the return flight on Monday?", {"first_user": False})
+        is REQUIRED
+    )
 
 
 @pytest.mark.parametrize("content", ["Book a flight to Oslo.", "ok", ""])
@@ -30,15 +33,27 @@ def test_the_first_user_turn_is_preserved(content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [RULE, "Ab jetzt bitte auf Deutsch.", "Ne réponds jamais.", "Nunca borres nada.", "必须用中文。", "必ず敬語で。"]
+    "content",
+    [
+        RULE,
+        "Ab jetzt bitte auf Deutsch.",
+        "Ne réponds jamais.",
+        "Nunca borres nada.",
+        "必须用中文。",
+        "必ず敬語で。",
+    ],
 )
 def test_a_standing_constraint_is_preserved(content: str) -> None:
     """In every language that has markers; without a known share there is no limit."""
     assert default_classifier("user", content, {}) is PRESERVED
 
 
-@pytest.mark.parametrize(("spent", "expected"), [(0, PRESERVED), (90, PRESERVED), (91, REQUIRED), (100, REQUIRED)])
-def test_constraints_are_preserved_while_their_share_lasts(spent: int, expected: ResourceClass) -> None:
+@pytest.mark.parametrize(
+    ("spent", "expected"), [(0, PRESERVED), (90, PRESERVED), (91, REQUIRED), (100, REQUIRED)]
+)
+def test_constraints_are_preserved_while_their_share_lasts(
+    spent: int, expected: ResourceClass
+) -> None:
     """A turn of 10 tokens fits into a share of 100 while 90 are spent at most; beyond, it is REQUIRED."""
     facts = {"constraint_tokens": spent, "tokens": 10, "preserved_share_tokens": 100}
     assert default_classifier("user", RULE, facts) is expected
@@ -49,7 +64,12 @@ def test_a_share_that_is_not_known_whole_is_no_limit(missing: str) -> None:
     """Without one of the three numbers, or with None for it, nothing can be compared."""
     facts: dict[str, Any] = {"constraint_tokens": 90, "tokens": 90, "preserved_share_tokens": 100}
     assert default_classifier("user", RULE, facts) is REQUIRED
-    assert default_classifier("user", RULE, {key: value for key, value in facts.items() if key != missing}) is PRESERVED
+    assert (
+        default_classifier(
+            "user", RULE, {key: value for key, value in facts.items() if key != missing}
+        )
+        is PRESERVED
+    )
     assert default_classifier("user", RULE, {**facts, missing: None}) is PRESERVED
 
 
@@ -57,7 +77,9 @@ LETTER = "The weather was fine and the train was late. "
 
 
 @pytest.mark.parametrize(("filler", "expected"), [(0, PRESERVED), (1, REQUIRED), (100, REQUIRED)])
-def test_a_turn_that_is_mostly_something_else_is_required(filler: int, expected: ResourceClass) -> None:
+def test_a_turn_that_is_mostly_something_else_is_required(
+    filler: int, expected: ResourceClass
+) -> None:
     """Half of its characters must belong to sentences that state an instruction; its sentence goes first into the gist of any other."""
     assert default_classifier("user", LETTER * filler + RULE, {}) is expected
 
@@ -71,7 +93,12 @@ def test_a_long_turn_of_constraints_is_required(rules: int, expected: ResourceCl
 
 def test_the_first_user_turn_is_outside_the_share() -> None:
     """The task is kept even when no token is left for constraints."""
-    facts = {"first_user": True, "constraint_tokens": 100, "tokens": 10, "preserved_share_tokens": 100}
+    facts = {
+        "first_user": True,
+        "constraint_tokens": 100,
+        "tokens": 10,
+        "preserved_share_tokens": 100,
+    }
     assert default_classifier("user", RULE, facts) is PRESERVED
 
 
@@ -85,7 +112,10 @@ def test_constraints_are_stated_by_users_only(role: str) -> None:
 @pytest.mark.parametrize("content", [RULE, "ok", ""])
 def test_a_gist_is_required(role: str, content: str) -> None:
     """Always: PRESERVED it would pile up, DROPPABLE it would lose its sources."""
-    assert default_classifier(role, content, {"gist": True, "first_user": True, "has_parts": True}) is REQUIRED
+    assert (
+        default_classifier(role, content, {"gist": True, "first_user": True, "has_parts": True})
+        is REQUIRED
+    )
 
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
@@ -96,7 +126,10 @@ def test_a_turn_with_parts_is_required(role: str) -> None:
 
 def test_parts_lower_no_class() -> None:
     """The task stays the task when a picture comes with it."""
-    assert default_classifier("user", "Describe this.", {"has_parts": True, "first_user": True}) is PRESERVED
+    assert (
+        default_classifier("user", "Describe this.", {"has_parts": True, "first_user": True})
+        is PRESERVED
+    )
 
 
 @pytest.mark.parametrize("role", ["assistant", "tool"])
@@ -106,7 +139,9 @@ def test_assistant_and_tool_turns_are_required(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ["user", "assistant"])
-@pytest.mark.parametrize("content", ["ok", "Great, thank you!", "got it", "👍", "谢谢！", "Merci beaucoup"])
+@pytest.mark.parametrize(
+    "content", ["ok", "Great, thank you!", "got it", "👍", "谢谢！", "Merci beaucoup"]
+)
 def test_an_acknowledgement_is_droppable(role: str, content: str) -> None:
     """Whoever says it."""
     assert default_classifier(role, content, {}) is DROPPABLE

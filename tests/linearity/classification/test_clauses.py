@@ -6,7 +6,10 @@ from polycontext.linearity import constraint_sentences
 from polycontext.linearity.classification.constraints import default_rule
 
 STATED = {
-    "a rule that is announced": ["House rule: shoes off at the door.", "## Ground rules: no force pushes."],
+    "a rule that is announced": [
+        "House rule: shoes off at the door.",
+        "## Ground rules: no force pushes.",
+    ],
     "an order for every time": [
         "Every time you edit a file, run the linter.",
         "Whenever a sensor goes offline, send me a message.",
@@ -15,7 +18,11 @@ STATED = {
         "Could you please ask me before you order anything?",
         "If you are unsure about a date, ask.",
     ],
-    "every one of a kind": ["Every email must end with my initials.", "All prices in euros, please.", "Start each reply with the date."],
+    "every one of a kind": [
+        "Every email must end with my initials.",
+        "All prices in euros, please.",
+        "Start each reply with the date.",
+    ],
     "how to answer": [
         "Please reply in bullet points only.",
         "Keep answers under 100 words.",
@@ -35,11 +42,26 @@ STATED = {
         "Never, ever call him.",
         "Do not use tabs.",
     ],
-    "German": ["Frag mich, bevor du etwas löschst.", "Alle Preise in Franken.", "Antworte bis auf Weiteres auf Deutsch."],
-    "French": ["Demande-moi avant de supprimer un fichier.", "Chaque réponse doit tenir en trois phrases.", "Pas d'emojis."],
-    "Spanish": ["Pregúntame antes de borrar nada.", "Todos los precios en euros.", "En adelante, sé breve."],
+    "German": [
+        "Frag mich, bevor du etwas löschst.",
+        "Alle Preise in Franken.",
+        "Antworte bis auf Weiteres auf Deutsch.",
+    ],
+    "French": [
+        "Demande-moi avant de supprimer un fichier.",
+        "Chaque réponse doit tenir en trois phrases.",
+        "Pas d'emojis.",
+    ],
+    "Spanish": [
+        "Pregúntame antes de borrar nada.",
+        "Todos los precios en euros.",
+        "En adelante, sé breve.",
+    ],
     "Chinese": ["删除任何东西之前先问我。", "所有金额一律用人民币。", "只用标准库。"],
-    "Japanese": ["ファイルを削除する前に、必ず確認してください。", "すべての金額は税込で表示してください。"],
+    "Japanese": [
+        "ファイルを削除する前に、必ず確認してください。",
+        "すべての金額は税込で表示してください。",
+    ],
 }
 NOTED = [
     "I prefer the morning train.",
@@ -79,7 +101,9 @@ NOT_STATED = [
 STORY = "I grew up by the sea. We had a boat. My father fished. I learned to sail. Then we moved. The house was small. "
 
 
-@pytest.mark.parametrize(("form", "content"), [(form, content) for form, all_of in STATED.items() for content in all_of])
+@pytest.mark.parametrize(
+    ("form", "content"), [(form, content) for form, all_of in STATED.items() for content in all_of]
+)
 def test_a_constraint_is_found_by_its_form(form: str, content: str) -> None:
     """Each form is found, and quoted whole."""
     assert constraint_sentences(content) == (content,), form
@@ -99,7 +123,14 @@ def test_what_is_asked_once_or_told_is_no_constraint(content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "quote", ['"Never trust a map"', "“Never trust a map”", "«Never trust a map»", "`never --trust a map`", "「絶対に触るな」"]
+    "quote",
+    [
+        '"Never trust a map"',
+        "“Never trust a map”",
+        "«Never trust a map»",
+        "`never --trust a map`",
+        "「絶対に触るな」",
+    ],
 )
 def test_what_is_quoted_states_nothing(quote: str) -> None:
     """The words are somebody else's; what stands around them is still read, and quoted with them."""
@@ -150,7 +181,10 @@ def test_a_sentence_without_end_is_none() -> None:
         "short",
     ],
 )
-@pytest.mark.parametrize("stated", ["Never push to main.", "never push to main", "- never push to main", "**Never** push to main"])
+@pytest.mark.parametrize(
+    "stated",
+    ["Never push to main.", "never push to main", "- never push to main", "**Never** push to main"],
+)
 def test_an_instruction_on_a_line_of_its_own_counts(before: str, stated: str) -> None:
     """The line before needs no full stop, whatever it is."""
     (sentence,) = constraint_sentences(f"{before}\n{stated}\nThe weather is nice")
@@ -159,12 +193,16 @@ def test_an_instruction_on_a_line_of_its_own_counts(before: str, stated: str) ->
 
 def test_a_sentence_ends_where_it_is_still_a_constraint() -> None:
     """A long turn gives its constraint sentence alone."""
-    assert constraint_sentences(STORY + "You must not sell the boat. " + STORY) == ("You must not sell the boat.",)
+    assert constraint_sentences(STORY + "You must not sell the boat. " + STORY) == (
+        "You must not sell the boat.",
+    )
 
 
 def test_what_an_element_of_output_holds_states_nothing() -> None:
     """Until it is closed; rules that stand in an element of that name are the user's."""
-    assert constraint_sentences("<output>\nYou must not stop.\n</output>\nNever push.") == ("Never push.",)
+    assert constraint_sentences("<output>\nYou must not stop.\n</output>\nNever push.") == (
+        "Never push.",
+    )
     assert constraint_sentences("<output>You must not stop.</output>") == ()
     assert constraint_sentences("<rules>\nNever push.\n</rules>") == ("Never push.",)
     assert constraint_sentences("29:always import it\n330\tNever call it.") == ()

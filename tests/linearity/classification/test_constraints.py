@@ -24,11 +24,37 @@ ENGLISH = [
     "For the rest of this conversation call me Sam.",
 ]
 OTHER_LANGUAGES = {
-    "German": ["Ab jetzt bitte auf Deutsch.", "Antworte immer kurz.", "Lösche niemals Dateien.", "Unter keinen Umständen buchen!"],
-    "French": ["Ne supprime jamais de fichiers.", "Réponds toujours en français.", "Désormais, sois bref.", "En aucun cas."],
-    "Spanish": ["Nunca borres archivos.", "Responde siempre en español.", "A partir de ahora, sé breve.", "Bajo ninguna circunstancia."],
-    "Chinese": ["从现在起用中文回答。", "绝不要删除文件", "輸出必須是 JSON。", "请始终使用公制单位。", "可以请你务必保密吗？"],
-    "Japanese": ["今後は日本語で答えてください。", "必ずテストを実行してください。", "ファイルは決して削除しないで。", "常に敬語で。"],
+    "German": [
+        "Ab jetzt bitte auf Deutsch.",
+        "Antworte immer kurz.",
+        "Lösche niemals Dateien.",
+        "Unter keinen Umständen buchen!",
+    ],
+    "French": [
+        "Ne supprime jamais de fichiers.",
+        "Réponds toujours en français.",
+        "Désormais, sois bref.",
+        "En aucun cas.",
+    ],
+    "Spanish": [
+        "Nunca borres archivos.",
+        "Responde siempre en español.",
+        "A partir de ahora, sé breve.",
+        "Bajo ninguna circunstancia.",
+    ],
+    "Chinese": [
+        "从现在起用中文回答。",
+        "绝不要删除文件",
+        "輸出必須是 JSON。",
+        "请始终使用公制单位。",
+        "可以请你务必保密吗？",
+    ],
+    "Japanese": [
+        "今後は日本語で答えてください。",
+        "必ずテストを実行してください。",
+        "ファイルは決して削除しないで。",
+        "常に敬語で。",
+    ],
 }
 NO_CONSTRAINT = [
     "Never mind, it works.",
@@ -70,7 +96,10 @@ def test_an_english_constraint_is_found(content: str) -> None:
     assert constraint_sentences(content) == (content,)
 
 
-@pytest.mark.parametrize(("language", "content"), [(name, content) for name, all_of in OTHER_LANGUAGES.items() for content in all_of])
+@pytest.mark.parametrize(
+    ("language", "content"),
+    [(name, content) for name, all_of in OTHER_LANGUAGES.items() for content in all_of],
+)
 def test_a_constraint_in_another_language_is_found(language: str, content: str) -> None:
     """German, French, Spanish, Chinese and Japanese have markers of their own."""
     assert constraint_sentences(content) == (content,), language
@@ -101,13 +130,23 @@ def test_only_the_stating_sentences_are_quoted() -> None:
 def test_a_list_that_a_constraint_announces_belongs_to_it() -> None:
     """Rules are often given as list items; what follows the list is not part of it."""
     content = "You must follow these rules:\n- be brief\n- metric units\n1. no emoji\nThe weather is nice.\n- a later list"
-    assert constraint_sentences(content) == ("You must follow these rules:", "- be brief", "- metric units", "1. no emoji")
+    assert constraint_sentences(content) == (
+        "You must follow these rules:",
+        "- be brief",
+        "- metric units",
+        "1. no emoji",
+    )
 
 
 def test_a_list_is_announced_by_a_full_width_colon_too() -> None:
     """Chinese and Japanese write their own colon."""
-    assert not states_constraint("- 蓝色的门")  # an item that states a rule by itself would need no colon
-    assert constraint_sentences("必须遵守以下规则：\n- 蓝色的门\n天气很好。") == ("必须遵守以下规则：", "- 蓝色的门")
+    assert not states_constraint(
+        "- 蓝色的门"
+    )  # an item that states a rule by itself would need no colon
+    assert constraint_sentences("必须遵守以下规则：\n- 蓝色的门\n天气很好。") == (
+        "必须遵守以下规则：",
+        "- 蓝色的门",
+    )
 
 
 def test_a_list_that_no_constraint_announces_is_left_out() -> None:
@@ -124,7 +163,23 @@ def test_a_wrapped_constraint_is_quoted_whole() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["never mind ", "please ", "must? ", "```\n", "`", "'", ". ", "-a", "do not know ", "- x\n", "你好", "。", "1. ", "\n", " e.g. "],
+    [
+        "never mind ",
+        "please ",
+        "must? ",
+        "```\n",
+        "`",
+        "'",
+        ". ",
+        "-a",
+        "do not know ",
+        "- x\n",
+        "你好",
+        "。",
+        "1. ",
+        "\n",
+        " e.g. ",
+    ],
 )
 def test_hostile_repetition_is_read_in_one_pass(unit: str) -> None:
     """A megabyte of anything repeated is finished: a pattern that backtracks, or a scan a sentence, would not be."""

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, ResourceClass, constraint_sentences
 from polycontext.linearity.classification.classifier import ClassifierByConstraints
-from polycontext.linearity.classification.constraints import OWN, ConstraintRule, default_rule, own_tables, read_table, words_of
+from polycontext.linearity.classification.constraints import (
+    LANGUAGES,
+    ConstraintRule,
+    default_rule,
+    read_table,
+    words_of,
+)
 
 DUTCH = """
 # Dutch
@@ -83,9 +89,9 @@ def test_a_question_states_only_as_a_polite_order_or_a_preference() -> None:
         ("must", ""),
     ],
 )
-def test_a_language_without_spaces_is_read_by_substrings(sentence: str, expected: str) -> None:
-    """Signs stand for the same, openers aside."""
-    table = "spaces: no\nopener: 那\nthing: 回答; 文件\norder: {thing} … 短; ^别; 好$; 至多#\nrule: 必须\ntold: 他说\nonce: 现在"
+def test_a_script_without_spaces_is_read_by_its_characters(sentence: str, expected: str) -> None:
+    """Signs stand for the same."""
+    table = "opener: 那\nthing: 回答; 文件\norder: {thing} … 短; ^别; 好$; 至多#\nrule: 必须\ntold: 他说\nonce: 现在"
     assert kind(table, sentence) == expected
 
 
@@ -99,7 +105,6 @@ def test_a_language_without_spaces_is_read_by_substrings(sentence: str, expected
         "rule: ^ ~ $",
         "rule: ^ *en",
         "verb: schrijf*\nrule: {verb}",
-        "spaces: no\nrule: {nobody}",
     ],
 )
 def test_what_is_no_table_is_refused(table: str) -> None:
@@ -122,7 +127,7 @@ def test_a_rule_of_your_own_classifies() -> None:
 
 def test_every_own_table_can_be_read() -> None:
     """Six languages, a file each."""
-    assert len(list(own_tables())) == len(OWN) == 6
+    assert len(default_rule().tables) == len(LANGUAGES) == 6
 
 
 def test_french_words_part_at_their_apostrophe() -> None:
@@ -134,7 +139,24 @@ def test_french_words_part_at_their_apostrophe() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["never", "when", "you", "push", ",", "ask", "me", "i", "prefer", "必须", "keine", "?", ".", "every", "reply", "in"]
+            [
+                "never",
+                "when",
+                "you",
+                "push",
+                ",",
+                "ask",
+                "me",
+                "i",
+                "prefer",
+                "必须",
+                "keine",
+                "?",
+                ".",
+                "every",
+                "reply",
+                "in",
+            ]
         ),
         max_size=30,
     )
@@ -143,16 +165,24 @@ def test_the_quick_look_never_hides_a_constraint(said: list[str]) -> None:
     """What `may_state` rules out for a text holds for every sentence of it."""
     content = " ".join(said)
     for table in default_rule().tables:
-        assert table.may_state(content, words_of(content)) or table.kind_of(content) == ""
+        assert table.may_state(words_of(content)) or table.kind_of(content) == ""
 
 
 def test_a_title_ends_no_sentence() -> None:
     """The name that follows belongs to it."""
-    assert constraint_sentences("Never call Dr. Weber at home.") == ("Never call Dr. Weber at home.",)
+    assert constraint_sentences("Never call Dr. Weber at home.") == (
+        "Never call Dr. Weber at home.",
+    )
 
 
 def test_the_name_of_a_speaker_is_no_part_of_a_sentence() -> None:
     """In minutes a turn begins with a name. People give each other orders there: only what is to last counts."""
-    assert constraint_sentences("Project Manager: don't delete a slide. Never sing.") == ("Never sing.",)
-    assert constraint_sentences("House Rules: no force pushes.") == ("House Rules: no force pushes.",)
-    assert constraint_sentences("Project Manager: never delete a slide.") == ("Project Manager: never delete a slide.",)
+    assert constraint_sentences("Project Manager: don't delete a slide. Never sing.") == (
+        "Never sing.",
+    )
+    assert constraint_sentences("House Rules: no force pushes.") == (
+        "House Rules: no force pushes.",
+    )
+    assert constraint_sentences("Project Manager: never delete a slide.") == (
+        "Project Manager: never delete a slide.",
+    )

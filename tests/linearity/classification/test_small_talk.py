@@ -5,14 +5,72 @@ import pytest
 from polycontext.linearity import is_acknowledgement, is_empty_result
 
 ACKNOWLEDGEMENTS = [
-    *("ok", "OK.", "Okay!", "thanks!", "Thank you so much!", "thx", "got it", "Got it, thanks.", "great, thank you", "Perfect!!"),
-    *("I see...", "ah, I see", "noted", "Understood.", "That's great, thank you for your help!", "You’re welcome!", "no problem :)"),
-    *("👍", "👍🏽👍🏽", "❤️", "🙏🙏", "ok 👍", "thanks 😊!", "“Thanks!”".replace("“", '"').replace("”", '"'), "*thanks*"),
-    *("Danke!", "alles klar, vielen Dank", "Merci beaucoup", "¡Gracias!".replace("¡", ""), "muchas gracias"),
-    *("好的，谢谢！", "明白了", "謝謝", "ありがとうございます！", "了解です。", "감사합니다", "Спасибо!"),
+    *(
+        "ok",
+        "OK.",
+        "Okay!",
+        "thanks!",
+        "Thank you so much!",
+        "thx",
+        "got it",
+        "Got it, thanks.",
+        "great, thank you",
+        "Perfect!!",
+    ),
+    *(
+        "I see...",
+        "ah, I see",
+        "noted",
+        "Understood.",
+        "That's great, thank you for your help!",
+        "You’re welcome!",
+        "no problem :)",
+    ),
+    *(
+        "👍",
+        "👍🏽👍🏽",
+        "❤️",
+        "🙏🙏",
+        "ok 👍",
+        "thanks 😊!",
+        "“Thanks!”".replace("“", '"').replace("”", '"'),
+        "*thanks*",
+    ),
+    *(
+        "Danke!",
+        "alles klar, vielen Dank",
+        "Merci beaucoup",
+        "¡Gracias!".replace("¡", ""),
+        "muchas gracias",
+    ),
+    *(
+        "好的，谢谢！",
+        "明白了",
+        "謝謝",
+        "ありがとうございます！",
+        "了解です。",
+        "감사합니다",
+        "Спасибо!",
+    ),
 ]
 DECISIONS = [
-    *("yes", "no", "Yes, thanks", "no thanks", "sure", "go ahead", "correct", "agreed", "2", "ok 2", "option b", "+1", "👎", "❌", "✅"),
+    *(
+        "yes",
+        "no",
+        "Yes, thanks",
+        "no thanks",
+        "sure",
+        "go ahead",
+        "correct",
+        "agreed",
+        "2",
+        "ok 2",
+        "option b",
+        "+1",
+        "👎",
+        "❌",
+        "✅",
+    ),
     *(
         "ok?",
         "great, now delete it",
@@ -57,7 +115,23 @@ def test_a_long_text_is_no_acknowledgement() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", " \n\t", "null", "None", "[]", " [ ] ", "{}", "{\n}", "()", '""', "''", "undefined", "N/A", "[[]]"]
+    "content",
+    [
+        "",
+        " \n\t",
+        "null",
+        "None",
+        "[]",
+        " [ ] ",
+        "{}",
+        "{\n}",
+        "()",
+        '""',
+        "''",
+        "undefined",
+        "N/A",
+        "[[]]",
+    ],
 )
 def test_an_empty_result_holds_nothing(content: str) -> None:
     """Blank text and the empty values of common notations."""
@@ -71,7 +145,19 @@ def test_a_wide_result_is_not_taken_for_an_empty_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["0", "0.0", "false", "[0]", '{"results": []}', "ok", "Error", "no results found", "-", "null and void"]
+    "content",
+    [
+        "0",
+        "0.0",
+        "false",
+        "[0]",
+        '{"results": []}',
+        "ok",
+        "Error",
+        "no results found",
+        "-",
+        "null and void",
+    ],
 )
 def test_a_result_that_says_something_is_not_empty(content: str) -> None:
     """Zero and false are answers; so is whatever was put into words."""

@@ -16,12 +16,17 @@ Call = tuple[str, str, str]
 """A tool, its arguments, what it answers."""
 
 
-def session_of(rounds: Sequence[Sequence[Call]], *rules: ToolRule, max_tokens: int = 900) -> ContextSession:
+def session_of(
+    rounds: Sequence[Sequence[Call]], *rules: ToolRule, max_tokens: int = 900
+) -> ContextSession:
     """Return a session in which every round of calls was made and answered, side by side."""
     session = ContextSession(max_tokens, counter=FAST, threshold=AdaptiveThreshold(), rules=rules)
     session.add_user_turn("Mend the build.")
     for number, calls in enumerate(rounds):
-        made = [ToolCall(f"c{number}-{place}", name, arguments) for place, (name, arguments, _) in enumerate(calls)]
+        made = [
+            ToolCall(f"c{number}-{place}", name, arguments)
+            for place, (name, arguments, _) in enumerate(calls)
+        ]
         session.add_assistant_turn(None, tool_calls=made)
         for call, (*_, answer) in zip(made, calls, strict=True):
             session.add_tool_turn(answer, tool_call_id=call.id)
@@ -35,15 +40,24 @@ def texts(session: ContextSession) -> str:
 
 def reads(path: str, number: int) -> Call:
     """Return a call that reads a part of a file."""
-    return "read_file", f'{{"path": "{path}", "from": {number}}}', f"{path} part {number}: " + "some line of code; " * 12
+    return (
+        "read_file",
+        f'{{"path": "{path}", "from": {number}}}',
+        f"{path} part {number}: " + "some line of code; " * 12,
+    )
 
 
-FILLER: Sequence[Sequence[Call]] = [[("note", f'{{"n": {n}}}', f"remark {n}: " + "nothing new here; " * 8)] for n in range(12)]
+FILLER: Sequence[Sequence[Call]] = [
+    [("note", f'{{"n": {n}}}', f"remark {n}: " + "nothing new here; " * 8)] for n in range(12)
+]
 
 
 def test_what_never_yields_stands_word_for_word_and_what_yields_first_leaves_no_trace() -> None:
     """The policy is in the view whole after compressions; the listing is not there at all, in the log both are."""
-    policy, listing = ("policy", "{}", "Refunds need a receipt; " * 6), ("list_dir", "{}", "alpha.py beta.py gamma.py")
+    policy, listing = (
+        ("policy", "{}", "Refunds need a receipt; " * 6),
+        ("list_dir", "{}", "alpha.py beta.py gamma.py"),
+    )
     rounds = [[policy], [listing], *FILLER]
     session = session_of(rounds, never_yield("policy"), yield_first("list_dir"))
     assert session.conversation.window.turns_since_compression is not None
@@ -58,12 +72,23 @@ def test_what_never_yields_stands_word_for_word_and_what_yields_first_leaves_no_
 def test_a_call_that_says_something_or_calls_another_tool_does_not_yield_first() -> None:
     """Only what is nothing but a listing is DROPPABLE."""
     classifier = classified_by((yield_first("list_dir", "pwd"),))
-    assert classifier("assistant", "", {"tools": ("list_dir", "pwd"), "has_calls": True}) is ResourceClass.DROPPABLE
-    assert classifier("assistant", "Let me look.", {"tools": ("list_dir",), "has_calls": True}) is ResourceClass.REQUIRED
-    assert classifier("assistant", "", {"tools": ("list_dir", "read"), "has_calls": True}) is ResourceClass.REQUIRED
+    assert (
+        classifier("assistant", "", {"tools": ("list_dir", "pwd"), "has_calls": True})
+        is ResourceClass.DROPPABLE
+    )
+    assert (
+        classifier("assistant", "Let me look.", {"tools": ("list_dir",), "has_calls": True})
+        is ResourceClass.REQUIRED
+    )
+    assert (
+        classifier("assistant", "", {"tools": ("list_dir", "read"), "has_calls": True})
+        is ResourceClass.REQUIRED
+    )
     assert classifier("tool", "a b", {"tools": ("list_dir",)}) is ResourceClass.DROPPABLE
     assert classifier("tool", "a b", {}) is ResourceClass.REQUIRED
-    assert classifier("user", "Book it.", {"first_user": True, "tools": ()}) is ResourceClass.PRESERVED
+    assert (
+        classifier("user", "Book it.", {"first_user": True, "tools": ()}) is ResourceClass.PRESERVED
+    )
 
 
 def test_a_later_call_replaces_the_earlier_ones_of_the_same_path() -> None:
@@ -72,7 +97,12 @@ def test_a_later_call_replaces_the_earlier_ones_of_the_same_path() -> None:
     session = session_of(rounds, keep_last("read_file", per="path"), max_tokens=2000)
     plan = session.policy.projector.plan_for(session.window, 0.99 * session.pressure)
     assert [job.sources[0].text.split(":")[0] for job in plan.jobs] == ["a.py part 0"]
-    assert session_of(rounds, max_tokens=2000).policy.projector.plan_for(session.window, 0.99 * session.pressure).jobs != plan.jobs
+    assert (
+        session_of(rounds, max_tokens=2000)
+        .policy.projector.plan_for(session.window, 0.99 * session.pressure)
+        .jobs
+        != plan.jobs
+    )
 
 
 def test_without_arguments_every_later_call_replaces_the_earlier_ones() -> None:
@@ -87,7 +117,9 @@ def test_arguments_that_are_no_object_are_shared_as_a_whole(arguments: str) -> N
     rule = keep_last("read_file", per="path")
     assert rule.replaces(arguments) == (arguments,)
     assert rule.replaces('{"path": null}') == rule.replaces("{}") != rule.replaces('{"path": "a"}')
-    assert rule.replaces('{"path": {"b": 1, "a": 2}}') == rule.replaces('{"path": {"a": 2, "b": 1}}')
+    assert rule.replaces('{"path": {"b": 1, "a": 2}}') == rule.replaces(
+        '{"path": {"a": 2, "b": 1}}'
+    )
 
 
 def test_one_result_that_is_current_keeps_the_whole_round_readable() -> None:
@@ -115,16 +147,25 @@ def test_rules_are_saved_with_the_session_and_go_on() -> None:
     assert again.policy.projector.reach == session.policy.projector.reach
     again.add_assistant_turn(None, tool_calls=[ToolCall("p", "policy", "{}")])
     again.add_tool_turn("Never.", tool_call_id="p")
-    assert [again.window.class_of(turn) for turn in again.window.all_turns()[-2:]] == [ResourceClass.PRESERVED] * 2
+    assert [again.window.class_of(turn) for turn in again.window.all_turns()[-2:]] == [
+        ResourceClass.PRESERVED
+    ] * 2
 
 
 def test_project_takes_the_same_rules() -> None:
     """A list that is cut keeps what never yields, and the words of what yields first are gone."""
     session = session_of(
-        [[("policy", "{}", "Refunds need a receipt; " * 6)], [("list_dir", "{}", "alpha.py " * 9)], *FILLER], max_tokens=99999
+        [
+            [("policy", "{}", "Refunds need a receipt; " * 6)],
+            [("list_dir", "{}", "alpha.py " * 9)],
+            *FILLER,
+        ],
+        max_tokens=99999,
     )
     messages = session.messages()
-    cut = project(messages, 700, counter=FAST, rules=[never_yield("policy"), yield_first("list_dir")]).messages
+    cut = project(
+        messages, 700, counter=FAST, rules=[never_yield("policy"), yield_first("list_dir")]
+    ).messages
     said = str(cut)
     assert "Refunds need a receipt; " * 6 in said
     assert "alpha" not in said

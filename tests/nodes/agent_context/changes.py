@@ -6,7 +6,14 @@ from typing import Any
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidDataError
-from polycontext.nodes.agent_context import AgentContext, Artifact, Conclusion, ContextValidator, Fact, Intent
+from polycontext.nodes.agent_context import (
+    AgentContext,
+    Artifact,
+    Conclusion,
+    ContextValidator,
+    Fact,
+    Intent,
+)
 from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.schema import KeySchema, all_keys
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
@@ -19,7 +26,9 @@ FACTS = tuple(Fact(f"f{index}", f"fact {index}") for index in range(6))
 
 def write(context: AgentContext, **changes: Any) -> AgentContext:
     """Return the context with keys written, their dots as double underscores."""
-    return GUARD.safe_update(context, "orchestrator", {name.replace("__", "."): value for name, value in changes.items()})
+    return GUARD.safe_update(
+        context, "orchestrator", {name.replace("__", "."): value for name, value in changes.items()}
+    )
 
 
 RICH = write(
@@ -32,15 +41,23 @@ RICH = write(
     reasoning__summary="short",
     enrichment__facts=FACTS,
     enrichment__context_links=["a", "b", "c"],
-    retrieval__artifacts=[Artifact("a1", "text", "some text"), Artifact("a2", "table", {"rows": [1, 2]})],
+    retrieval__artifacts=[
+        Artifact("a1", "text", "some text"),
+        Artifact("a2", "table", {"rows": [1, 2]}),
+    ],
     llm__usage={"total_tokens": 10},
-    diagnostics__performance={"total_duration_ms": 5, "agent_metrics": {"inference": {"duration_ms": 5}}},
+    diagnostics__performance={
+        "total_duration_ms": 5,
+        "agent_metrics": {"inference": {"duration_ms": 5}},
+    },
 )
 
 
 def _shuffled(array: tuple[Any, ...], new: list[Any]) -> st.SearchStrategy[list[Any]]:
     """Return some of the items, in any order, and new ones among them."""
-    return st.permutations([*array, *new]).flatmap(lambda items: st.integers(0, len(items)).map(lambda length: items[:length]))
+    return st.permutations([*array, *new]).flatmap(
+        lambda items: st.integers(0, len(items)).map(lambda length: items[:length])
+    )
 
 
 @st.composite

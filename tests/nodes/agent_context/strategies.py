@@ -15,7 +15,11 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 MOMENTS = st.datetimes(timezones=st.just(UTC))
 PLAIN = st.none() | st.booleans() | INTEGERS | NUMBERS | TEXTS
-JSON = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6)
+JSON = st.recursive(
+    PLAIN,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
 
 _SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "text": TEXTS,
@@ -55,14 +59,22 @@ def _present(kind: Kind) -> st.SearchStrategy[Any]:
 def records(cls: type) -> st.SearchStrategy[Any]:
     """Return records of a class, each field drawn or left at its default."""
     shape = layout(cls)
-    fields = {name: of_kind(kind) for name, kind in shape.kinds.items() if (cls, name) != (AgentContext, "version")}
+    fields = {
+        name: of_kind(kind)
+        for name, kind in shape.kinds.items()
+        if (cls, name) != (AgentContext, "version")
+    }
     drawn = st.fixed_dictionaries({}, optional=fields)
     if cls is Artifact:
-        drawn = drawn.filter(lambda values: values.get("content") is None or values.get("external") is None)
-    return drawn.map(lambda values: cls(**{shape.attributes[name]: value for name, value in values.items()}))
+        drawn = drawn.filter(
+            lambda values: values.get("content") is None or values.get("external") is None
+        )
+    return drawn.map(
+        lambda values: cls(**{shape.attributes[name]: value for name, value in values.items()})
+    )
 
 
 CONTEXTS: st.SearchStrategy[AgentContext] = records(AgentContext)
-RECORDS: st.SearchStrategy[Record] = st.sampled_from([kind.record for kind in layout(AgentContext).kinds.values() if kind.record]).flatmap(
-    records
-)
+RECORDS: st.SearchStrategy[Record] = st.sampled_from(
+    [kind.record for kind in layout(AgentContext).kinds.values() if kind.record]
+).flatmap(records)

@@ -39,10 +39,21 @@ def test_an_appender_adds_and_everything_else_stays(agent: str) -> None:
     """Every standard agent adds its error behind the others', which are the very objects they were."""
     store = opened()
     first = store.context.diagnostics.errors[0]
-    after = store.append(agent, {"diagnostics.errors": [{"message": "mine"}], "diagnostics.warnings": [{"message": "beware"}]})
+    after = store.append(
+        agent,
+        {
+            "diagnostics.errors": [{"message": "mine"}],
+            "diagnostics.warnings": [{"message": "beware"}],
+        },
+    )
     assert after.diagnostics.errors[0] is first
-    assert [(error.agent_id, error.message) for error in after.diagnostics.errors] == [("inference", "timeout"), (agent, "mine")]
-    assert [(warning.agent_id, warning.timestamp) for warning in after.diagnostics.warnings] == [(agent, WHEN)]
+    assert [(error.agent_id, error.message) for error in after.diagnostics.errors] == [
+        ("inference", "timeout"),
+        (agent, "mine"),
+    ]
+    assert [(warning.agent_id, warning.timestamp) for warning in after.diagnostics.warnings] == [
+        (agent, WHEN)
+    ]
     assert store.replay() == store.context
 
 
@@ -60,7 +71,10 @@ def test_an_appender_cannot_erase(agent: str, value: list[Any]) -> None:
     """Emptying, changing, replacing and pushing aside what is there are refused, whoever's it is; nothing changes."""
     store = opened()
     held = store.context.diagnostics
-    with pytest.raises(ContextViolationError, match=r"may not write diagnostics\.errors \(it may only add to the list\)"):
+    with pytest.raises(
+        ContextViolationError,
+        match=r"may not write diagnostics\.errors \(it may only add to the list\)",
+    ):
         store.write(agent, {"diagnostics.errors": value})
     assert store.context.diagnostics is held
     with pytest.raises(ContextViolationError):
@@ -71,7 +85,10 @@ def test_an_appender_may_write_the_whole_list_with_more_behind_it() -> None:
     """Who hands in what is there, by value, and new entries behind it, has added them."""
     store = opened()
     same_again = ErrorReport(WHEN, "inference", "timeout", "high")
-    after = store.write("validation", {"diagnostics.errors": [same_again, {"message": "mine", "agent_id": "inference"}]})
+    after = store.write(
+        "validation",
+        {"diagnostics.errors": [same_again, {"message": "mine", "agent_id": "inference"}]},
+    )
     assert [error.agent_id for error in after.diagnostics.errors] == ["inference", "validation"]
 
 
@@ -81,9 +98,13 @@ def test_nobody_writes_under_another_name(agent: str, key: str) -> None:
     """Whatever a new entry says of its author, the guard says who it is; the orchestrator's are its own, too."""
     namespace, name = key.split(".")
     for claimed in ("inference", "validation", ""):
-        written = ContextValidator.default().safe_set(START, agent, namespace, name, [{"agent_id": claimed, "message": "m"}])
+        written = ContextValidator.default().safe_set(
+            START, agent, namespace, name, [{"agent_id": claimed, "message": "m"}]
+        )
         assert [entry.agent_id for entry in getattr(written.diagnostics, name)] == [agent]
-    report = ContextValidator.default().safe_set(START, "validation", "diagnostics", "validation_reports", [{"agent_id": "inference"}])
+    report = ContextValidator.default().safe_set(
+        START, "validation", "diagnostics", "validation_reports", [{"agent_id": "inference"}]
+    )
     assert report.diagnostics.validation_reports[0].agent_id == "validation"
 
 
@@ -92,17 +113,23 @@ def test_a_copy_of_anothers_entry_is_the_copiers() -> None:
     store = opened()
     (first,) = store.context.diagnostics.errors
     for copy in (first, ErrorReport(WHEN, "inference", "timeout", "high")):
-        after = ContextValidator.default().safe_set(store.context, "validation", "diagnostics", "errors", [first, copy])
+        after = ContextValidator.default().safe_set(
+            store.context, "validation", "diagnostics", "errors", [first, copy]
+        )
         assert [error.agent_id for error in after.diagnostics.errors] == ["inference", "validation"]
 
 
 def test_who_may_write_a_list_changes_it_under_its_own_name() -> None:
     """The orchestrator may remove an error and change another; what it leaves alone keeps its author, wherever it stands then."""
     store = opened()
-    store.append("validation", {"diagnostics.errors": [{"message": "second"}, {"message": "third"}]})
+    store.append(
+        "validation", {"diagnostics.errors": [{"message": "second"}, {"message": "third"}]}
+    )
     one, two, three = store.context.diagnostics.errors
     changed = {"message": "first, seen", "agent_id": "inference"}
-    after = store.write("orchestrator", {"diagnostics.errors": [three, changed, two]}).diagnostics.errors
+    after = store.write(
+        "orchestrator", {"diagnostics.errors": [three, changed, two]}
+    ).diagnostics.errors
     assert [(error.agent_id, error.message) for error in after] == [
         ("validation", "third"),
         ("orchestrator", "first, seen"),
@@ -115,12 +142,24 @@ def test_facts_carry_who_found_them() -> None:
     """The store notes in a fact's provenance who wrote it, over what the value claims; when, where the fact does not tell."""
     store = opened()
     found = datetime(2026, 2, 1, tzinfo=UTC)
-    facts = [Fact("f1", "x", provenance={"query": "q", "agent_id": "inference"}), Fact("f2", "y", timestamp=found)]
+    facts = [
+        Fact("f1", "x", provenance={"query": "q", "agent_id": "inference"}),
+        Fact("f2", "y", timestamp=found),
+    ]
     after = store.write("context_synthesizer", {"enrichment.facts": facts}).enrichment.facts
-    assert [fact.provenance for fact in after] == [{"query": "q", "agent_id": "context_synthesizer"}, {"agent_id": "context_synthesizer"}]
+    assert [fact.provenance for fact in after] == [
+        {"query": "q", "agent_id": "context_synthesizer"},
+        {"agent_id": "context_synthesizer"},
+    ]
     assert [fact.timestamp for fact in after] == [WHEN, found]
-    again = store.write("inference", {"enrichment.facts": [*after, Fact("f3", "z")]}).enrichment.facts
-    assert [fact.provenance["agent_id"] for fact in again] == ["context_synthesizer", "context_synthesizer", "inference"]
+    again = store.write(
+        "inference", {"enrichment.facts": [*after, Fact("f3", "z")]}
+    ).enrichment.facts
+    assert [fact.provenance["agent_id"] for fact in again] == [
+        "context_synthesizer",
+        "context_synthesizer",
+        "inference",
+    ]
     assert again[0] is after[0]
 
 
@@ -135,18 +174,22 @@ def test_a_right_to_append_is_one_to_a_list() -> None:
         "append:reasoning.entities",
         "append:reasoning.intent",
     ):
-        with pytest.raises(UnknownNameError, match="legal: "):
+        with pytest.raises(UnknownNameError, match="Use "):
             guard.register_agent("x", [right])
     guard.register_agent("x", ["append:enrichment.facts"])
     after = guard.safe_append(START, "x", "enrichment", "facts", [Fact("f1")])
-    assert guard.safe_append(after, "x", "enrichment", "facts", [{"id": "f2"}]).enrichment.facts == (Fact("f1"), Fact("f2"))
+    assert guard.safe_append(
+        after, "x", "enrichment", "facts", [{"id": "f2"}]
+    ).enrichment.facts == (Fact("f1"), Fact("f2"))
     with pytest.raises(ContextViolationError):
         guard.safe_append(after, "x", "reasoning", "intents", [{}])
     with pytest.raises(InvalidDataError, match="the id 'f1' is there already"):
         guard.safe_append(after, "x", "enrichment", "facts", [Fact("f1", "another")])
 
 
-@pytest.mark.parametrize("path", ["reasoning.summary", "reasoning.entities", "llm.usage", "nowhere.at_all", "intents", 3])
+@pytest.mark.parametrize(
+    "path", ["reasoning.summary", "reasoning.entities", "llm.usage", "nowhere.at_all", "intents", 3]
+)
 def test_only_lists_are_appended_to(path: Any) -> None:
     """Text, maps and what is not there take no entries; the refusal is on record and nothing has changed."""
     store = opened()
@@ -177,7 +220,9 @@ def test_appenders_at_the_same_time_lose_nothing() -> None:
     def work(name: str) -> None:
         barrier.wait()
         for number in range(12):
-            store.append(name, {"diagnostics.errors": [{"message": f"{number}", "agent_id": "inference"}]})
+            store.append(
+                name, {"diagnostics.errors": [{"message": f"{number}", "agent_id": "inference"}]}
+            )
 
     threads = [Thread(target=work, args=(name,)) for name in names]
     for thread in threads:
@@ -187,27 +232,38 @@ def test_appenders_at_the_same_time_lose_nothing() -> None:
     errors = store.context.diagnostics.errors
     assert errors[0].message == "timeout"
     for name in names:
-        assert [error.message for error in errors if error.agent_id == name] == [str(number) for number in range(12)]
+        assert [error.message for error in errors if error.agent_id == name] == [
+            str(number) for number in range(12)
+        ]
     assert store.replay() == store.context
 
 
 ENTRIES = st.builds(
-    ErrorReport, agent_id=st.sampled_from(["inference", "validation", ""]), message=st.sampled_from(["a", "b"]), timestamp=st.just(WHEN)
+    ErrorReport,
+    agent_id=st.sampled_from(["inference", "validation", ""]),
+    message=st.sampled_from(["a", "b"]),
+    timestamp=st.just(WHEN),
 )
 
 
 @given(st.lists(ENTRIES, max_size=5), st.data())
-def test_whatever_an_appender_writes_others_entries_stay(held: list[ErrorReport], data: st.DataObject) -> None:
+def test_whatever_an_appender_writes_others_entries_stay(
+    held: list[ErrorReport], data: st.DataObject
+) -> None:
     """Any list from an appender is refused, or begins with what was there; and all that is new is the appender's."""
     guard = ContextValidator.default()
     context: AgentContext = START
     for entry in held:
-        context = guard.safe_append(context, entry.agent_id or "orchestrator", "diagnostics", "errors", [entry])
+        context = guard.safe_append(
+            context, entry.agent_id or "orchestrator", "diagnostics", "errors", [entry]
+        )
     before = context.diagnostics.errors
     start = data.draw(st.sampled_from([before, before[1:], before[::-1], (), before[:-1]]))
     value = (*start, *data.draw(st.lists(ENTRIES, max_size=3)))
     try:
-        after = guard.safe_set(context, "summarization", "diagnostics", "errors", value).diagnostics.errors
+        after = guard.safe_set(
+            context, "summarization", "diagnostics", "errors", value
+        ).diagnostics.errors
     except ContextViolationError:
         assert value[: len(before)] != before
         return
@@ -215,11 +271,26 @@ def test_whatever_an_appender_writes_others_entries_stay(held: list[ErrorReport]
     assert {entry.agent_id for entry in after[len(before) :]} <= {"summarization"}
 
 
-@pytest.mark.parametrize("name", ["inference, validation", "a,b", ",", "", "  ", "line\nbreak", "zero\u200bwidth", "\x00", "tab\t"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "inference, validation",
+        "a,b",
+        ",",
+        "",
+        "  ",
+        "line\nbreak",
+        "zero\u200bwidth",
+        "\x00",
+        "tab\t",
+    ],
+)
 def test_a_name_is_one_name(name: str) -> None:
     """A comma parts names, and what cannot be printed can look like another: no agent is called so, and nothing is on record of it."""
     validator = ContextValidator.default()
-    with pytest.raises(InvalidDataError, match="is no name; legal: text that can be printed, without commas"):
+    with pytest.raises(
+        InvalidDataError, match=r"is no name. Use text that can be printed, without commas"
+    ):
         validator.register_agent(name, ["llm"])
     store = opened()
     before = store.context
@@ -232,13 +303,19 @@ def test_a_registered_name_is_no_book() -> None:
     """Two hundred characters suffice for a name; one more is refused, with the number."""
     validator = ContextValidator()
     validator.register_agent("é" * 200, ["llm"])
-    with pytest.raises(InvalidDataError, match=r"agent: the name has 201 characters; legal: at most 200"):
+    with pytest.raises(
+        InvalidDataError, match=r"agent: the name has 201 characters. Use at most 200"
+    ):
         validator.register_agent("x" * 201, ["llm"])
 
 
 def test_joined_diffs_name_each_agent_once() -> None:
     """Since no name has a comma, the names of a joined diff are told apart."""
-    one = diff(START, ContextValidator.default().safe_set(START, "inference", "llm", "model", "a"), agent_id="inference")
+    one = diff(
+        START,
+        ContextValidator.default().safe_set(START, "inference", "llm", "model", "a"),
+        agent_id="inference",
+    )
     back = ContextPatch(one.invert().changes, "reviewer of models")
     assert one.then(back).agent_id == "inference, reviewer of models"
 
@@ -248,10 +325,15 @@ def test_what_is_no_list_of_entries_is_refused(entries: Any) -> None:
     """A text would be taken for its letters: only a list or a tuple is a list of entries, and the refusal says where."""
     store = opened()
     before = store.context.enrichment
-    with pytest.raises(InvalidDataError, match=r"\$\.enrichment\.context_links: \w+ is not an array; legal: a list of text"):
+    with pytest.raises(
+        InvalidDataError,
+        match=r"\$\.enrichment\.context_links: \w+ is not an array. Use a list of text",
+    ):
         store.append("context_synthesizer", {"enrichment.context_links": entries})
     with pytest.raises(InvalidDataError):
-        ContextValidator.default().safe_append(START, "orchestrator", "enrichment", "context_links", entries)
+        ContextValidator.default().safe_append(
+            START, "orchestrator", "enrichment", "context_links", entries
+        )
     assert store.context.enrichment is before
 
 
@@ -260,7 +342,7 @@ def test_changes_come_by_key(changes: Any) -> None:
     """What is no mapping is refused in words, by the guard and by the store, on record."""
     store = opened()
     for refused in (store.write, store.append):
-        with pytest.raises(InvalidDataError, match="is not a mapping; legal: values by key"):
+        with pytest.raises(InvalidDataError, match=r"is not a mapping. Use values by key"):
             refused("orchestrator", changes)
     with pytest.raises(InvalidDataError, match="is not a mapping"):
         ContextValidator.default().safe_update(START, "orchestrator", changes)

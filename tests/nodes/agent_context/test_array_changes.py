@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.agent_context import Fact, array_changes, deserialize, serialize
-from polycontext.nodes.agent_context.array_changes import Items, Run, apply_items, diff_items, invert_items, join_items
+from polycontext.nodes.agent_context.array_changes import (
+    Items,
+    Run,
+    apply_items,
+    diff_items,
+    invert_items,
+    join_items,
+)
 from polycontext.nodes.agent_context.json_text import canonical, is_same
 from tests.nodes.agent_context.changes import START, write
 
@@ -56,9 +63,18 @@ SHARED: dict[str, tuple[tuple[Any, ...], list[Run]]] = {
     "prepend": ((*NEW, *FACTS), [Run(0, (), NEW)]),
     "insert many": ((*FACTS[:500], *NEW, *FACTS[500:]), [Run(500, (), NEW)]),
     "remove many": ((*FACTS[:300], *FACTS[500:]), [Run(300, FACTS[300:500], ())]),
-    "replace the ends": ((NEW[0], *FACTS[1:-1], NEW[1]), [Run(0, FACTS[:1], NEW[:1]), Run(999, FACTS[999:], NEW[1:2])]),
-    "one in, one out": ((NEW[0], *FACTS[:400], *FACTS[401:]), [Run(0, (), NEW[:1]), Run(400, FACTS[400:401], ())]),
-    "many in, one more at the end": ((*FACTS[:5], *NEW, *FACTS[5:], Fact("end")), [Run(5, (), NEW), Run(1000, (), (Fact("end"),))]),
+    "replace the ends": (
+        (NEW[0], *FACTS[1:-1], NEW[1]),
+        [Run(0, FACTS[:1], NEW[:1]), Run(999, FACTS[999:], NEW[1:2])],
+    ),
+    "one in, one out": (
+        (NEW[0], *FACTS[:400], *FACTS[401:]),
+        [Run(0, (), NEW[:1]), Run(400, FACTS[400:401], ())],
+    ),
+    "many in, one more at the end": (
+        (*FACTS[:5], *NEW, *FACTS[5:], Fact("end")),
+        [Run(5, (), NEW), Run(1000, (), (Fact("end"),))],
+    ),
     "empty": ((), [Run(0, FACTS, ())]),
 }
 
@@ -71,7 +87,9 @@ def test_runs_hold_only_what_changed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_shared_items_are_never_compared_by_value(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_items_are_never_compared_by_value(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only what is new, and what it meets, is looked at: not one of a thousand shared items."""
     looked_at = 0
 

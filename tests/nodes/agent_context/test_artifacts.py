@@ -56,7 +56,12 @@ def folder(tmp_path: Path) -> ObjectStoreExternalizer:
 
 def restored(context: AgentContext, externalizer: ArtifactExternalizer) -> AgentContext:
     """Return the context with all content inline."""
-    return write(context, retrieval__artifacts=[retrieve_artifact(artifact, externalizer) for artifact in context.retrieval.artifacts])
+    return write(
+        context,
+        retrieval__artifacts=[
+            retrieve_artifact(artifact, externalizer) for artifact in context.retrieval.artifacts
+        ],
+    )
 
 
 MEMORY = ObjectStoreExternalizer.open("memory:///")
@@ -75,23 +80,39 @@ def test_content_comes_back_as_it_was(content: Any) -> None:
 @given(st.lists(JSON, max_size=5), st.integers(0, 60), st.integers(0, 200))
 def test_a_context_comes_back_as_it_was(contents: list[Any], most: int, threshold: int) -> None:
     """Externalising keeps to the limits, survives JSON, is idempotent, and retrieving gives the very artifacts."""
-    limits = ContextLimits(max_inline_artifact_size=most, artifact_externalization_threshold=threshold)
-    context = write(START, retrieval__artifacts=[Artifact(f"a{index}", content=content) for index, content in enumerate(contents)])
+    limits = ContextLimits(
+        max_inline_artifact_size=most, artifact_externalization_threshold=threshold
+    )
+    context = write(
+        START,
+        retrieval__artifacts=[
+            Artifact(f"a{index}", content=content) for index, content in enumerate(contents)
+        ],
+    )
     moved = externalize_artifacts(context, MEMORY, limits)
     assert not ContextSizeChecker(limits).should_externalize_artifacts(moved)
     assert externalize_artifacts(moved, MEMORY, limits) is moved
     assert is_same(restored(deserialize(serialize(moved)), MEMORY), context)
 
 
-def test_what_is_large_goes_and_the_rest_stays(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
+def test_what_is_large_goes_and_the_rest_stays(
+    folder: ObjectStoreExternalizer, tmp_path: Path
+) -> None:
     """Content beyond the inline limit becomes a stub; the artifact keeps its name, type and source."""
     moved = externalize_artifacts(CONTEXT, folder, SMALL)
-    assert [artifact.external is None for artifact in moved.retrieval.artifacts] == [False, False, False, True]
+    assert [artifact.external is None for artifact in moved.retrieval.artifacts] == [
+        False,
+        False,
+        False,
+        True,
+    ]
     first = moved.retrieval.artifacts[0]
     assert first.external is not None
     assert (first.id, first.type, first.source, first.content) == ("a0", "text", "wiki", None)
     assert first.external.uri == f"{(tmp_path / 'artifacts').as_uri()}/{first.external.sha256}.json"
-    assert (tmp_path / "artifacts" / f"{first.external.sha256}.json").read_bytes() == b'"' + b"0" * 30 + b'"'
+    assert (
+        tmp_path / "artifacts" / f"{first.external.sha256}.json"
+    ).read_bytes() == b'"' + b"0" * 30 + b'"'
     assert get_stats(moved).externalized_count == 3
     assert CONTEXT.retrieval.artifacts[0].content == "0" * 30
 
@@ -100,7 +121,11 @@ def test_the_largest_go_until_all_together_fit(folder: ObjectStoreExternalizer) 
     """Where only the sum is too large, the largest artifact goes first, and no more than needed."""
     large = Artifact("large", content="x" * 80)
     context = write(START, retrieval__artifacts=(*LONG, large))
-    moved = externalize_artifacts(context, folder, ContextLimits(max_inline_artifact_size=100, artifact_externalization_threshold=260))
+    moved = externalize_artifacts(
+        context,
+        folder,
+        ContextLimits(max_inline_artifact_size=100, artifact_externalization_threshold=260),
+    )
     assert [artifact.id for artifact in moved.retrieval.artifacts if artifact.external] == ["large"]
 
 
@@ -124,7 +149,9 @@ def test_bytes_are_no_json(folder: ObjectStoreExternalizer) -> None:
     assert list(folder.stored()) == []
 
 
-def test_damaged_content_is_noticed_and_mended(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
+def test_damaged_content_is_noticed_and_mended(
+    folder: ObjectStoreExternalizer, tmp_path: Path
+) -> None:
     """Retrieving checks the SHA-256 and tells both; storing the content again puts it right."""
     stub = folder.externalize("precious")
     (tmp_path / "artifacts" / f"{stub.sha256}.json").write_bytes(b'"preciosu"')
@@ -132,7 +159,10 @@ def test_damaged_content_is_noticed_and_mended(folder: ObjectStoreExternalizer, 
         folder.retrieve(stub)
     assert (caught.value.reason, caught.value.sha256) == (ArtifactFault.DAMAGED, stub.sha256)
     assert str(caught.value).startswith("file://")
-    assert f"content {stub.sha256}: has the SHA-256 {encode_content('preciosu')[0]}; legal: the bytes" in str(caught.value)
+    assert (
+        f"content {stub.sha256}: has the SHA-256 {encode_content('preciosu')[0]}. Use the bytes"
+        in str(caught.value)
+    )
     folder.externalize("precious")
     assert folder.retrieve(stub) == "precious"
 
@@ -142,7 +172,9 @@ def test_missing_content_is_said(folder: ObjectStoreExternalizer) -> None:
     stub = folder.externalize("gone")
     folder.discard(stub.sha256)
     folder.discard(stub.sha256)
-    with pytest.raises(ArtifactError, match=f"{folder.place}: content {stub.sha256}: is not there") as caught:
+    with pytest.raises(
+        ArtifactError, match=f"{folder.place}: content {stub.sha256}: is not there"
+    ) as caught:
         folder.retrieve(stub)
     assert caught.value.reason is ArtifactFault.MISSING
 
@@ -160,7 +192,7 @@ def test_a_place_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     """A file for a folder, a URL of an unknown kind: a typed error with the place."""
     (tmp_path / "file").write_text("in the way")
     for place in (tmp_path / "file" / "below", "nowhere://bucket"):
-        with pytest.raises(ArtifactError, match="legal: a store that can be reached") as caught:
+        with pytest.raises(ArtifactError, match="Use a store that can be reached") as caught:
             ObjectStoreExternalizer.open(place)
         assert (caught.value.reason, caught.value.place) == (ArtifactFault.UNREACHABLE, str(place))
 
@@ -174,18 +206,29 @@ def test_a_folder_may_be_named_by_text(tmp_path: Path) -> None:
 def test_a_folder_is_made_however_it_is_named(tmp_path: Path) -> None:
     """A path, text and a file URL are alike in that, too."""
     one, two, three = (tmp_path / name / "deep" for name in ("path", "text", "url"))
-    stubs = [ObjectStoreExternalizer.open(place).externalize("content") for place in (one, str(two), three.as_uri())]
+    stubs = [
+        ObjectStoreExternalizer.open(place).externalize("content")
+        for place in (one, str(two), three.as_uri())
+    ]
     files = [folder / f"{stubs[0].sha256}.json" for folder in (one, two, three)]
     assert [stub.uri for stub in stubs] == [file.as_uri() for file in files]
     assert {file.read_text() for file in files} == {'"content"'}
 
 
 @pytest.mark.parametrize(
-    "url", ["s3://key:pass@bucket/prefix", "s3://bucket?token=pass", "https://acc.blob.core.windows.net/c?sig=pass", "az://:pass@a/b"]
+    "url",
+    [
+        "s3://key:pass@bucket/prefix",
+        "s3://bucket?token=pass",
+        "https://acc.blob.core.windows.net/c?sig=pass",
+        "az://:pass@a/b",
+    ],
 )
 def test_a_url_with_a_secret_is_refused(url: str) -> None:
     """Every stub would show it, and so would the errors: this one does not."""
-    with pytest.raises(InvalidOptionError, match="URL with a password or a query'; legal: a URL without") as caught:
+    with pytest.raises(
+        InvalidOptionError, match=r"URL with a password or a query'. Use a URL without"
+    ) as caught:
         ObjectStoreExternalizer.open(url)
     assert "pass@" not in str(caught.value)
     assert "=pass" not in str(caught.value)
@@ -202,7 +245,11 @@ def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path
         folder.retrieve(stub)
     assert caught.value.reason is ArtifactFault.DAMAGED
     folder.externalize("content")
-    assert (stored.is_symlink(), folder.retrieve(stub), outside.read_text()) == (False, "content", "secret")
+    assert (stored.is_symlink(), folder.retrieve(stub), outside.read_text()) == (
+        False,
+        "content",
+        "secret",
+    )
     stored.unlink()
     stored.symlink_to(outside)
     folder.discard(stub.sha256)
@@ -222,7 +269,10 @@ def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         folder.discard(stub.sha256)
         with pytest.raises(ArtifactError, match="is not there"):
             folder.retrieve(stub)
-    with pytest.raises(MissingExtraError, match=r"no obstore for storing artifacts in s3:; legal: pip install .\.\[artifacts\]."):
+    with pytest.raises(
+        MissingExtraError,
+        match=r"storing artifacts in s3: needs obstore. Run pip install .\.\[artifacts\].",
+    ):
         ObjectStoreExternalizer.open("s3://bucket/prefix")
 
 
@@ -232,11 +282,17 @@ def test_a_folder_is_laid_out_as_obstore_does(tmp_path: Path) -> None:
     ours.put("a.json", b"[1]")
     theirs.put("b.json", b"[22]")
     assert (theirs.get("a.json", 3), ours.get("b.json", 4)) == (b"[1]", b"[22]")
-    assert sorted(found[:2] for found in ours.list()) == sorted(found[:2] for found in theirs.list()) == [("a.json", 3), ("b.json", 4)]
+    assert (
+        sorted(found[:2] for found in ours.list())
+        == sorted(found[:2] for found in theirs.list())
+        == [("a.json", 3), ("b.json", 4)]
+    )
 
 
 @pytest.mark.parametrize("length", [2 * 1024**3, 5, 0])
-@pytest.mark.parametrize("opener", [FolderObjects, lambda folder: ObstoreObjects(LocalStore(folder), folder.as_uri())])
+@pytest.mark.parametrize(
+    "opener", [FolderObjects, lambda folder: ObstoreObjects(LocalStore(folder), folder.as_uri())]
+)
 def test_no_more_is_read_than_the_stub_promised(
     opener: Callable[[Path], FolderObjects | ObstoreObjects], tmp_path: Path, length: int
 ) -> None:
@@ -306,7 +362,9 @@ class Failing:
 
 @pytest.mark.parametrize("stored", [False, True])
 @pytest.mark.parametrize("step", range(3))
-def test_a_failure_at_any_step_leaves_content_inline(folder: ObjectStoreExternalizer, step: int, *, stored: bool) -> None:
+def test_a_failure_at_any_step_leaves_content_inline(
+    folder: ObjectStoreExternalizer, step: int, *, stored: bool
+) -> None:
     """Wherever storing fails, the context is as it was, a store records it, and trying again completes; nothing stored is lost."""
     failing = Failing(folder, step, stored=stored)
     with pytest.raises(ArtifactError, match="the line went dead"):
@@ -319,16 +377,25 @@ def test_a_failure_at_any_step_leaves_content_inline(folder: ObjectStoreExternal
     assert store.context.audit.agent_runs[0].status == "failed"
     assert len(list(folder.stored())) == step + stored
     failing.step = 99
-    assert is_same(restored(store.externalize_artifacts("retrieval_planner", failing), folder).retrieval, CONTEXT.retrieval)
+    assert is_same(
+        restored(store.externalize_artifacts("retrieval_planner", failing), folder).retrieval,
+        CONTEXT.retrieval,
+    )
 
 
 def test_garbage_is_what_no_context_mentions(folder: ObjectStoreExternalizer) -> None:
     """Content that is referenced, or young, stays; a dry run discards nothing; foreign files are left alone."""
     moved = externalize_artifacts(CONTEXT, folder, SMALL)
     orphan = folder.externalize("orphan")
-    assert collect_garbage(folder, [moved], older_than=LATER - timedelta(days=30)) == GarbageReport((), 4, dry_run=False)
+    assert collect_garbage(folder, [moved], older_than=LATER - timedelta(days=30)) == GarbageReport(
+        (), 4, dry_run=False
+    )
     dry = collect_garbage(folder, [moved], older_than=LATER, dry_run=True)
-    assert ([content.sha256 for content in dry.collected], dry.kept, dry.freed) == ([orphan.sha256], 3, 8)
+    assert ([content.sha256 for content in dry.collected], dry.kept, dry.freed) == (
+        [orphan.sha256],
+        3,
+        8,
+    )
     done = collect_garbage(folder, [moved], older_than=LATER)
     assert (done.collected, done.dry_run) == (dry.collected, False)
     assert len(list(folder.stored())) == 3
@@ -347,7 +414,10 @@ def test_foreign_files_are_no_garbage(folder: ObjectStoreExternalizer, tmp_path:
 def test_content_that_the_trail_mentions_is_kept(folder: ObjectStoreExternalizer) -> None:
     """An artifact that was removed may still be replayed: its content is no garbage."""
     store = AgentContextStore(START)
-    store.write("retrieval_planner", {"retrieval.artifacts": externalize_artifacts(CONTEXT, folder, SMALL).retrieval.artifacts})
+    store.write(
+        "retrieval_planner",
+        {"retrieval.artifacts": externalize_artifacts(CONTEXT, folder, SMALL).retrieval.artifacts},
+    )
     store.write("retrieval_planner", {"retrieval.artifacts": []})
     assert collect_garbage(folder, [store.context], older_than=LATER).collected == ()
 
@@ -356,7 +426,10 @@ def test_a_store_moves_content_out_of_its_trail_as_well(folder: ObjectStoreExter
     """Otherwise the trail would hold what the context was freed of. It still leads from the beginning to the present."""
     store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
     past = Artifact("past", "text", "p" * 50)
-    store.write("retrieval_planner", {"retrieval.artifacts": (*LONG, SHORT, past), "retrieval.plans": [{"id": "p1"}]})
+    store.write(
+        "retrieval_planner",
+        {"retrieval.artifacts": (*LONG, SHORT, past), "retrieval.plans": [{"id": "p1"}]},
+    )
     store.write("retrieval_planner", {"retrieval.artifacts": (*LONG[1:], SHORT)})
     store.write("summarization", {"reasoning.summary": "done"})
     moved = store.externalize_artifacts("retrieval_planner", folder)
@@ -364,12 +437,17 @@ def test_a_store_moves_content_out_of_its_trail_as_well(folder: ObjectStoreExter
     assert not any(text.encode() in raw for text in ("0" * 30, "1" * 30, "2" * 30, "p" * 50))
     assert is_same(
         restored(moved, folder).retrieval,
-        write(CONTEXT, retrieval__plans=[{"id": "p1"}], retrieval__artifacts=(*LONG[1:], SHORT)).retrieval,
+        write(
+            CONTEXT, retrieval__plans=[{"id": "p1"}], retrieval__artifacts=(*LONG[1:], SHORT)
+        ).retrieval,
     )
     assert moved.audit.agent_runs[-1].keys_written == ("retrieval.artifacts",)
     assert store.replay() == moved
     assert AgentContextStore(deserialize(raw)).replay() == moved
-    assert store.externalize_artifacts("retrieval_planner", folder).audit.agent_runs[-1].keys_written == ()
+    assert (
+        store.externalize_artifacts("retrieval_planner", folder).audit.agent_runs[-1].keys_written
+        == ()
+    )
 
 
 def test_moving_content_takes_the_right_to_artifacts(folder: ObjectStoreExternalizer) -> None:
@@ -386,8 +464,21 @@ def test_what_is_written_while_content_moves_is_kept(folder: ObjectStoreExternal
     store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
     with store.run("retrieval_planner") as run:
         store.externalize_artifacts("retrieval_planner", folder)
-        run.write({"retrieval.artifacts": (*run.context.retrieval.artifacts, Artifact("new", content="n"))})
-    assert [artifact.external is None for artifact in store.context.retrieval.artifacts] == [False, False, False, True, True]
+        run.write(
+            {
+                "retrieval.artifacts": (
+                    *run.context.retrieval.artifacts,
+                    Artifact("new", content="n"),
+                )
+            }
+        )
+    assert [artifact.external is None for artifact in store.context.retrieval.artifacts] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert store.replay() == store.context
 
 

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from benchmarks.fuzz_agent_context import fuzz
 from polycontext.linearity import InvalidDataError
 from polycontext.linearity.json_data import MAX_DEPTH
-from polycontext.nodes.agent_context import AgentContext, Fact, Intent, UnknownVersionError, deserialize, get_stats, json_schema, serialize
+from polycontext.nodes.agent_context import (
+    AgentContext,
+    Fact,
+    Intent,
+    UnknownVersionError,
+    deserialize,
+    get_stats,
+    json_schema,
+    serialize,
+)
 from polycontext.nodes.agent_context.codec import SCHEMA_FILE
 from polycontext.nodes.agent_context.json_text import dumps
 from polycontext.nodes.agent_context.record_base import Record, layout
@@ -24,7 +33,9 @@ from tests.nodes.agent_context.strategies import CONTEXTS, JSON, RECORDS
 EMPTY = {
     "version": "1.0.0",
     "metadata": {"created_at": "1970-01-01T00:00:00Z"},
-    **{name: {} for name in ("reasoning", "enrichment", "retrieval", "llm", "diagnostics", "audit")},
+    **{
+        name: {} for name in ("reasoning", "enrichment", "retrieval", "llm", "diagnostics", "audit")
+    },
 }
 FIXTURE = ROOT / "tests" / "nodes" / "agent_context" / "fixtures" / "1.0.0.json"
 
@@ -49,7 +60,9 @@ def test_a_record_comes_back_the_same(record: Record) -> None:
     assert type(record).from_json(json.loads(dumps(record))) == record
 
 
-VALIDATOR = jsonschema.Draft202012Validator(json_schema(), format_checker=jsonschema.FormatChecker())
+VALIDATOR = jsonschema.Draft202012Validator(
+    json_schema(), format_checker=jsonschema.FormatChecker()
+)
 
 
 @pytest.mark.parametrize(
@@ -72,9 +85,9 @@ def test_the_json_schema_refuses_what_the_decoder_refuses(wrong: dict[str, Any])
 def test_the_shipped_schema_is_up_to_date(tmp_path: Any) -> None:
     """The file in the package is what the record classes say now."""
     script("agent_schema").write_json_schema(tmp_path)
-    assert (tmp_path / SCHEMA_FILE).read_text(encoding="utf-8") == (ROOT / "nodes" / "agent_context" / SCHEMA_FILE).read_text(
-        encoding="utf-8"
-    )
+    assert (tmp_path / SCHEMA_FILE).read_text(encoding="utf-8") == (
+        ROOT / "nodes" / "agent_context" / SCHEMA_FILE
+    ).read_text(encoding="utf-8")
     jsonschema.Draft202012Validator.check_schema(json_schema())
 
 
@@ -83,7 +96,10 @@ def test_the_form_is_fixed() -> None:
     assert json.loads(serialize(AgentContext())) == EMPTY
     assert dumps(Intent()) == b'{"confidence":0.0}'
     assert dumps(Fact(id="f")) == b'{"id":"f","timestamp":"1970-01-01T00:00:00Z","confidence":0.0}'
-    assert json.loads(dumps(ValidationReport())) == {"timestamp": "1970-01-01T00:00:00Z", "passed": False}
+    assert json.loads(dumps(ValidationReport())) == {
+        "timestamp": "1970-01-01T00:00:00Z",
+        "passed": False,
+    }
 
 
 @pytest.mark.parametrize("value", [0, False, "", [], {}])
@@ -92,10 +108,24 @@ def test_empty_json_data_is_a_value(value: object) -> None:
     raw = json.dumps({"reasoning": {"dependency_map": value}})
     written = json.loads(serialize(deserialize(raw)))["reasoning"]["dependency_map"]
     assert (type(written), written) == (type(value), value)
-    assert "dependency_map" not in json.loads(serialize(deserialize('{"reasoning":{"dependency_map":null}}')))["reasoning"]
+    assert (
+        "dependency_map"
+        not in json.loads(serialize(deserialize('{"reasoning":{"dependency_map":null}}')))[
+            "reasoning"
+        ]
+    )
 
 
-@pytest.mark.parametrize("raw", [b"{}", "{}", bytearray(b"{}"), memoryview(b'{"audit":{}}'), b'{"version":"1.0.0","llm":{"usage":null}}'])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"{}",
+        "{}",
+        bytearray(b"{}"),
+        memoryview(b'{"audit":{}}'),
+        b'{"version":"1.0.0","llm":{"usage":null}}',
+    ],
+)
 def test_a_partial_document_gives_a_complete_context(raw: bytes | str) -> None:
     """What a document leaves out has its default."""
     assert deserialize(raw) == AgentContext()
@@ -103,7 +133,9 @@ def test_a_partial_document_gives_a_complete_context(raw: bytes | str) -> None:
 
 def test_a_partial_record_is_completed() -> None:
     """So does what a record leaves out."""
-    assert deserialize('{"reasoning":{"intents":[{"type":"query"}]}}').reasoning == ReasoningContext(intents=(Intent("query"),))
+    assert deserialize(
+        '{"reasoning":{"intents":[{"type":"query"}]}}'
+    ).reasoning == ReasoningContext(intents=(Intent("query"),))
 
 
 NULLS = ("null for text", "null for an array", "null for a namespace")
@@ -117,7 +149,11 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
     "invalid UTF-8": (b'{"version":"\xff"}', "$", "not JSON"),
     "NaN": (b'{"reasoning":{"dependency_map":NaN}}', "$", "not JSON"),
     "Infinity": (b'{"reasoning":{"dependency_map":-Infinity}}', "$", "not JSON"),
-    "a number beyond floats": (b'{"reasoning":{"dependency_map":[1e999]}}', "$.reasoning.dependency_map[0]", "inf is not JSON"),
+    "a number beyond floats": (
+        b'{"reasoning":{"dependency_map":[1e999]}}',
+        "$.reasoning.dependency_map[0]",
+        "inf is not JSON",
+    ),
     "an integer beyond 64 bits": (
         b'{"reasoning":{"entities":{"a":18446744073709551616}}}',
         "$.reasoning.entities.a",
@@ -134,15 +170,27 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
     "a duplicate key in broken text": (b'{"a":1,"a":2', "$", "not JSON"),
     "no object": (b"[]", "$", "list is not an object"),
     "null": (b"null", "$", "NoneType is not an object"),
-    "depth that no reader takes": (b'{"reasoning":{"dependency_map":' + b"[" * 100_000, "$", "not JSON"),
+    "depth that no reader takes": (
+        b'{"reasoning":{"dependency_map":' + b"[" * 100_000,
+        "$",
+        "not JSON",
+    ),
     "depth beyond the bound": (
         b'{"reasoning":{"dependency_map":' + b"[" * 150 + b"]" * 150 + b"}}",
         "$.reasoning.dependency_map" + "[0]" * 100,
         "too deep",
     ),
-    "an unknown namespace": (b'{"reasonin":{}}', "$.reasonin", "unknown field; legal: reasoning"),
-    "an unknown key": (b'{"reasoning":{"intent":[]}}', "$.reasoning.intent", "unknown field; legal: intents"),
-    "an unknown field": (b'{"reasoning":{"intents":[{},{"sure":1}]}}', "$.reasoning.intents[1].sure", "unknown field"),
+    "an unknown namespace": (b'{"reasonin":{}}', "$.reasonin", "unknown field. Use reasoning"),
+    "an unknown key": (
+        b'{"reasoning":{"intent":[]}}',
+        "$.reasoning.intent",
+        "unknown field. Use intents",
+    ),
+    "an unknown field": (
+        b'{"reasoning":{"intents":[{},{"sure":1}]}}',
+        "$.reasoning.intents[1].sure",
+        "unknown field",
+    ),
     "extras": (b'{"reasoning":{"extras":{"a":1}}}', "$.reasoning.extras", "unknown field"),
     "an unknown field of a renamed record": (
         b'{"enrichment":{"relationships":[{"from_":"a"}]}}',
@@ -150,10 +198,22 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
         "unknown field",
     ),
     "null for text": (b'{"llm":{"model":null}}', "$.llm.model", "NoneType is not text"),
-    "null for an item": (b'{"reasoning":{"intents":[null]}}', "$.reasoning.intents[0]", "NoneType is not an object"),
-    "null for an array": (b'{"reasoning":{"intents":null}}', "$.reasoning.intents", "NoneType is not an array"),
+    "null for an item": (
+        b'{"reasoning":{"intents":[null]}}',
+        "$.reasoning.intents[0]",
+        "NoneType is not an object",
+    ),
+    "null for an array": (
+        b'{"reasoning":{"intents":null}}',
+        "$.reasoning.intents",
+        "NoneType is not an array",
+    ),
     "null for a namespace": (b'{"reasoning":null}', "$.reasoning", "NoneType is not an object"),
-    "a number as text": (b'{"llm":{"usage":{"total_tokens":"3"}}}', "$.llm.usage.total_tokens", "str is not a whole number"),
+    "a number as text": (
+        b'{"llm":{"usage":{"total_tokens":"3"}}}',
+        "$.llm.usage.total_tokens",
+        "str is not a whole number",
+    ),
     "text as a number": (b'{"llm":{"model":3}}', "$.llm.model", "int is not text"),
     "a map of records": (
         b'{"diagnostics":{"performance":{"agent_metrics":{"a":{"tokens":true}}}}}',
@@ -181,7 +241,7 @@ def test_what_is_no_context_is_refused_by_path(name: str, lenient: bool) -> None
 @pytest.mark.parametrize("raw", [None, 3, {"version": "1.0.0"}, ["{}"]])
 def test_what_is_no_text_is_refused(raw: Any) -> None:
     """Only bytes and text are read."""
-    with pytest.raises(InvalidDataError, match="is not JSON text; legal: bytes or str"):
+    with pytest.raises(InvalidDataError, match=r"is not JSON text. Use bytes or str"):
         deserialize(raw)
 
 
@@ -195,14 +255,22 @@ def test_json_data_hold_larger_integers_than_fields() -> None:
     """The largest integer that JSON readers keep comes back from JSON data; a field of the schema takes 64 bits with a sign."""
     ctx = deserialize(b'{"reasoning":{"entities":{"a":18446744073709551615}}}')
     assert deserialize(serialize(ctx)).reasoning.entities["a"] == 2**64 - 1
-    with pytest.raises(InvalidDataError, match=r"\$\.llm\.usage\.total_tokens: the number has more than 64 bits"):
+    with pytest.raises(
+        InvalidDataError, match=r"\$\.llm\.usage\.total_tokens: the number has more than 64 bits"
+    ):
         deserialize(b'{"llm":{"usage":{"total_tokens":18446744073709551615}}}')
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
 def test_the_deepest_legal_document_comes_back(opening: str, closing: str) -> None:
     """What is just not too deep to be read is not too deep to be written and measured."""
-    raw = '{"retrieval":{"queries":[{"results":' + opening * MAX_DEPTH + "1" + closing * MAX_DEPTH + "}]}}"
+    raw = (
+        '{"retrieval":{"queries":[{"results":'
+        + opening * MAX_DEPTH
+        + "1"
+        + closing * MAX_DEPTH
+        + "}]}}"
+    )
     ctx = deserialize(raw)
     assert deserialize(serialize(ctx)) == ctx
     assert get_stats(ctx).total_size == len(serialize(ctx))
@@ -224,7 +292,11 @@ def test_unknown_fields_are_kept_on_request(unknown: dict[str, Any], place: str)
         "root": unknown,
         "namespace": {"reasoning": {"summary": "s", **unknown}},
         "item": {"enrichment": {"relationships": [{"from": "a", **unknown}]}},
-        "map": {"diagnostics": {"performance": {"total_duration_ms": 0, "agent_metrics": {"a": unknown}}}},
+        "map": {
+            "diagnostics": {
+                "performance": {"total_duration_ms": 0, "agent_metrics": {"a": unknown}}
+            }
+        },
         "object": {"llm": {"usage": unknown}},
     }
     holder = holders[place]
@@ -262,14 +334,22 @@ def test_the_fixture_of_the_release_is_read_and_written_alike() -> None:
         for name in layout(type(record)).kinds
         if name not in json.loads(dumps(record))
     }
-    assert unused == {"Artifact.content", "Artifact.external"}  # one artifact has the one, the second the other
+    assert unused == {
+        "Artifact.content",
+        "Artifact.external",
+    }  # one artifact has the one, the second the other
 
 
 def records_in(value: object) -> list[Record]:
     """Return every record in a value."""
     if isinstance(value, Record):
-        return [value, *(found for item in layout(type(value)).get(value) for found in records_in(item))]
-    held = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
+        return [
+            value,
+            *(found for item in layout(type(value)).get(value) for found in records_in(item)),
+        ]
+    held = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
+    )
     return [found for item in held for found in records_in(item)]
 
 

@@ -18,7 +18,14 @@ from polycontext.nodes.agent_context import (
     deserialize,
     serialize,
 )
-from polycontext.nodes.agent_context.consistency import MAKERS, WITH_IDS, entries_of, examine, faults, fixed
+from polycontext.nodes.agent_context.consistency import (
+    MAKERS,
+    WITH_IDS,
+    apply_fixes,
+    entries_of,
+    examine,
+    faults,
+)
 from polycontext.nodes.agent_context.json_text import is_same
 from polycontext.nodes.agent_context.record_base import with_changes
 from polycontext.nodes.agent_context.records import Knowledge, ReasoningContext, ValidationReport
@@ -45,7 +52,9 @@ def test_an_id_stands_once(path: str) -> None:
     """A second entry of one id is refused by path, in a write and in an addition; entries without an id are no one's second."""
     namespace, key = path.split(".")
     twice = [{"id": "x"}, {"id": "y"}, {"id": "x"}]
-    with pytest.raises(InvalidDataError, match=r"\[2\]: the id 'x' is there already; legal: an id of its own"):
+    with pytest.raises(
+        InvalidDataError, match=r"\[2\]: the id 'x' is there already. Use an id of its own"
+    ):
         GUARD.safe_set(START, "orchestrator", namespace, key, twice)
     once = GUARD.safe_set(START, "orchestrator", namespace, key, [{"id": "x"}, {}, {}])
     with pytest.raises(InvalidDataError, match=r"\[3\]: the id 'x' is there already"):
@@ -56,15 +65,23 @@ REFERRING: list[dict[str, Any]] = [
     {"reasoning.hypotheses": [Hypothesis("h", dependencies=("nothing",))]},
     {"reasoning.conclusions": [Conclusion("c", based_on=("nothing",))]},
     {"reasoning.conclusions": [Conclusion("c", based_on=("p",))], "retrieval.plans": [{"id": "p"}]},
-    {"enrichment.derived_knowledge": [Knowledge("k", derived_from=("h",))], "reasoning.hypotheses": [Hypothesis("h")]},
-    {"enrichment.derived_knowledge": [Knowledge("k", derived_from=("",))], "enrichment.facts": [Fact()]},
+    {
+        "enrichment.derived_knowledge": [Knowledge("k", derived_from=("h",))],
+        "reasoning.hypotheses": [Hypothesis("h")],
+    },
+    {
+        "enrichment.derived_knowledge": [Knowledge("k", derived_from=("",))],
+        "enrichment.facts": [Fact()],
+    },
 ]
 
 
 @pytest.mark.parametrize("changes", REFERRING)
 def test_a_reference_leads_somewhere(changes: dict[str, Any]) -> None:
     """What refers to nothing, or to what cannot be meant, is refused with the id that is missing."""
-    with pytest.raises(InvalidDataError, match=r"refers to '(nothing|p|h|)', which is not there; legal: ids of "):
+    with pytest.raises(
+        InvalidDataError, match=r"refers to '(nothing|p|h|)', which is not there. Use ids of "
+    ):
         GUARD.safe_update(START, "orchestrator", changes)
 
 
@@ -74,11 +91,20 @@ def test_references_may_come_with_what_they_mean() -> None:
     written = GUARD.safe_update(
         START,
         "orchestrator",
-        {"reasoning.conclusions": conclusions, "enrichment.facts": facts, "reasoning.hypotheses": [Hypothesis("h1", dependencies=("h1",))]},
+        {
+            "reasoning.conclusions": conclusions,
+            "enrichment.facts": facts,
+            "reasoning.hypotheses": [Hypothesis("h1", dependencies=("h1",))],
+        },
     )
-    with pytest.raises(InvalidDataError, match=r"\$\.reasoning\.conclusions\[0\]: 'c1' refers to 'f1', which is not there"):
+    with pytest.raises(
+        InvalidDataError,
+        match=r"\$\.reasoning\.conclusions\[0\]: 'c1' refers to 'f1', which is not there",
+    ):
         GUARD.safe_set(written, "context_synthesizer", "enrichment", "facts", [])
-    emptied = GUARD.safe_update(written, "orchestrator", {"reasoning.conclusions": [], "enrichment.facts": []})
+    emptied = GUARD.safe_update(
+        written, "orchestrator", {"reasoning.conclusions": [], "enrichment.facts": []}
+    )
     assert emptied.enrichment.facts == ()
 
 
@@ -96,11 +122,21 @@ def test_runs_that_fit_apart_and_not_together_are_refused() -> None:
 def test_a_damaged_document_is_read_and_hinders_nobody() -> None:
     """Its faults are there to be looked at; writes that add none go through, one that adds another does not."""
     store = AgentContextStore(DAMAGED)
-    store.append("inference", {"enrichment.facts": [Fact("f7")], "reasoning.conclusions": [Conclusion("c2", based_on=("f7",))]})
-    with pytest.raises(InvalidDataError, match=r"\$\.enrichment\.facts\[7\]: the id 'f1' is there already"):
+    store.append(
+        "inference",
+        {
+            "enrichment.facts": [Fact("f7")],
+            "reasoning.conclusions": [Conclusion("c2", based_on=("f7",))],
+        },
+    )
+    with pytest.raises(
+        InvalidDataError, match=r"\$\.enrichment\.facts\[7\]: the id 'f1' is there already"
+    ):
         store.append("inference", {"enrichment.facts": [Fact("f1")]})
     with pytest.raises(InvalidDataError, match="'c3' refers to 'nothing'"):
-        store.append("inference", {"reasoning.conclusions": [Conclusion("c3", based_on=("nothing",))]})
+        store.append(
+            "inference", {"reasoning.conclusions": [Conclusion("c3", based_on=("nothing",))]}
+        )
 
 
 def test_an_examination_tells_every_fault() -> None:
@@ -120,10 +156,12 @@ def test_an_examination_tells_every_fault() -> None:
 
 def test_fixes_mend_and_lose_nothing() -> None:
     """Repeated entries leave, different ones of one id get ids that are free, references to nothing leave; everything else stays."""
-    mended = fixed(DAMAGED, examine(DAMAGED))
+    mended = apply_fixes(DAMAGED, examine(DAMAGED))
     assert [fact.id for fact in mended.enrichment.facts] == ["f1", "f1-3", "f1-2", "", ""]
     assert mended.enrichment.facts[1].content == "x"
-    assert [(hypothesis.id, hypothesis.dependencies) for hypothesis in mended.reasoning.hypotheses] == [("h1", ()), ("h1-2", ())]
+    assert [
+        (hypothesis.id, hypothesis.dependencies) for hypothesis in mended.reasoning.hypotheses
+    ] == [("h1", ()), ("h1-2", ())]
     assert mended.reasoning.conclusions[0].based_on == ("f1", "h1")
     assert mended.enrichment.derived_knowledge[0].derived_from == ("f1",)
     assert examine(mended).passed
@@ -150,12 +188,15 @@ def test_a_store_applies_fixes_under_the_rights_of_an_agent() -> None:
     assert store.replay() == store.context
 
 
-@pytest.mark.parametrize("text", ["", "drop it", "[]", '{"changes": 1}', '{"timestamp": 1, "agent_id": "", "changes": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "drop it", "[]", '{"changes": 1}', '{"timestamp": 1, "agent_id": "", "changes": {}}'],
+)
 def test_what_is_no_fix_is_refused(text: str) -> None:
     """A suggestion that no maker wrote is named, and nothing is mended, not even by the fixes before it."""
     report = examine(DAMAGED)
     with pytest.raises(InvalidDataError, match=r"auto_fixes\[2\]"):
-        fixed(DAMAGED, evolve(report, auto_fixes=(*report.auto_fixes, text)))
+        apply_fixes(DAMAGED, evolve(report, auto_fixes=(*report.auto_fixes, text)))
 
 
 @pytest.mark.parametrize("report", [None, "fixes", {"auto_fixes": "x"}])
@@ -178,26 +219,37 @@ def test_a_maker_of_ones_own() -> None:
 
 def test_a_report_stays_short() -> None:
     """A thousand faults make a report of a hundred, which says how many more there are."""
-    many = evolve(START, reasoning=ReasoningContext(hypotheses=tuple(Hypothesis(f"h{n}", "", ("gone",)) for n in range(1_000))))
+    many = evolve(
+        START,
+        reasoning=ReasoningContext(
+            hypotheses=tuple(Hypothesis(f"h{n}", "", ("gone",)) for n in range(1_000))
+        ),
+    )
     report = examine(many)
     assert (len(report.issues), report.issues[-1]) == (101, "and 900 more")
-    assert examine(fixed(many, report)).passed
+    assert examine(apply_fixes(many, report)).passed
 
 
 def test_unknown_fields_survive_mending() -> None:
     """What the lenient decoder kept in a mended entry is kept."""
-    damaged = deserialize('{"enrichment": {"facts": [{"id": "a", "x": 1}, {"id": "a", "y": 2}]}}', lenient=True)
-    mended = fixed(damaged, examine(damaged))
+    damaged = deserialize(
+        '{"enrichment": {"facts": [{"id": "a", "x": 1}, {"id": "a", "y": 2}]}}', lenient=True
+    )
+    mended = apply_fixes(damaged, examine(damaged))
     assert [dict(fact.extras) for fact in mended.enrichment.facts] == [{"x": 1}, {"y": 2}]
 
 
 @given(CONTEXTS)
 def test_whatever_is_damaged_can_be_mended(context: AgentContext) -> None:
     """Every context's report, read back from JSON, mends it; what was sound is shared, and mending again changes nothing."""
-    report = deserialize(serialize(write(START, diagnostics__validation_reports=[examine(context)]))).diagnostics.validation_reports[0]
-    mended = fixed(context, report)
+    report = deserialize(
+        serialize(write(START, diagnostics__validation_reports=[examine(context)]))
+    ).diagnostics.validation_reports[0]
+    mended = apply_fixes(context, report)
     assert list(faults(mended)) == []
     assert examine(mended).auto_fixes == ()
     assert report.passed == is_same(mended, context)
     for path in WITH_IDS:
-        assert {entry.id for entry in entries_of(context, path)} <= {entry.id for entry in entries_of(mended, path)}
+        assert {entry.id for entry in entries_of(context, path)} <= {
+            entry.id for entry in entries_of(mended, path)
+        }

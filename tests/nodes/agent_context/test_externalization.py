@@ -47,10 +47,17 @@ def folder(tmp_path: Path) -> ObjectStoreExternalizer:
 def test_three_megabytes_are_written_and_read_back(folder: ObjectStoreExternalizer) -> None:
     """A value larger than its namespace may be leaves; the context stays small and the value comes back, after a save and a load too."""
     store = AgentContextStore(START, artifacts=folder)
-    store.write("retrieval_planner", {"retrieval.artifacts": [{"id": "log", "type": "text", "content": THREE}]})
+    store.write(
+        "retrieval_planner",
+        {"retrieval.artifacts": [{"id": "log", "type": "text", "content": THREE}]},
+    )
     stub = store.context.retrieval.artifacts[0]
     assert stub.external is not None
-    assert (stub.content, stub.external.size > 3_000_000, len(serialize(store.context)) < 4_096) == (None, True, True)
+    assert (
+        stub.content,
+        stub.external.size > 3_000_000,
+        len(serialize(store.context)) < 4_096,
+    ) == (None, True, True)
     assert store.retrieve(stub) == Artifact("log", "text", THREE)
     again = AgentContextStore(deserialize(serialize(store.context)), artifacts=folder)
     assert again.retrieve(again.context.retrieval.artifacts[0]).content == THREE
@@ -63,7 +70,7 @@ def test_without_a_place_the_limit_stands() -> None:
     store = AgentContextStore(START)
     with pytest.raises(ContextSizeError, match=r"max_namespace_size at \$\.retrieval"):
         store.write("retrieval_planner", {"retrieval.artifacts": [{"id": "log", "content": THREE}]})
-    with pytest.raises(InvalidOptionError, match="legal: a place for artifacts"):
+    with pytest.raises(InvalidOptionError, match="Use a place for artifacts"):
         store.retrieve({STUB: {}})
 
 
@@ -75,10 +82,30 @@ def test_a_place_is_one(place: Any) -> None:
 
 
 PLACES: list[tuple[str, str, Any, Any]] = [
-    ("retrieval_planner", "retrieval.queries", [{"id": "q", "results": THREE}], lambda c: c.retrieval.queries[0].results),
-    ("retrieval_planner", "retrieval.queries", [{"id": "q", "filters": {"a": [THREE]}}], lambda c: c.retrieval.queries[0].filters["a"]),
-    ("intent_detection", "reasoning.entities", {"report": THREE}, lambda c: c.reasoning.entities["report"]),
-    ("reasoning_structure", "reasoning.dependency_map", {"a": THREE}, lambda c: c.reasoning.dependency_map),
+    (
+        "retrieval_planner",
+        "retrieval.queries",
+        [{"id": "q", "results": THREE}],
+        lambda c: c.retrieval.queries[0].results,
+    ),
+    (
+        "retrieval_planner",
+        "retrieval.queries",
+        [{"id": "q", "filters": {"a": [THREE]}}],
+        lambda c: c.retrieval.queries[0].filters["a"],
+    ),
+    (
+        "intent_detection",
+        "reasoning.entities",
+        {"report": THREE},
+        lambda c: c.reasoning.entities["report"],
+    ),
+    (
+        "reasoning_structure",
+        "reasoning.dependency_map",
+        {"a": THREE},
+        lambda c: c.reasoning.dependency_map,
+    ),
     ("inference", "llm.cache", {"answer": {"text": THREE}}, lambda c: c.llm.cache["answer"]),
     (
         "context_synthesizer",
@@ -86,18 +113,27 @@ PLACES: list[tuple[str, str, Any, Any]] = [
         [{"id": "f", "provenance": {"raw": THREE}}],
         lambda c: c.enrichment.facts[0].provenance["raw"],
     ),
-    ("validation", "diagnostics.errors", [{"message": "m", "details": THREE}], lambda c: c.diagnostics.errors[0].details),
+    (
+        "validation",
+        "diagnostics.errors",
+        [{"message": "m", "details": THREE}],
+        lambda c: c.diagnostics.errors[0].details,
+    ),
 ]
 
 
 @pytest.mark.parametrize(("agent", "key", "value", "find"), PLACES)
-def test_any_json_value_may_leave(folder: ObjectStoreExternalizer, agent: str, key: str, value: Any, find: Any) -> None:
+def test_any_json_value_may_leave(
+    folder: ObjectStoreExternalizer, agent: str, key: str, value: Any, find: Any
+) -> None:
     """Results, entities, caches, provenance and details leave as well; a stub stands for them, which the store retrieves."""
     store = AgentContextStore(START, artifacts=folder)
     store.write(agent, {key: value})
     stub = find(store.context)
     assert list(stub) == [STUB]
-    inline = AgentContextStore(START, checker=ContextSizeChecker(ContextLimits(max_namespace_size=9 * MEGABYTE)))
+    inline = AgentContextStore(
+        START, checker=ContextSizeChecker(ContextLimits(max_namespace_size=9 * MEGABYTE))
+    )
     inline.write(agent, {key: value})
     assert is_same(store.retrieve(stub), find(inline.context))
     assert is_same(find(deserialize(serialize(store.context))), stub)
@@ -105,14 +141,20 @@ def test_any_json_value_may_leave(folder: ObjectStoreExternalizer, agent: str, k
     assert collect_garbage(folder, [store.context], older_than=LATER).collected == ()
 
 
-def test_sixty_kilobytes_leave_when_the_total_would_not_fit(folder: ObjectStoreExternalizer) -> None:
+def test_sixty_kilobytes_leave_when_the_total_would_not_fit(
+    folder: ObjectStoreExternalizer,
+) -> None:
     """Forty results of 60 KB are more than a namespace holds: they stay while there is room, and leave when there is none; all come back."""
     store = AgentContextStore(START, artifacts=folder)
     texts = [f"{number:02}" * (SIXTY // 2) for number in range(40)]
     stayed: list[int] = []
     for number, text in enumerate(texts):
-        store.append("retrieval_planner", {"retrieval.queries": [Query(f"q{number}", results=text)]})
-        stayed.append(sum(isinstance(query.results, str) for query in store.context.retrieval.queries))
+        store.append(
+            "retrieval_planner", {"retrieval.queries": [Query(f"q{number}", results=text)]}
+        )
+        stayed.append(
+            sum(isinstance(query.results, str) for query in store.context.retrieval.queries)
+        )
     assert stayed[:10] == list(range(1, 11))
     assert 0 in stayed
     assert [store.retrieve(query.results) for query in store.context.retrieval.queries] == texts
@@ -124,8 +166,16 @@ def test_artifacts_keep_to_their_own_limits(folder: ObjectStoreExternalizer) -> 
     """An artifact over 50 KB leaves at once, and the largest of those that are together over 100 KB; what is small stays inline."""
     store = AgentContextStore(START, artifacts=folder)
     for number, size in enumerate((60, 40, 39, 38)):
-        store.append("retrieval_planner", {"retrieval.artifacts": [Artifact(f"a{number}", content="x" * size * 1024)]})
-    assert [artifact.external is None for artifact in store.context.retrieval.artifacts] == [False, False, True, True]
+        store.append(
+            "retrieval_planner",
+            {"retrieval.artifacts": [Artifact(f"a{number}", content="x" * size * 1024)]},
+        )
+    assert [artifact.external is None for artifact in store.context.retrieval.artifacts] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     assert not ContextSizeChecker().should_externalize_artifacts(store.context)
 
 
@@ -150,7 +200,9 @@ def test_what_the_trail_holds_leaves_as_well(folder: ObjectStoreExternalizer) ->
     store = AgentContextStore(START, artifacts=folder)
     sizes: list[int] = []
     for number in range(30):
-        store.write("intent_detection", {"reasoning.entities": {"page": f"{number:02}" * (SIXTY // 2)}})
+        store.write(
+            "intent_detection", {"reasoning.entities": {"page": f"{number:02}" * (SIXTY // 2)}}
+        )
         sizes.append(len(dumps(store.context.audit)))
     assert len(store.context.audit.diffs) == 30
     assert max(sizes) > 10 * SIXTY
@@ -164,9 +216,15 @@ def test_what_the_context_came_with_leaves_as_well(folder: ObjectStoreExternaliz
     store = AgentContextStore(write(START, reasoning__entities=pages), artifacts=folder)
     store.write("intent_detection", {"reasoning.entities": {**pages, "more": THREE}})
     assert all(set(value) == {STUB} for value in store.context.reasoning.entities.values())
-    assert [store.retrieve(value) for value in store.context.reasoning.entities.values()] == [*pages.values(), THREE]
+    assert [store.retrieve(value) for value in store.context.reasoning.entities.values()] == [
+        *pages.values(),
+        THREE,
+    ]
     assert store.replay() == store.context
-    assert ContextPatch.of(store.context.audit.diffs[0]).summary() == "[intent_detection] Changes: reasoning.entities_added=1"
+    assert (
+        ContextPatch.of(store.context.audit.diffs[0]).summary()
+        == "[intent_detection] Changes: reasoning.entities_added=1"
+    )
 
 
 def test_what_fails_on_the_way_changes_nothing(folder: ObjectStoreExternalizer) -> None:
@@ -221,7 +279,12 @@ def test_no_writer_waits_for_a_slow_place(folder: ObjectStoreExternalizer) -> No
 
 def test_a_warning_comes_from_eight_megabytes_on() -> None:
     """A store that holds more than 8 MB warns at each write, after it is committed: a warning that is raised takes nothing back."""
-    parts = {"reasoning.entities": {"a": 1}, "enrichment.context_links": ["a"], "retrieval.plans": [{"id": "p"}], "llm.cache": {"a": 1}}
+    parts = {
+        "reasoning.entities": {"a": 1},
+        "enrichment.context_links": ["a"],
+        "retrieval.plans": [{"id": "p"}],
+        "llm.cache": {"a": 1},
+    }
     limits = ContextLimits(warn_total_size=1_000)
     store = AgentContextStore(START, checker=ContextSizeChecker(limits))
     with warnings.catch_warnings():
@@ -234,7 +297,9 @@ def test_a_warning_comes_from_eight_megabytes_on() -> None:
     assert ContextLimits().warn_total_size == 8 * MEGABYTE
 
 
-@pytest.mark.parametrize("stub", [{}, {"sha256": "x"}, {"size": -1}, "text", {"sha256": "0" * 64, "size": 3}])
+@pytest.mark.parametrize(
+    "stub", [{}, {"sha256": "x"}, {"size": -1}, "text", {"sha256": "0" * 64, "size": 3}]
+)
 def test_a_forged_stub_leads_nowhere(folder: ObjectStoreExternalizer, stub: Any) -> None:
     """What only looks like a stub is a typed error; a value of another form is itself."""
     with pytest.raises((InvalidDataError, ArtifactError)):
@@ -254,14 +319,28 @@ def everything(context: AgentContext, store: AgentContextStore) -> list[Any]:
 def test_whatever_leaves_comes_back(values: list[Any], most: int, room: int) -> None:
     """Under any limits, what was written is read back to the last type, and the trail leads to the present."""
     place = ObjectStoreExternalizer.open("memory:///")
-    limits = ContextLimits(max_inline_artifact_size=most, max_total_size=room + 9_000, max_namespace_size=room)
+    limits = ContextLimits(
+        max_inline_artifact_size=most, max_total_size=room + 9_000, max_namespace_size=room
+    )
     store = AgentContextStore(START, artifacts=place, checker=ContextSizeChecker(limits))
     try:
-        store.write("orchestrator", {"reasoning.entities": {str(n): value for n, value in enumerate(values)}})
-        store.write("orchestrator", {"retrieval.queries": [Query(f"q{n}", results=value) for n, value in enumerate(values)]})
+        store.write(
+            "orchestrator",
+            {"reasoning.entities": {str(n): value for n, value in enumerate(values)}},
+        )
+        store.write(
+            "orchestrator",
+            {
+                "retrieval.queries": [
+                    Query(f"q{n}", results=value) for n, value in enumerate(values)
+                ]
+            },
+        )
     except ContextSizeError:
         assert store.replay() == store.context
         return
-    assert is_same(tuple(everything(store.context, store)), Artifact(content=[*values, *values]).content)
+    assert is_same(
+        tuple(everything(store.context, store)), Artifact(content=[*values, *values]).content
+    )
     assert store.replay() == store.context
     assert AgentContextStore(deserialize(serialize(store.context))).replay() == store.context

@@ -50,14 +50,18 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionSto
         case "sqlite":
             kept = SQLiteStore(tmp_path / "sessions.db")
         case _:
-            kept = PostgreSQLStore(request.getfixturevalue("postgresql").url, schema=request.getfixturevalue("schema"))
+            kept = PostgreSQLStore(
+                request.getfixturevalue("postgresql").url, schema=request.getfixturevalue("schema")
+            )
     yield kept
     kept.close()
 
 
 def opened(store: SessionStore, **options: Any) -> KeptContextStore:
     """Return the context of a session of its own over the store."""
-    return KeptContextStore(ContextSession(2_000, store=store, session_id="s"), "plan", START, **options)
+    return KeptContextStore(
+        ContextSession(2_000, store=store, session_id="s"), "plan", START, **options
+    )
 
 
 def intent(name: str) -> dict[str, Any]:
@@ -74,12 +78,18 @@ def test_two_agents_in_two_sessions_write_one_context(store: SessionStore) -> No
     """What each wrote is there, in its trail, and replays; the journal alone tells it all."""
     one, other = opened(store), opened(store)
     one.append("intent_detection", {INTENTS: [intent("book")]})
-    other.write("reasoning_structure", {HYPOTHESES: [{"id": "h1", "description": "he travels alone"}]})
+    other.write(
+        "reasoning_structure", {HYPOTHESES: [{"id": "h1", "description": "he travels alone"}]}
+    )
     one.append("intent_detection", {INTENTS: [intent("pay")]})
     third = opened(store)
     assert names(third) == ["book", "pay"]
     assert third.context.reasoning.hypotheses[0].id == "h1"
-    assert [run.agent_id for run in third.context.audit.agent_runs] == ["intent_detection", "reasoning_structure", "intent_detection"]
+    assert [run.agent_id for run in third.context.audit.agent_runs] == [
+        "intent_detection",
+        "reasoning_structure",
+        "intent_detection",
+    ]
     assert third.replay() == third.context == one.context
     assert serialize(third.context) == serialize(one.context)
     assert {type(event) for event in third._session.history.events()} == {PatchEvent}
@@ -100,8 +110,13 @@ def test_threads_lose_nothing(store: SessionStore) -> None:
     for thread in threads:
         thread.join()
     found = names(opened(store))
-    assert sorted(found) == sorted(f"{number}.{place}" for number in range(4) for place in range(10))
-    assert all([each for each in found if each[0] == str(n)] == [f"{n}.{place}" for place in range(10)] for n in range(4))
+    assert sorted(found) == sorted(
+        f"{number}.{place}" for number in range(4) for place in range(10)
+    )
+    assert all(
+        [each for each in found if each[0] == str(n)] == [f"{n}.{place}" for place in range(10)]
+        for n in range(4)
+    )
 
 
 def test_threads_over_one_session_lose_nothing(store: SessionStore) -> None:
@@ -143,7 +158,9 @@ def test_who_has_no_right_changes_nothing_but_the_record(store: SessionStore) ->
     assert names(opened(store)) == ["book"]
 
 
-def test_what_two_runs_wrote_differently_at_the_same_time_is_refused_for_the_later(store: SessionStore) -> None:
+def test_what_two_runs_wrote_differently_at_the_same_time_is_refused_for_the_later(
+    store: SessionStore,
+) -> None:
     """Of different keys both are taken; a run that begins afterwards may write over it."""
     one, other = opened(store), opened(store)
     with pytest.raises(MergeConflictError, match="summary"):  # noqa: PT012, SIM117 - what is refused is the end of the block
@@ -163,10 +180,18 @@ def test_what_two_runs_wrote_differently_at_the_same_time_is_refused_for_the_lat
 def test_a_run_and_turns_are_one_commit(store: SessionStore) -> None:
     """A turn that may not come takes the run with it; what is left is its record."""
     kept = opened(store)
-    kept.append("intent_detection", {INTENTS: [intent("book")]}, turns=[{"role": "user", "content": "Book."}])
+    kept.append(
+        "intent_detection",
+        {INTENTS: [intent("book")]},
+        turns=[{"role": "user", "content": "Book."}],
+    )
     assert len(kept._session.log()) == 1
     with pytest.raises(OrderError):
-        kept.append("intent_detection", {INTENTS: [intent("pay")]}, turns=[Turn("tool", "x", tool_call_id="c1")])
+        kept.append(
+            "intent_detection",
+            {INTENTS: [intent("pay")]},
+            turns=[Turn("tool", "x", tool_call_id="c1")],
+        )
     assert (names(kept), names(opened(store)), len(kept._session.log())) == (["book"], ["book"], 1)
     assert [run.status for run in kept.context.audit.agent_runs] == ["success", "failed"]
 
@@ -227,7 +252,11 @@ def test_going_back_takes_the_context_back_and_a_fork_goes_on_alone(store: Sessi
     session.history.rewind(here)
     assert (names(kept), names(fork), names(opened(store))) == (["book"], ["book", "pay"], ["book"])
     kept.append("intent_detection", {INTENTS: [intent("ask")]})
-    assert (names(kept), names(fork), names(opened(store))) == (["book", "ask"], ["book", "pay"], ["book", "ask"])
+    assert (names(kept), names(fork), names(opened(store))) == (
+        ["book", "ask"],
+        ["book", "pay"],
+        ["book", "ask"],
+    )
     assert kept.replay() == kept.context
 
 
@@ -243,7 +272,11 @@ def test_hundreds_of_runs_stay_small_and_open_as_they_were(tmp_path: Path) -> No
         else:
             kept.append("intent_detection", {INTENTS: [intent(f"the intent {number}")]})
     last = kept.context
-    patches = [len(event.patch) for event in kept._session.history.events() if isinstance(event, PatchEvent)]
+    patches = [
+        len(event.patch)
+        for event in kept._session.history.events()
+        if isinstance(event, PatchEvent)
+    ]
     assert max(patches[300:]) < 1.5 * max(patches[110:300])
     store.close()
     again = opened(store := SQLiteStore(path))
@@ -259,10 +292,22 @@ def test_large_artifacts_leave_and_come_back_after_reopening(tmp_path: Path) -> 
     store = SQLiteStore(tmp_path / "sessions.db")
     kept = opened(store, artifacts=place)
     artifact = {"id": "log", "type": "text", "content": content}
-    kept.write("retrieval_planner", {"retrieval.artifacts": [artifact]}, turns=[Turn("user", "Look.")], idempotency_key="k1")
+    kept.write(
+        "retrieval_planner",
+        {"retrieval.artifacts": [artifact]},
+        turns=[Turn("user", "Look.")],
+        idempotency_key="k1",
+    )
     stub = kept.context.retrieval.artifacts[0]
     assert (stub.content, len(kept._session.log())) == (None, 1)
-    assert sum(len(event.patch) for event in kept._session.history.events() if isinstance(event, PatchEvent)) < 10_000
+    assert (
+        sum(
+            len(event.patch)
+            for event in kept._session.history.events()
+            if isinstance(event, PatchEvent)
+        )
+        < 10_000
+    )
     store.close()
     again = opened(store := SQLiteStore(tmp_path / "sessions.db"), artifacts=place)
     assert again.retrieve(again.context.retrieval.artifacts[0]).content == content
@@ -286,7 +331,10 @@ def test_a_place_that_fails_changes_nothing(tmp_path: Path) -> None:
 def test_artifacts_can_be_moved_out_later(tmp_path: Path) -> None:
     """As of every such store."""
     kept = opened(InMemoryStore())
-    kept.write("retrieval_planner", {"retrieval.artifacts": [{"id": "log", "type": "text", "content": "x" * 60_000}]})
+    kept.write(
+        "retrieval_planner",
+        {"retrieval.artifacts": [{"id": "log", "type": "text", "content": "x" * 60_000}]},
+    )
     kept.externalize_artifacts("retrieval_planner", ObjectStoreExternalizer.open(tmp_path))
     assert kept.context.retrieval.artifacts[0].content is None
     assert kept.replay() == kept.context
@@ -297,7 +345,12 @@ def test_tasks_write_from_threads(store: SessionStore) -> None:
     kept = opened(store)
 
     async def work() -> None:
-        await asyncio.gather(*(asyncio.to_thread(kept.append, "intent_detection", {INTENTS: [intent(str(n))]}) for n in range(8)))
+        await asyncio.gather(
+            *(
+                asyncio.to_thread(kept.append, "intent_detection", {INTENTS: [intent(str(n))]})
+                for n in range(8)
+            )
+        )
 
     asyncio.run(work())
     assert sorted(names(opened(store))) == list("01234567")
@@ -339,11 +392,15 @@ with ContextSession.open(where, "s", max_tokens=2000, timeout=0.2) as session:
 """
 
 
-def writing(agent: str, key: str, runs: int, place: str, schema: str = "") -> "subprocess.Popen[str]":
+def writing(
+    agent: str, key: str, runs: int, place: str, schema: str = ""
+) -> "subprocess.Popen[str]":
     """Begin a process in which an agent adds to a list so many times, and then writes what it may not."""
     arguments = [sys.executable, "-c", WRITER, agent, key, str(runs)]
     environment = {**os.environ, "PLACE": place, "SCHEMA": schema}
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    return subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
 
 
 def said(process: "subprocess.Popen[str]") -> list[str]:
@@ -353,7 +410,9 @@ def said(process: "subprocess.Popen[str]") -> list[str]:
     return out.split()
 
 
-def test_a_second_process_on_one_file_is_refused_in_words_and_goes_on_afterwards(tmp_path: Path) -> None:
+def test_a_second_process_on_one_file_is_refused_in_words_and_goes_on_afterwards(
+    tmp_path: Path,
+) -> None:
     """SQLite serves one process at a time: it says whose turn it is, and nothing of either is lost."""
     url = f"sqlite:///{tmp_path / 'sessions.db'}"
     with ContextSession.open(url, "s", max_tokens=2_000) as session:
@@ -367,20 +426,33 @@ def test_a_second_process_on_one_file_is_refused_in_words_and_goes_on_afterwards
         kept = KeptContextStore(session, "plan")
         assert names(kept) == ["mine", "0", "1", "2"]
         assert [each.id for each in kept.context.reasoning.hypotheses] == ["0", "1", "2"]
-        assert [run.status for run in kept.context.audit.agent_runs] == ["success"] * 4 + ["failed"] + ["success"] * 3 + ["failed"]
+        assert [run.status for run in kept.context.audit.agent_runs] == ["success"] * 4 + [
+            "failed"
+        ] + ["success"] * 3 + ["failed"]
 
 
-def test_two_agents_in_two_processes_write_one_context_on_a_server(postgresql: Server, schema: str) -> None:
+def test_two_agents_in_two_processes_write_one_context_on_a_server(
+    postgresql: Server, schema: str
+) -> None:
     """At the same time, each with its rights, one of them twice; nothing is lost, and whose right it was not is on record."""
     place = postgresql.url
-    agents = [("intent_detection", INTENTS), ("reasoning_structure", HYPOTHESES), ("intent_detection", INTENTS)]
+    agents = [
+        ("intent_detection", INTENTS),
+        ("reasoning_structure", HYPOTHESES),
+        ("intent_detection", INTENTS),
+    ]
     for process in [writing(agent, key, 20, place, schema) for agent, key in agents]:
         assert said(process) == [*map(str, range(20)), "refused"]
     with closing(PostgreSQLStore(place, schema=schema)) as store:
         kept = opened(store)
         assert Counter(names(kept)) == {str(number): 2 for number in range(20)}
-        assert [each.id for each in kept.context.reasoning.hypotheses] == [str(number) for number in range(20)]
-        assert Counter(run.status for run in kept.context.audit.agent_runs) == {"success": 60, "failed": 3}
+        assert [each.id for each in kept.context.reasoning.hypotheses] == [
+            str(number) for number in range(20)
+        ]
+        assert Counter(run.status for run in kept.context.audit.agent_runs) == {
+            "success": 60,
+            "failed": 3,
+        }
         assert kept.replay() == kept.context
 
 

@@ -29,7 +29,13 @@ from polycontext.nodes.agent_context.json_text import dumps
 from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.limits import measure
 from polycontext.nodes.agent_context.record_base import with_changes
-from polycontext.nodes.agent_context.records import AgentRun, AuditContext, ExternalContent, ReasoningContext, RetrievalContext
+from polycontext.nodes.agent_context.records import (
+    AgentRun,
+    AuditContext,
+    ExternalContent,
+    ReasoningContext,
+    RetrievalContext,
+)
 from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
@@ -42,16 +48,24 @@ def test_the_sum_of_the_parts_is_the_size(ctx: AgentContext) -> None:
     stats = get_stats(ctx)
     assert stats.total_size == len(serialize(ctx))
     assert stats.namespace_sizes == {name: len(dumps(getattr(ctx, name))) for name in SCHEMA}
-    assert stats.array_counts == {key.key: len(getattr(getattr(ctx, key.namespace), key.key)) for key in ARRAYS}
+    assert stats.array_counts == {
+        key.key: len(getattr(getattr(ctx, key.namespace), key.key)) for key in ARRAYS
+    }
 
 
 @given(st.data(), CONTEXTS)
 def test_sizes_stay_exact_through_writes(data: st.DataObject, ctx: AgentContext) -> None:
     """What is remembered of a context is right for what is made of it, however it is made."""
     get_stats(ctx)
-    for key in data.draw(st.lists(st.sampled_from([key for key in all_keys() if key.namespace != "audit"]), max_size=3)):
+    for key in data.draw(
+        st.lists(
+            st.sampled_from([key for key in all_keys() if key.namespace != "audit"]), max_size=3
+        )
+    ):
         with suppress(InvalidDataError):  # ids that stand twice, and references to nothing
-            ctx = ContextValidator.default().safe_set(ctx, "orchestrator", key.namespace, key.key, data.draw(of_kind(key.kind)))
+            ctx = ContextValidator.default().safe_set(
+                ctx, "orchestrator", key.namespace, key.key, data.draw(of_kind(key.kind))
+            )
         assert get_stats(ctx).total_size == len(serialize(ctx))
     evolved = attrs.evolve(ctx, reasoning=attrs.evolve(ctx.reasoning, summary="changed"))
     assert get_stats(evolved).total_size == len(serialize(evolved))
@@ -73,7 +87,9 @@ def test_a_check_after_a_write_measures_only_what_changed(monkeypatch: pytest.Mo
     """Once measured, a context with one more fact is measured by that fact: nothing else is written out again."""
     guard = ContextValidator.default()
     ctx = AgentContext(reasoning=ReasoningContext(entities={"a": "x" * 1000}))
-    ctx = guard.safe_set(ctx, "orchestrator", "enrichment", "facts", [Fact(str(number)) for number in range(500)])
+    ctx = guard.safe_set(
+        ctx, "orchestrator", "enrichment", "facts", [Fact(str(number)) for number in range(500)]
+    )
     get_stats(ctx)
     written: list[Any] = []
 
@@ -86,7 +102,11 @@ def test_a_check_after_a_write_measures_only_what_changed(monkeypatch: pytest.Mo
     ctx = guard.safe_set(ctx, "orchestrator", "enrichment", "facts", (*ctx.enrichment.facts, new))
     assert get_stats(ctx).array_counts["facts"] == 501
     assert [value for value in written if not isinstance(value, str)] == [new]
-    assert all(value in {"enrichment", "facts", *AgentContextKeys} for value in written if isinstance(value, str))
+    assert all(
+        value in {"enrichment", "facts", *AgentContextKeys}
+        for value in written
+        if isinstance(value, str)
+    )
 
 
 AgentContextKeys = {"version", *SCHEMA}
@@ -106,7 +126,14 @@ def refused(checker: ContextSizeChecker, ctx: AgentContext) -> ContextSizeError:
 
 def test_the_defaults_are_the_agreed_ones() -> None:
     """10 MiB in all, 2 MiB a namespace, 1,000 items, 100 KiB and 50 KiB of artifacts, a warning beyond 8 MiB."""
-    assert attrs.astuple(ContextLimits()) == (10_485_760, 2_097_152, 1_000, 102_400, 51_200, 8_388_608)
+    assert attrs.astuple(ContextLimits()) == (
+        10_485_760,
+        2_097_152,
+        1_000,
+        102_400,
+        51_200,
+        8_388_608,
+    )
     assert ContextSizeChecker().limits == ContextLimits()
 
 
@@ -116,7 +143,13 @@ def test_the_total_is_legal_up_to_its_edge(ctx: AgentContext) -> None:
     size = len(serialize(ctx))
     limited(max_total_size=size).check(ctx)
     error = refused(limited(max_total_size=size - 1), ctx)
-    assert (error.limit, error.current, error.maximum, error.unit, error.where) == ("max_total_size", size, size - 1, "bytes", "$")
+    assert (error.limit, error.current, error.maximum, error.unit, error.where) == (
+        "max_total_size",
+        size,
+        size - 1,
+        "bytes",
+        "$",
+    )
 
 
 @pytest.mark.parametrize("namespace", SCHEMA)
@@ -133,12 +166,23 @@ def test_every_namespace_is_legal_up_to_its_edge(namespace: str) -> None:
     }
     ctx = AgentContext(audit=AuditContext((AgentRun(error=text),)))
     if namespace != "audit":
-        value = {"context_links": [text], "artifacts": [{"id": text}], "errors": [{"message": text}]}.get(key[namespace], text)
-        ctx = ContextValidator.default().safe_set(AgentContext(), "orchestrator", namespace, key[namespace], value)
+        value = {
+            "context_links": [text],
+            "artifacts": [{"id": text}],
+            "errors": [{"message": text}],
+        }.get(key[namespace], text)
+        ctx = ContextValidator.default().safe_set(
+            AgentContext(), "orchestrator", namespace, key[namespace], value
+        )
     size = len(dumps(getattr(ctx, namespace)))
     limited(max_namespace_size=size).check(ctx)
     error = refused(limited(max_namespace_size=size - 1), ctx)
-    assert (error.limit, error.current, error.maximum, error.unit) == ("max_namespace_size", size, size - 1, "bytes")
+    assert (error.limit, error.current, error.maximum, error.unit) == (
+        "max_namespace_size",
+        size,
+        size - 1,
+        "bytes",
+    )
     assert error.where == f"$.{namespace}"
 
 
@@ -149,20 +193,36 @@ def test_every_array_is_legal_up_to_its_edge(key: Any) -> None:
 
     def holding(count: int) -> AgentContext:
         return with_changes(
-            AgentContext(), **{key.namespace: with_changes(getattr(AgentContext(), key.namespace), **{key.key: (item,) * count})}
+            AgentContext(),
+            **{
+                key.namespace: with_changes(
+                    getattr(AgentContext(), key.namespace), **{key.key: (item,) * count}
+                )
+            },
         )
 
     limited(max_array_items=7).check(holding(7))
     error = refused(limited(max_array_items=7), holding(8))
-    assert (error.limit, error.current, error.maximum, error.unit) == ("max_array_items", 8, 7, "items")
+    assert (error.limit, error.current, error.maximum, error.unit) == (
+        "max_array_items",
+        8,
+        7,
+        "items",
+    )
     assert error.where == f"$.{key.path}"
-    assert str(error) == f"size limit exceeded: max_array_items at $.{key.path}: 8 items; legal: at most 7 items"
+    assert (
+        str(error)
+        == f"size limit exceeded: max_array_items at $.{key.path}: 8 items. Use at most 7 items."
+    )
 
 
 def test_the_default_of_a_thousand_items_is_exact() -> None:
     """A thousand items pass and one more does not."""
     ContextSizeChecker().check(AgentContext(audit=AuditContext((AgentRun(),) * 1000)))
-    assert refused(ContextSizeChecker(), AgentContext(audit=AuditContext((AgentRun(),) * 1001))).where == "$.audit.agent_runs"
+    assert (
+        refused(ContextSizeChecker(), AgentContext(audit=AuditContext((AgentRun(),) * 1001))).where
+        == "$.audit.agent_runs"
+    )
 
 
 def test_nested_arrays_are_checked() -> None:
@@ -180,7 +240,9 @@ def test_a_large_context_warns() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         limited(warn_total_size=size).check(ctx)
-    with pytest.warns(ContextSizeWarning, match=r"the context holds \d+ bytes; the limit is 10,485,760") as caught:
+    with pytest.warns(
+        ContextSizeWarning, match=r"the context holds \d+ bytes; the limit is 10,485,760"
+    ) as caught:
         limited(warn_total_size=size - 1).check(ctx)
     assert caught[0].filename == __file__
 
@@ -200,8 +262,12 @@ def with_artifacts(*artifacts: Artifact) -> AgentContext:
 def test_one_large_artifact_should_move_out() -> None:
     """Content beyond the inline limit should move out; content of exactly the limit may stay."""
     fits, over = "x" * (50 * 1024 - 2), "x" * (50 * 1024 - 1)
-    assert not ContextSizeChecker().should_externalize_artifacts(with_artifacts(Artifact("a", content=fits)))
-    assert ContextSizeChecker().should_externalize_artifacts(with_artifacts(Artifact("a", content=over)))
+    assert not ContextSizeChecker().should_externalize_artifacts(
+        with_artifacts(Artifact("a", content=fits))
+    )
+    assert ContextSizeChecker().should_externalize_artifacts(
+        with_artifacts(Artifact("a", content=over))
+    )
 
 
 def test_many_artifacts_should_move_out() -> None:
@@ -212,10 +278,16 @@ def test_many_artifacts_should_move_out() -> None:
     assert not at_edge.should_externalize_artifacts(with_artifacts(*[artifact] * 3))
     assert at_edge.should_externalize_artifacts(with_artifacts(*[artifact] * 4))
     moved = Artifact("x" * size, external=ExternalContent("file:///x", "00", 1000))
-    assert not at_edge.should_externalize_artifacts(with_artifacts(*[artifact] * 3, moved, Artifact("y" * size)))
+    assert not at_edge.should_externalize_artifacts(
+        with_artifacts(*[artifact] * 3, moved, Artifact("y" * size))
+    )
 
 
 def test_externalized_artifacts_are_counted() -> None:
     """The statistics count the artifacts that are stored outside."""
-    artifacts = Artifact("a", content=1), Artifact("b", external=ExternalContent("file:///b")), Artifact("c")
+    artifacts = (
+        Artifact("a", content=1),
+        Artifact("b", external=ExternalContent("file:///b")),
+        Artifact("c"),
+    )
     assert get_stats(with_artifacts(*artifacts)).externalized_count == 1

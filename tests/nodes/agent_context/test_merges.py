@@ -7,11 +7,28 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.nodes.agent_context import AgentContext, Fact, MergeConflictError, deserialize, diff, merge, replay
+from polycontext.nodes.agent_context import (
+    AgentContext,
+    Fact,
+    MergeConflictError,
+    deserialize,
+    diff,
+    merge,
+    replay,
+)
 from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.records import AgentRun, AuditContext
 from polycontext.nodes.agent_context.schema import KeySchema
-from tests.nodes.agent_context.changes import BASES, FACTS, KEYS, RICH, START, chains, write, written
+from tests.nodes.agent_context.changes import (
+    BASES,
+    FACTS,
+    KEYS,
+    RICH,
+    START,
+    chains,
+    write,
+    written,
+)
 from tests.nodes.agent_context.test_context_patch import WHEN, same
 
 
@@ -34,7 +51,9 @@ def forks(draw: st.DrawFn) -> tuple[AgentContext, AgentContext, AgentContext]:
 
 
 @given(forks())
-def test_different_keys_merge_to_both_changes_in_either_order(fork: tuple[AgentContext, AgentContext, AgentContext]) -> None:
+def test_different_keys_merge_to_both_changes_in_either_order(
+    fork: tuple[AgentContext, AgentContext, AgentContext],
+) -> None:
     """Merging is applying both patches, the one first or the other."""
     base, ours, theirs = fork
     merged = merge(base, ours, theirs)
@@ -62,7 +81,9 @@ def test_nothing_is_lost_in_silence(fork: tuple[AgentContext, AgentContext, Agen
             merge(base, theirs, ours)
         return
     for key in [key for key in KEYS if key.shape is Shape.ARRAY]:
-        held, own, other, result = (getattr(getattr(side, key.namespace), key.key) for side in (base, ours, theirs, merged))
+        held, own, other, result = (
+            getattr(getattr(side, key.namespace), key.key) for side in (base, ours, theirs, merged)
+        )
         for added in [item for side in (own, other) for item in side if item not in held]:
             assert added in result
 
@@ -119,29 +140,61 @@ MERGES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ),
     # fields of a record, entries of a map in it
     (
-        {"diagnostics__performance": {"total_duration_ms": 6, "agent_metrics": {"inference": {"duration_ms": 5}}}},
-        {"diagnostics__performance": {"total_duration_ms": 5, "agent_metrics": {"inference": {"duration_ms": 5}, "validation": {}}}},
-        {"diagnostics__performance": {"total_duration_ms": 6, "agent_metrics": {"inference": {"duration_ms": 5}, "validation": {}}}},
+        {
+            "diagnostics__performance": {
+                "total_duration_ms": 6,
+                "agent_metrics": {"inference": {"duration_ms": 5}},
+            }
+        },
+        {
+            "diagnostics__performance": {
+                "total_duration_ms": 5,
+                "agent_metrics": {"inference": {"duration_ms": 5}, "validation": {}},
+            }
+        },
+        {
+            "diagnostics__performance": {
+                "total_duration_ms": 6,
+                "agent_metrics": {"inference": {"duration_ms": 5}, "validation": {}},
+            }
+        },
     ),
 ]
 
 
 @pytest.mark.parametrize(("ours", "theirs", "both"), MERGES)
-def test_changes_that_do_not_touch_merge(ours: dict[str, Any], theirs: dict[str, Any], both: dict[str, Any]) -> None:
+def test_changes_that_do_not_touch_merge(
+    ours: dict[str, Any], theirs: dict[str, Any], both: dict[str, Any]
+) -> None:
     """Arrays of records merge by id, others by place, maps by key; appended items are all kept, in a fixed order."""
     assert merge(RICH, write(RICH, **ours), write(RICH, **theirs)) == write(RICH, **both)
 
 
 CONFLICTS: list[tuple[dict[str, Any], dict[str, Any], str, tuple[Any, Any, Any]]] = [
-    ({"reasoning__summary": "one"}, {"reasoning__summary": "two"}, "$.reasoning.summary", ("short", "one", "two")),
+    (
+        {"reasoning__summary": "one"},
+        {"reasoning__summary": "two"},
+        "$.reasoning.summary",
+        ("short", "one", "two"),
+    ),
     (
         {"reasoning__confidence_scores": {"c1": 0.6}},
         {"reasoning__confidence_scores": {}},
         "$.reasoning.confidence_scores.c1",
         (0.5, 0.6, None),
     ),
-    ({"reasoning__entities": {"a b": 1}}, {"reasoning__entities": {"a b": True}}, "$.reasoning.entities['a b']", (None, 1, True)),
-    ({"llm__usage": None}, {"llm__usage": {"total_tokens": 11}}, "$.llm.usage", ({"total_tokens": 10}, None, {"total_tokens": 11})),
+    (
+        {"reasoning__entities": {"a b": 1}},
+        {"reasoning__entities": {"a b": True}},
+        "$.reasoning.entities['a b']",
+        (None, 1, True),
+    ),
+    (
+        {"llm__usage": None},
+        {"llm__usage": {"total_tokens": 11}},
+        "$.llm.usage",
+        ({"total_tokens": 10}, None, {"total_tokens": 11}),
+    ),
     (
         {"enrichment__facts": (Fact("f0", "one"), *FACTS[1:])},
         {"enrichment__facts": (Fact("f0", "two"), *FACTS[1:])},
@@ -201,7 +254,12 @@ def test_unknown_fields_merge_by_key() -> None:
     """What only later releases know is merged as a map is."""
     base, ours, theirs, both = (
         deserialize(f'{{"reasoning": {{{fields}}}}}', lenient=True)
-        for fields in ('"a": 1, "b": 2', '"a": 1, "b": 2, "c": 3', '"a": 4, "b": 2', '"a": 4, "b": 2, "c": 3')
+        for fields in (
+            '"a": 1, "b": 2',
+            '"a": 1, "b": 2, "c": 3',
+            '"a": 4, "b": 2',
+            '"a": 4, "b": 2, "c": 3',
+        )
     )
     assert merge(base, ours, theirs) == both
     with pytest.raises(MergeConflictError, match=r"\$\.reasoning\.a"):
@@ -213,7 +271,10 @@ def recorded(base: AgentContext, agent: str, **changes: Any) -> AgentContext:
     after = write(base, **changes)
     patch = diff(base, after, agent_id=agent, timestamp=WHEN)
     run = AgentRun(WHEN, agent, "success", 1, patch.keys)
-    return evolve(after, audit=AuditContext((*base.audit.agent_runs, run), (*base.audit.diffs, patch.record())))
+    return evolve(
+        after,
+        audit=AuditContext((*base.audit.agent_runs, run), (*base.audit.diffs, patch.record())),
+    )
 
 
 def test_a_merged_trail_leads_to_the_merged_context() -> None:
@@ -221,12 +282,23 @@ def test_a_merged_trail_leads_to_the_merged_context() -> None:
     base = recorded(START, "orchestrator", enrichment__facts=FACTS)
     ours = recorded(base, "inference", enrichment__facts=(*FACTS, Fact("f7")))
     theirs = recorded(
-        recorded(base, "context_synthesizer", enrichment__facts=(*FACTS, Fact("f8"))), "validation", reasoning__summary="fine"
+        recorded(base, "context_synthesizer", enrichment__facts=(*FACTS, Fact("f8"))),
+        "validation",
+        reasoning__summary="fine",
     )
     merged = merge(base, ours, theirs)
     assert [fact.id for fact in merged.enrichment.facts[-2:]] == ["f7", "f8"]
-    assert [run.agent_id for run in merged.audit.agent_runs] == ["orchestrator", "inference", "context_synthesizer", "validation"]
-    assert [record.agent_id for record in merged.audit.diffs] == ["orchestrator", "inference", "context_synthesizer, validation"]
+    assert [run.agent_id for run in merged.audit.agent_runs] == [
+        "orchestrator",
+        "inference",
+        "context_synthesizer",
+        "validation",
+    ]
+    assert [record.agent_id for record in merged.audit.diffs] == [
+        "orchestrator",
+        "inference",
+        "context_synthesizer, validation",
+    ]
     assert evolve(replay(START, merged.audit.diffs), audit=merged.audit) == merged
 
 

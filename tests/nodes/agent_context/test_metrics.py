@@ -18,7 +18,12 @@ from polycontext.nodes.agent_context import (
     serialize,
 )
 from polycontext.nodes.agent_context.metrics import ModelCall
-from polycontext.nodes.agent_context.records import AgentMetrics, LLMDecision, LLMUsage, PerformanceData
+from polycontext.nodes.agent_context.records import (
+    AgentMetrics,
+    LLMDecision,
+    LLMUsage,
+    PerformanceData,
+)
 from tests.nodes.agent_context.changes import RICH, START
 
 WHEN = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -30,7 +35,9 @@ def opened(**settings: Any) -> AgentContextStore:
     """Return a store whose clock goes on by 20 ms each time it is read."""
     # A generator could not be read by two threads at once; a counter can.
     numbers = count()
-    return AgentContextStore(START, clock=lambda: WHEN + timedelta(milliseconds=20) * next(numbers), **settings)
+    return AgentContextStore(
+        START, clock=lambda: WHEN + timedelta(milliseconds=20) * next(numbers), **settings
+    )
 
 
 def test_calls_are_counted_in_all_and_by_agent() -> None:
@@ -42,15 +49,24 @@ def test_calls_are_counted_in_all_and_by_agent() -> None:
         run.record_call(LARGE)
         assert run.context.llm.usage is None
     store.record_call("validation", SMALL)
-    assert store.context.llm.usage == LLMUsage(1_540, 1_200, 340, 2.0, {"inference": 1.75, "validation": 0.25})
+    assert store.context.llm.usage == LLMUsage(
+        1_540, 1_200, 340, 2.0, {"inference": 1.75, "validation": 0.25}
+    )
     assert store.context.llm.decisions[:2] == (
         LLMDecision(WHEN, "inference", "inference", "small", "cheap enough", "low"),
         LLMDecision(WHEN, "inference", "inference", "large", "hard question", "high"),
     )
     assert store.context.llm.decisions[2].agent_id == "validation"
     first = ContextPatch.of(store.context.audit.diffs[0]).summary()
-    assert first == "[inference] Changes: llm.model_changed=1, llm.usage_changed=1, llm.decisions_added=2"
-    assert store.context.audit.agent_runs[0].keys_written == ("llm.model", "llm.usage", "llm.decisions")
+    assert (
+        first
+        == "[inference] Changes: llm.model_changed=1, llm.usage_changed=1, llm.decisions_added=2"
+    )
+    assert store.context.audit.agent_runs[0].keys_written == (
+        "llm.model",
+        "llm.usage",
+        "llm.decisions",
+    )
     assert store.replay() == store.context
 
 
@@ -81,7 +97,9 @@ def test_what_a_failed_run_has_spent_is_spent() -> None:
         raise RuntimeError("no answer")
     assert store.context.llm.model == ""
     assert store.context.llm.usage == LLMUsage(1_300, 1_000, 300, 1.5, {"inference": 1.5})
-    assert store.context.diagnostics.performance == PerformanceData(20, {"inference": AgentMetrics(20, 1, "failed", 1_300, 1.5)})
+    assert store.context.diagnostics.performance == PerformanceData(
+        20, {"inference": AgentMetrics(20, 1, "failed", 1_300, 1.5)}
+    )
     (told,) = store.context.audit.agent_runs
     assert (told.status, told.keys_written) == ("failed", ("llm.usage", "llm.decisions"))
     assert store.replay() == store.context
@@ -124,7 +142,9 @@ def test_what_was_counted_before_goes_on() -> None:
     store = AgentContextStore(RICH, clock=lambda: WHEN)
     store.record_call("inference", SMALL)
     assert store.context.llm.usage == LLMUsage(130, 100, 20, 0.25, {"inference": 0.25})
-    assert store.context.diagnostics.performance == PerformanceData(5, {"inference": AgentMetrics(5, 1, "success", 120, 0.25)})
+    assert store.context.diagnostics.performance == PerformanceData(
+        5, {"inference": AgentMetrics(5, 1, "success", 120, 0.25)}
+    )
 
 
 def test_calls_at_the_same_time_add_up() -> None:
@@ -142,7 +162,9 @@ def test_calls_at_the_same_time_add_up() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert store.context.llm.usage == LLMUsage(9_600, 8_000, 1_600, 20.0, dict.fromkeys(DEFAULT_RIGHTS, 2.5))
+    assert store.context.llm.usage == LLMUsage(
+        9_600, 8_000, 1_600, 20.0, dict.fromkeys(DEFAULT_RIGHTS, 2.5)
+    )
     performance = store.context.diagnostics.performance
     assert performance is not None
     assert {metrics.llm_calls for metrics in performance.agent_metrics.values()} == {10}
@@ -155,7 +177,9 @@ def test_decisions_do_not_pile_up() -> None:
     with store.run("inference") as run:
         for number in range(10_000):
             run.record_call(ModelCall(f"{number}", 1, reason="x" * 5_000))
-    assert [decision.selected for decision in store.context.llm.decisions] == [str(number) for number in range(9_500, 10_000)]
+    assert [decision.selected for decision in store.context.llm.decisions] == [
+        str(number) for number in range(9_500, 10_000)
+    ]
     assert {len(decision.reason) for decision in store.context.llm.decisions} == {200}
     assert store.context.llm.usage is not None
     assert store.context.llm.usage.total_tokens == 10_000
@@ -164,17 +188,39 @@ def test_decisions_do_not_pile_up() -> None:
 
 
 RESPONSES = [
-    ({"model": "m", "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}}, (7, 2)),
+    (
+        {"model": "m", "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}},
+        (7, 2),
+    ),
     ({"model": "m", "usage": {"input_tokens": 7, "output_tokens": 2}}, (7, 2)),
     (
         {
             "model": "m",
-            "usage": {"input_tokens": 7, "cache_read_input_tokens": 100, "cache_creation_input_tokens": None, "output_tokens": 2},
+            "usage": {
+                "input_tokens": 7,
+                "cache_read_input_tokens": 100,
+                "cache_creation_input_tokens": None,
+                "output_tokens": 2,
+            },
         },
         (107, 2),
     ),
-    (SimpleNamespace(model="m", usage=SimpleNamespace(prompt_tokens=7, completion_tokens=2)), (7, 2)),
-    ({"model": "m", "usage": {"prompt_tokens": 7, "input_tokens": 7, "completion_tokens": 2, "output_tokens": 2}}, (7, 2)),
+    (
+        SimpleNamespace(model="m", usage=SimpleNamespace(prompt_tokens=7, completion_tokens=2)),
+        (7, 2),
+    ),
+    (
+        {
+            "model": "m",
+            "usage": {
+                "prompt_tokens": 7,
+                "input_tokens": 7,
+                "completion_tokens": 2,
+                "output_tokens": 2,
+            },
+        },
+        (7, 2),
+    ),
     ({"model": "m", "usage": {}}, (0, 0)),
 ]
 
@@ -182,7 +228,9 @@ RESPONSES = [
 @pytest.mark.parametrize(("response", "tokens"), RESPONSES)
 def test_a_response_tells_its_call(response: Any, tokens: tuple[int, int]) -> None:
     """Dicts and objects, with the names of either large provider; the rest is told besides."""
-    assert ModelCall.of(response, cost_usd=0.5, reason="r") == ModelCall("m", *tokens, 0.5, reason="r")
+    assert ModelCall.of(response, cost_usd=0.5, reason="r") == ModelCall(
+        "m", *tokens, 0.5, reason="r"
+    )
 
 
 @pytest.mark.parametrize(

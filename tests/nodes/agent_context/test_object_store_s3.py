@@ -6,7 +6,13 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from polycontext.nodes.agent_context import ArtifactError, ArtifactFault, ObjectStoreExternalizer, collect_garbage, externalize_artifacts
+from polycontext.nodes.agent_context import (
+    ArtifactError,
+    ArtifactFault,
+    ObjectStoreExternalizer,
+    collect_garbage,
+    externalize_artifacts,
+)
 from polycontext.nodes.agent_context.json_text import is_same
 from tests.nodes.agent_context.test_artifacts import CONTEXT, SMALL, restored
 
@@ -34,9 +40,17 @@ def bucket(endpoint: str) -> ObjectStoreExternalizer:
 
 def opened(place: str, endpoint: str) -> ObjectStoreExternalizer:
     """Open a place on the server."""
-    config = {"endpoint": endpoint, "access_key_id": "any", "secret_access_key": "any", "region": "us-east-1"}
+    config = {
+        "endpoint": endpoint,
+        "access_key_id": "any",
+        "secret_access_key": "any",
+        "region": "us-east-1",
+    }
     return ObjectStoreExternalizer.open(
-        place, config=config, client_options={"allow_http": True}, retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=5)}
+        place,
+        config=config,
+        client_options={"allow_http": True},
+        retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=5)},
     )
 
 

@@ -9,7 +9,12 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, PolycontextError, UnknownNameError
+from polycontext.linearity import (
+    InvalidDataError,
+    InvalidOptionError,
+    PolycontextError,
+    UnknownNameError,
+)
 from polycontext.nodes.agent_context import (
     AgentContext,
     AgentContextStore,
@@ -33,7 +38,9 @@ WHEN = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 def opened(context: AgentContext = START, **settings: Any) -> AgentContextStore:
     """Return a store with a clock of its own."""
-    moments: Iterator[datetime] = (WHEN + timedelta(milliseconds=20) * number for number in range(1_000_000))
+    moments: Iterator[datetime] = (
+        WHEN + timedelta(milliseconds=20) * number for number in range(1_000_000)
+    )
     return AgentContextStore(context, clock=lambda: next(moments), **settings)
 
 
@@ -43,11 +50,27 @@ def audit_bytes(store: AgentContextStore) -> int:
 
 
 FLOODS: dict[str, tuple[Any, dict[str, Any], type[PolycontextError]]] = {
-    "agents with long names": (lambda number: f"{number}" + "x" * 5_000, {"llm.model": "m"}, ContextViolationError),
-    "long names in another script": (lambda number: f"{number}" + "港" * 5_000, {"llm.model": "m"}, ContextViolationError),
-    "quotes, which double in JSON": (lambda number: f"{number}" + '"\\' * 2_500, {"llm.model": "m"}, ContextViolationError),
+    "agents with long names": (
+        lambda number: f"{number}" + "x" * 5_000,
+        {"llm.model": "m"},
+        ContextViolationError,
+    ),
+    "long names in another script": (
+        lambda number: f"{number}" + "港" * 5_000,
+        {"llm.model": "m"},
+        ContextViolationError,
+    ),
+    "quotes, which double in JSON": (
+        lambda number: f"{number}" + '"\\' * 2_500,
+        {"llm.model": "m"},
+        ContextViolationError,
+    ),
     "keys with long names": (lambda _: "validation", {"llm." + "k" * 5_000: 1}, UnknownNameError),
-    "values with long faults": (lambda _: "inference", {"llm.cache": {"\x01" * 5_000: {1, 2}}}, InvalidDataError),
+    "values with long faults": (
+        lambda _: "inference",
+        {"llm.cache": {"\x01" * 5_000: {1, 2}}},
+        InvalidDataError,
+    ),
 }
 
 
@@ -64,7 +87,9 @@ def test_a_flood_of_refused_writes_is_harmless(kind: str) -> None:
             store.write(name(number), changes)
     assert evolve(store.context, audit=before.audit) == before
     assert store.context.audit.diffs == before.audit.diffs
-    assert [run for run in store.context.audit.agent_runs if run.status == "success"] == list(before.audit.agent_runs)
+    assert [run for run in store.context.audit.agent_runs if run.status == "success"] == list(
+        before.audit.agent_runs
+    )
     failed = [run for run in store.context.audit.agent_runs if run.status == "failed"]
     assert 1 <= len(failed) <= 100
     assert all(len(run.agent_id) <= 200 and len(run.error) <= 500 for run in failed)
@@ -115,8 +140,18 @@ def test_the_bytes_of_the_trail_are_bounded() -> None:
     beginning = origin(store.context)
     most = 0
     for number in range(60):
-        store.append("retrieval_planner", {"retrieval.plans": [{"id": f"p{number}", "description": f"{number}" * 500}]})
-        store.write("inference", {"reasoning.conclusions": [{"id": f"c{number}-{n}", "content": f"{n}" * 300} for n in range(9)]})
+        store.append(
+            "retrieval_planner",
+            {"retrieval.plans": [{"id": f"p{number}", "description": f"{number}" * 500}]},
+        )
+        store.write(
+            "inference",
+            {
+                "reasoning.conclusions": [
+                    {"id": f"c{number}-{n}", "content": f"{n}" * 300} for n in range(9)
+                ]
+            },
+        )
         most = max(most, audit_bytes(store))
         assert store.replay() == store.context
     assert most <= 20_000 + 1_000
@@ -139,16 +174,24 @@ def test_what_fills_the_trail_hinders_nobody() -> None:
     large = "x" * 900
     begun = write(START, reasoning__summary=large, llm__model=large, metadata__locale=large)
     store = opened(begun, checker=ContextSizeChecker(ContextLimits(max_namespace_size=2_100)))
-    for agent, key in (("summarization", "reasoning.summary"), ("inference", "llm.model"), ("validation", "metadata.locale")):
+    for agent, key in (
+        ("summarization", "reasoning.summary"),
+        ("inference", "llm.model"),
+        ("validation", "metadata.locale"),
+    ):
         store.write(agent, {key: ""})
-    assert (store.context.reasoning.summary, store.context.llm.model, store.context.metadata.locale) == ("", "", "")
+    assert (
+        store.context.reasoning.summary,
+        store.context.llm.model,
+        store.context.metadata.locale,
+    ) == ("", "", "")
     assert store.replay() == store.context
 
 
 def test_bytes_are_a_size() -> None:
     """A policy is checked when it is made."""
     for name in ("keep_failed", "max_bytes"):
-        with pytest.raises(InvalidOptionError, match=f"{name} = -1; legal: a whole number"):
+        with pytest.raises(InvalidOptionError, match=f"{name} = -1. Use a whole number"):
             AuditPolicy(**{name: -1})
 
 
@@ -158,22 +201,35 @@ def test_a_trail_that_tells_of_performance_is_read() -> None:
         "diagnostics": {"performance": {"old": None, "new": {"total_duration_ms": 5}}},
         "llm": {"model": {"old": "", "new": "m"}},
     }
-    only = {"diagnostics": {"performance": {"old": {"total_duration_ms": 5}, "new": {"total_duration_ms": 6}}}}
+    only = {
+        "diagnostics": {
+            "performance": {"old": {"total_duration_ms": 5}, "new": {"total_duration_ms": 6}}
+        }
+    }
     diffs = tuple(ContextDiff(WHEN, "orchestrator", changes) for changes in (both, only))
-    kept = with_changes(write(START, llm__model="m", diagnostics__performance=PerformanceData(99)), audit=AuditContext(diffs=diffs))
+    kept = with_changes(
+        write(START, llm__model="m", diagnostics__performance=PerformanceData(99)),
+        audit=AuditContext(diffs=diffs),
+    )
     store = opened(kept)
     store.write("inference", {"llm.model": "n"})
     assert store.replay() == store.context
     assert origin(store.context).llm.model == ""
 
 
-@given(st.lists(st.tuples(st.sampled_from(["", "stranger"]), st.integers(0, 3_000)), max_size=12), st.integers(500, 20_000))
+@given(
+    st.lists(st.tuples(st.sampled_from(["", "stranger"]), st.integers(0, 3_000)), max_size=12),
+    st.integers(500, 20_000),
+)
 def test_bounded_trails_lead_to_the_present(steps: list[tuple[str, int]], most: int) -> None:
     """Whatever is written and refused, under whatever bound, the trail replays, and keeps to the bound but for its newest diff and runs."""
     store = opened(policy=AuditPolicy(max_bytes=most))
     for agent, length in steps:
         try:
-            store.write(agent or "retrieval_planner", {"retrieval.artifacts": [Artifact("a", content="x" * length)]})
+            store.write(
+                agent or "retrieval_planner",
+                {"retrieval.artifacts": [Artifact("a", content="x" * length)]},
+            )
         except ContextViolationError:
             assert agent
     newest = sum(len(dumps(record)) for record in store.context.audit.diffs[-1:])
@@ -184,7 +240,9 @@ def test_bounded_trails_lead_to_the_present(steps: list[tuple[str, int]], most: 
 
 def test_a_run_that_changes_nothing_in_a_full_context_is_recorded_or_refused() -> None:
     """Where not even the record of a run fits, the run is refused, and the context is as it was."""
-    store = opened(checker=ContextSizeChecker(ContextLimits(max_total_size=len(serialize(START)) + 40)))
+    store = opened(
+        checker=ContextSizeChecker(ContextLimits(max_total_size=len(serialize(START)) + 40))
+    )
     with pytest.raises(ContextSizeError):
         store.write("summarization", {"reasoning.summary": ""})
     assert store.context == START

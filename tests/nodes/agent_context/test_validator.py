@@ -7,16 +7,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.nodes.agent_context import DEFAULT_RIGHTS, AgentContext, ContextValidator, ContextViolationError, Fact, Intent, deserialize
+from polycontext.nodes.agent_context import (
+    DEFAULT_RIGHTS,
+    AgentContext,
+    ContextValidator,
+    ContextViolationError,
+    Fact,
+    Intent,
+    deserialize,
+)
 from polycontext.nodes.agent_context.consistency import WITH_IDS
 from polycontext.nodes.agent_context.kinds import Shape
 from polycontext.nodes.agent_context.record_base import with_changes
 from polycontext.nodes.agent_context.schema import SCHEMA, all_keys
 from tests.nodes.agent_context.strategies import CONTEXTS, of_kind
 
-EVERYBODY = {"metadata.locale", "diagnostics.errors", "diagnostics.warnings", "audit.agent_runs", "audit.diffs"}
+EVERYBODY = {
+    "metadata.locale",
+    "diagnostics.errors",
+    "diagnostics.warnings",
+    "audit.agent_runs",
+    "audit.diffs",
+}
 LLM = {"llm.provider", "llm.model", "llm.usage", "llm.decisions", "llm.cache"}
-ENRICHMENT = {"enrichment.facts", "enrichment.derived_knowledge", "enrichment.relationships", "enrichment.context_links"}
+ENRICHMENT = {
+    "enrichment.facts",
+    "enrichment.derived_knowledge",
+    "enrichment.relationships",
+    "enrichment.context_links",
+}
 RETRIEVAL = {"retrieval.plans", "retrieval.queries", "retrieval.artifacts"}
 REASONING = {
     "reasoning.intents",
@@ -33,7 +52,10 @@ MATRIX = {
     "reasoning_structure": {"reasoning.hypotheses", "reasoning.dependency_map"} | EVERYBODY,
     "retrieval_planner": RETRIEVAL | EVERYBODY,
     "context_synthesizer": ENRICHMENT | EVERYBODY,
-    "inference": {"reasoning.conclusions", "reasoning.confidence_scores"} | ENRICHMENT | LLM | EVERYBODY,
+    "inference": {"reasoning.conclusions", "reasoning.confidence_scores"}
+    | ENRICHMENT
+    | LLM
+    | EVERYBODY,
     "validation": {"diagnostics.validation_reports"} | EVERYBODY,
     "summarization": {"reasoning.summary"} | EVERYBODY,
     "orchestrator": IDENTITY
@@ -67,7 +89,12 @@ def test_the_default_rights_are_the_matrix(agent: str) -> None:
         with pytest.raises(ContextViolationError) as caught:
             validator.validate_write(agent, namespace, key)
         refusal = caught.value
-        assert (refusal.agent_id, refusal.namespace, refusal.key, refusal.allowed) == (agent, namespace, key, validator.allowed(agent))
+        assert (refusal.agent_id, refusal.namespace, refusal.key, refusal.allowed) == (
+            agent,
+            namespace,
+            key,
+            validator.allowed(agent),
+        )
         assert set(refusal.allowed) == set(DEFAULT_RIGHTS.get(agent, ()))
 
 
@@ -75,11 +102,16 @@ def test_the_default_rights_are_the_matrix(agent: str) -> None:
 def test_the_guard_writes_what_the_matrix_allows_and_no_trail(agent: str) -> None:
     """A guarded write succeeds exactly where the table allows it, except on the trail, which nobody writes by hand."""
     for namespace, key in (path.split(".") for path in KEYS):
-        held, is_allowed = getattr(getattr(CTX, namespace), key), f"{namespace}.{key}" in MATRIX[agent]
+        held, is_allowed = (
+            getattr(getattr(CTX, namespace), key),
+            f"{namespace}.{key}" in MATRIX[agent],
+        )
         if is_allowed and namespace != "audit":
             assert ContextValidator.default().safe_set(CTX, agent, namespace, key, held) == CTX
             continue
-        with pytest.raises(ContextViolationError, match="the audit system alone" if is_allowed else "may not write"):
+        with pytest.raises(
+            ContextViolationError, match="the audit system alone" if is_allowed else "may not write"
+        ):
             ContextValidator.default().safe_set(CTX, agent, namespace, key, held)
 
 
@@ -113,7 +145,9 @@ def allows(validator: ContextValidator, agent: str, path: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("agent", ["Orchestrator", "orchestrator ", "orchestrato", "", "*", "ｏrchestrator"])
+@pytest.mark.parametrize(
+    "agent", ["Orchestrator", "orchestrator ", "orchestrato", "", "*", "ｏrchestrator"]
+)
 def test_agents_are_compared_exactly(agent: str) -> None:
     """A name that only looks like a registered one has no rights."""
     with pytest.raises(ContextViolationError, match="not registered"):
@@ -130,9 +164,9 @@ def test_names_are_text(name: Any) -> None:
         validator.validate_write(name, "llm", "model")
     assert validator.allowed(name) == ()
     for write in ((name, "model"), ("llm", name)):
-        with pytest.raises(UnknownNameError, match="legal: "):
+        with pytest.raises(UnknownNameError, match="Use "):
             validator.validate_write("orchestrator", *write)
-    with pytest.raises(UnknownNameError, match=r"legal: \*, metadata"):
+    with pytest.raises(UnknownNameError, match=r"Use \*, metadata"):
         validator.register_agent("x", [name])
 
 
@@ -144,32 +178,52 @@ def test_registering_again_replaces_the_rights() -> None:
     assert not allows(validator, "orchestrator", "llm.provider")
 
 
-@pytest.mark.parametrize("right", ["reasonin", "reasoning.intent", "reasoning.", ".intents", "reasoning.intents.type", "**", "", "*.*"])
+@pytest.mark.parametrize(
+    "right",
+    [
+        "reasonin",
+        "reasoning.intent",
+        "reasoning.",
+        ".intents",
+        "reasoning.intents.type",
+        "**",
+        "",
+        "*.*",
+    ],
+)
 def test_a_right_to_what_does_not_exist_is_refused(right: str) -> None:
     """A misspelt right is an error when it is given, not a surprise when it is needed; nothing is registered."""
     validator = ContextValidator()
-    with pytest.raises(UnknownNameError, match="legal: "):
+    with pytest.raises(UnknownNameError, match="Use "):
         validator.register_agent("x", ["llm", right])
     assert validator.allowed("x") == ()
 
 
 def test_a_single_string_is_no_list_of_rights() -> None:
     """A string would otherwise be taken for its letters."""
-    with pytest.raises(InvalidOptionError, match=r"legal: a list, such as \['reasoning'\]"):
+    with pytest.raises(InvalidOptionError, match=r"Use a list, such as \['reasoning'\]"):
         ContextValidator().register_agent("x", "reasoning")
 
 
-@pytest.mark.parametrize("path", ["reasoning.intent", "reasonin.intents", "intents", "", "reasoning.intents.0", 3])
+@pytest.mark.parametrize(
+    "path", ["reasoning.intent", "reasonin.intents", "intents", "", "reasoning.intents.0", 3]
+)
 def test_a_write_to_what_does_not_exist_is_refused(path: Any) -> None:
     """Even the orchestrator writes only what the schema has."""
-    with pytest.raises(UnknownNameError, match="legal: "):
+    with pytest.raises(UnknownNameError, match="Use "):
         ContextValidator.default().safe_update(CTX, "orchestrator", {path: ()})
 
 
 def test_plain_data_is_structured() -> None:
     """Records may be given as the dicts and lists of JSON, or mixed with records; the context holds records."""
     guard = ContextValidator.default()
-    written = guard.safe_set(CTX, "intent_detection", "reasoning", "intents", [{"type": "a", "entities": ["x"]}, Intent("b", 1)])
+    written = guard.safe_set(
+        CTX,
+        "intent_detection",
+        "reasoning",
+        "intents",
+        [{"type": "a", "entities": ["x"]}, Intent("b", 1)],
+    )
     assert written.reasoning.intents == (Intent("a", entities=("x",)), Intent("b", 1.0))
     assert CTX.reasoning.intents == ()
 
@@ -207,12 +261,24 @@ def test_a_value_outside_the_schema_is_refused_by_path(key: str, value: object, 
 def test_several_writes_are_one() -> None:
     """All changes of an update arrive together."""
     written = ContextValidator.default().safe_update(
-        CTX, "inference", {"reasoning.conclusions": [{"id": "c"}], "reasoning.confidence_scores": {"c": 1}, "llm.model": "m"}
+        CTX,
+        "inference",
+        {
+            "reasoning.conclusions": [{"id": "c"}],
+            "reasoning.confidence_scores": {"c": 1},
+            "llm.model": "m",
+        },
     )
-    assert (written.reasoning.conclusions[0].id, written.reasoning.confidence_scores, written.llm.model) == ("c", {"c": 1.0}, "m")
+    assert (
+        written.reasoning.conclusions[0].id,
+        written.reasoning.confidence_scores,
+        written.llm.model,
+    ) == ("c", {"c": 1.0}, "m")
 
 
-@pytest.mark.parametrize("bad", [{"llm.usage": 3}, {"retrieval.plans": []}, {"llm.modle": "m"}, {"audit.diffs": []}])
+@pytest.mark.parametrize(
+    "bad", [{"llm.usage": 3}, {"retrieval.plans": []}, {"llm.modle": "m"}, {"audit.diffs": []}]
+)
 def test_one_fault_refuses_the_whole_update(bad: dict[str, Any]) -> None:
     """An update with one illegal write among legal ones raises, whatever the order, and returns nothing."""
     guard = ContextValidator.default()
@@ -223,24 +289,41 @@ def test_one_fault_refuses_the_whole_update(bad: dict[str, Any]) -> None:
 
 
 @given(st.data(), CONTEXTS)
-def test_a_write_changes_its_key_and_shares_the_rest(data: st.DataObject, ctx: AgentContext) -> None:
+def test_a_write_changes_its_key_and_shares_the_rest(
+    data: st.DataObject, ctx: AgentContext
+) -> None:
     """After a write the key holds the value; every other key and namespace is the very same object."""
     key = data.draw(st.sampled_from([key for key in all_keys() if key.namespace != "audit"]))
     value = data.draw(of_kind(key.kind))
     try:
-        written = ContextValidator.default().safe_set(ctx, "orchestrator", key.namespace, key.key, value)
+        written = ContextValidator.default().safe_set(
+            ctx, "orchestrator", key.namespace, key.key, value
+        )
     except InvalidDataError as error:
-        assert key.path in WITH_IDS and ("is there already" in error.what or "refers to" in error.what)  # noqa: PT018  one condition
+        assert key.path in WITH_IDS and (  # noqa: PT018  one condition
+            "is there already" in error.what or "refers to" in error.what
+        )
         return
     held, read = getattr(getattr(written, key.namespace), key.key), key.kind.read(value)
-    unsigned = {"agent_id": ""} if "agent_id" in getattr(key.item, "__annotations__", ()) and key.shape is Shape.ARRAY else {}
+    unsigned = (
+        {"agent_id": ""}
+        if "agent_id" in getattr(key.item, "__annotations__", ()) and key.shape is Shape.ARRAY
+        else {}
+    )
     assert (
-        held == read if not unsigned else [with_changes(entry, **unsigned) for entry in held] == [with_changes(e, **unsigned) for e in read]
+        held == read
+        if not unsigned
+        else [with_changes(entry, **unsigned) for entry in held]
+        == [with_changes(e, **unsigned) for e in read]
     )
     for namespace, keys in SCHEMA.items():
         before, after = getattr(ctx, namespace), getattr(written, namespace)
         assert (before is after) == (namespace != key.namespace)
-        assert all(getattr(before, name) is getattr(after, name) for name in keys if (namespace, name) != (key.namespace, key.key))
+        assert all(
+            getattr(before, name) is getattr(after, name)
+            for name in keys
+            if (namespace, name) != (key.namespace, key.key)
+        )
 
 
 def test_a_write_keeps_unknown_fields() -> None:

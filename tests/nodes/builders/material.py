@@ -32,11 +32,17 @@ class Lived:
 
 def _registry() -> SessionIdRegistry:
     registry = SessionIdRegistry()
-    registry, _ = registry.read("recipes", "SECRET-ID-1", "RETAINED-LABEL", turn=1, data={"note": "RETAINED-DATA"})
+    registry, _ = registry.read(
+        "recipes", "SECRET-ID-1", "RETAINED-LABEL", turn=1, data={"note": "RETAINED-DATA"}
+    )
     registry, _ = registry.read("recipes", "SECRET-ID-2", "FORGOTTEN-LABEL", turn=1)
     registry = registry.retain("recipe_1", "RETAINED-REASON", turn=2)
-    registry, _ = registry.generate("plans", "GENERATED-LABEL", turn=2, data={"note": "GENERATED-DATA"})
-    registry, _ = registry.read("recipes", "SECRET-ID-3", "ACTIVE-LABEL", turn=9, data={"note": "ACTIVE-DATA"})
+    registry, _ = registry.generate(
+        "plans", "GENERATED-LABEL", turn=2, data={"note": "GENERATED-DATA"}
+    )
+    registry, _ = registry.read(
+        "recipes", "SECRET-ID-3", "ACTIVE-LABEL", turn=9, data={"note": "ACTIVE-DATA"}
+    )
     return registry
 
 
@@ -46,7 +52,11 @@ def lived() -> Lived:
     Before them stand rules, a task and a gist; in between, what was demanded, attached and pinned.
     """
     ticks = count()
-    session = ContextSession(8000, clock=lambda: START + timedelta(minutes=next(ticks)), projector=ContextProjector(lambda *_, **__: GIST))
+    session = ContextSession(
+        8000,
+        clock=lambda: START + timedelta(minutes=next(ticks)),
+        projector=ContextProjector(lambda *_, **__: GIST),
+    )
     _begin(session)
     conversation = ConversationContext()
     for number in range(1, 10):
@@ -68,12 +78,24 @@ def _begin(session: ContextSession) -> None:
 
 def _say(session: ContextSession, number: int) -> None:
     if number == ATTACHING:
-        session.attach(ContextItem("ATTACHED-TEXT", "code", {"filename": "a.py", "start_line": 3}, id="ctx-1", timestamp=0))
+        session.attach(
+            ContextItem(
+                "ATTACHED-TEXT",
+                "code",
+                {"filename": "a.py", "start_line": 3},
+                id="ctx-1",
+                timestamp=0,
+            )
+        )
     said, resource_class = DEMANDED.get(number, ("", None))
     session.add_user_turn(f"SAID-{number} please{said}", resource_class=resource_class)
     if number == PINNING:
         session.add_assistant_turn(None, [ToolCall("c1", "find")])
-        session.pin(session.add_tool_turn("PINNED-RESULT", tool_call_id="c1").window.all_turns()[-1].resource_id)
+        session.pin(
+            session.add_tool_turn("PINNED-RESULT", tool_call_id="c1")
+            .window.all_turns()[-1]
+            .resource_id
+        )
     output = session.add_assistant_turn(f"ANSWERED-{number}, gladly.")
     if number == PINNING:
         session.pin(output.window.all_turns()[-1].resource_id)
@@ -84,14 +106,29 @@ def _closed(number: int) -> CurrentTurn:
     turn = turn.curate([f"CURATED-{number}"], reasons={f"CURATED-{number}": f"REASON-{number}"})
     turn = turn.observe(phase="exploring", user_expressed=f"EXPRESSED-{number}")
     turn = turn.step(
-        "read", f"DOMAIN-{number}", f"DESCRIBED-{number}", [f"RESULT-{number}"], outcome=f"OUTCOME-{number}", note=f"NOTE-{number}"
+        "read",
+        f"DOMAIN-{number}",
+        f"DESCRIBED-{number}",
+        [f"RESULT-{number}"],
+        outcome=f"OUTCOME-{number}",
+        note=f"NOTE-{number}",
     )
     return turn.expects(PendingState("propose", f"PENDING-{number}", [f"QUESTION-{number}"]))
 
 
 def _begun() -> CurrentTurn:
-    turn = CurrentTurn(10).decide("plan_direct", "GOAL-NOW").curate(["CURATED-NOW"], reasons={"CURATED-NOW": "REASON-NOW"})
+    turn = (
+        CurrentTurn(10)
+        .decide("plan_direct", "GOAL-NOW")
+        .curate(["CURATED-NOW"], reasons={"CURATED-NOW": "REASON-NOW"})
+    )
     turn = turn.observe(phase="narrowing", user_expressed="EXPRESSED-NOW")
     return turn.step(
-        "read", "DOMAIN-NOW", "DESCRIBED-NOW", ["RESULT-NOW"], outcome="OUTCOME-NOW", entities_involved=["recipe_3"], note="NOTE-NOW"
+        "read",
+        "DOMAIN-NOW",
+        "DESCRIBED-NOW",
+        ["RESULT-NOW"],
+        outcome="OUTCOME-NOW",
+        entities_involved=["recipe_3"],
+        note="NOTE-NOW",
     )

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.nodes.builders import NODES, THINK, NodeBudgetError, NodeContext, Section, build_context, build_think_context
+from polycontext.nodes.builders import (
+    NODES,
+    THINK,
+    NodeBudgetError,
+    NodeContext,
+    Section,
+    build_context,
+    build_think_context,
+)
 from polycontext.nodes.builders.budget import LEFT_OUT, NOTHING, fit
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, conversation_parts
 from polycontext.nodes.prompt_text import Entry
@@ -15,8 +23,16 @@ from polycontext.window import default_counter
 from tests.nodes.builders.material import lived
 from tests.nodes.memory.records import SAID, kitchen
 
-HEADINGS = ["## Entity Context", "## Conversation History", "## What Happened (Reasoning Trace)", "---", "## Your Task"]
-ENTRIES = st.lists(st.builds(Entry, PROSE, st.just("") | PROSE, st.sampled_from(ResourceClass)), max_size=10)
+HEADINGS = [
+    "## Entity Context",
+    "## Conversation History",
+    "## What Happened (Reasoning Trace)",
+    "---",
+    "## Your Task",
+]
+ENTRIES = st.lists(
+    st.builds(Entry, PROSE, st.just("") | PROSE, st.sampled_from(ResourceClass)), max_size=10
+)
 SECTIONS = st.dictionaries(st.sampled_from(Section), ENTRIES)
 
 
@@ -26,7 +42,9 @@ def headings_of(text: str) -> list[str]:
 
 
 @given(SECTIONS, st.integers(60, 900))
-def test_any_entries_fit_or_are_refused_with_the_budget_that_would_do(sections: dict[Section, list[Entry]], budget: int) -> None:
+def test_any_entries_fit_or_are_refused_with_the_budget_that_would_do(
+    sections: dict[Section, list[Entry]], budget: int
+) -> None:
     """The text takes at most the budget; a refusal names a number of tokens that then suffices."""
     try:
         fitted = fit("critic", sections, "Say it.", budget, FAST)
@@ -39,13 +57,17 @@ def test_any_entries_fit_or_are_refused_with_the_budget_that_would_do(sections: 
 
 
 @given(SECTIONS, st.integers(60, 900))
-def test_pinned_entries_stay_word_for_word_and_in_order(sections: dict[Section, list[Entry]], budget: int) -> None:
+def test_pinned_entries_stay_word_for_word_and_in_order(
+    sections: dict[Section, list[Entry]], budget: int
+) -> None:
     """Whatever yields, PRESERVED entries stand in their section as they were, in the order they came."""
     try:
         fitted = fit("critic", sections, "Say it.", budget, FAST)
     except NodeBudgetError:
         return
-    for section, following in zip(Section, [*(f"## {each}" for each in list(Section)[1:]), "---"], strict=True):
+    for section, following in zip(
+        Section, [*(f"## {each}" for each in list(Section)[1:]), "---"], strict=True
+    ):
         body = fitted.text.split(f"## {section}\n", 1)[1].split(f"\n{following}", 1)[0]
         for entry in sections.get(section, []):
             if entry.resource_class is ResourceClass.PRESERVED:
@@ -55,18 +77,24 @@ def test_pinned_entries_stay_word_for_word_and_in_order(sections: dict[Section, 
 
 def test_with_room_enough_nothing_is_cut() -> None:
     """Uncut text is the entries in their sections, and sections without any say so."""
-    sections = {Section.REASONING: [Entry("third")], Section.ENTITIES: [Entry("first"), Entry("second")]}
+    sections = {
+        Section.REASONING: [Entry("third")],
+        Section.ENTITIES: [Entry("first"), Entry("second")],
+    }
     fitted = fit("critic", sections, "Say it.", 500, FAST)
     assert fitted.text == (
         f"## Entity Context\nfirst\nsecond\n\n## Conversation History\n{NOTHING}\n\n"
         "## What Happened (Reasoning Trace)\nthird\n\n---\n## Your Task\nSay it."
     )
-    assert (fitted.tokens, fitted.gisted, fitted.dropped) == (fitted.tokens_uncut, 0, 0)
+    assert (fitted.gisted, fitted.dropped) == (0, 0)
 
 
 def test_what_may_go_goes_before_what_may_shrink() -> None:
     """DROPPABLE entries leave first; then REQUIRED ones give way to their short forms, the first of them first."""
-    droppable = [Entry(f"droppable {n} " + "word " * 30, resource_class=ResourceClass.DROPPABLE) for n in range(4)]
+    droppable = [
+        Entry(f"droppable {n} " + "word " * 30, resource_class=ResourceClass.DROPPABLE)
+        for n in range(4)
+    ]
     required = [Entry(f"required {n} " + "word " * 30, short=f"short {n}") for n in range(6)]
     counter, sections = default_counter(), {Section.ENTITIES: [*droppable, *required]}
     whole = fit("critic", sections, "Say it.", 2000, counter)
@@ -85,7 +113,10 @@ def test_a_note_stands_in_the_section_of_what_it_stands_for(budget: int) -> None
     """However short the room, what a section says is its own: nothing of it moves over a heading."""
     parts = {
         section: [Entry(f"### Part {number}", resource_class=ResourceClass.PRESERVED)]
-        + [Entry(f"{section} {each} {number}: " + "word " * 20, short=short and f"{short} {each}") for each in range(6)]
+        + [
+            Entry(f"{section} {each} {number}: " + "word " * 20, short=short and f"{short} {each}")
+            for each in range(6)
+        ]
         for number, (section, short) in enumerate(zip(Section, ("short", "", "brief"), strict=True))
     }
     text = fit("critic", parts, "Say it.", budget, default_counter()).text
@@ -98,7 +129,10 @@ def test_a_note_stands_in_the_section_of_what_it_stands_for(budget: int) -> None
 
 def test_a_gist_says_how_many_short_forms_it_leaves_out() -> None:
     """Where not even the short forms fit, the latest stand and the others are counted."""
-    entries = [Entry(f"entity {n} " + "word " * 40, short=f"a rather long name for entity {n}") for n in range(40)]
+    entries = [
+        Entry(f"entity {n} " + "word " * 40, short=f"a rather long name for entity {n}")
+        for n in range(40)
+    ]
     text = fit("critic", {Section.ENTITIES: entries}, "Say it.", 140, default_counter()).text
     assert "more); " in text
     assert "entity 39" in text
@@ -131,7 +165,9 @@ def test_critical_additions_are_never_cut() -> None:
     here = lived()
     with pytest.raises(NodeBudgetError) as refusal:
         build_context(THINK, here.output, here.conversation, here.turn, budget=1)
-    text = str(build_context(THINK, here.output, here.conversation, here.turn, budget=refusal.value.needed))
+    text = str(
+        build_context(THINK, here.output, here.conversation, here.turn, budget=refusal.value.needed)
+    )
     assert "DO NOT re-read: recipe_3" in text
     assert "Last turn: OUTCOME-9" in text
     assert "User expressed: EXPRESSED-NOW" in text
@@ -141,14 +177,20 @@ def test_critical_additions_are_never_cut() -> None:
 @given(st.lists(SAID, min_size=1, max_size=12), st.integers(120, 400))
 def test_nothing_that_was_said_poses_as_a_part_of_the_prompt(said: list[str], budget: int) -> None:
     """Whatever users and models say, cut or not, no line of it is a heading, or stands where one could."""
-    history = ConversationHistory([ConversationTurn(text, f"{text} again") for text in said], "\n".join(said), said[0])
+    history = ConversationHistory(
+        [ConversationTurn(text, f"{text} again") for text in said], "\n".join(said), said[0]
+    )
     entries = [entry for part in conversation_parts(history) for entry in part.entries]
     try:
         text = fit("critic", {Section.CONVERSATION: entries}, "Say it.", budget, FAST).text
     except NodeBudgetError:
         return
     own = (*HEADINGS, NOTHING, "", "Say it.")
-    assert [line for line in text.splitlines() if not line.startswith(("> ", "User: ", "Assistant: ", "[")) and line not in own] == []
+    assert [
+        line
+        for line in text.splitlines()
+        if not line.startswith(("> ", "User: ", "Assistant: ", "[")) and line not in own
+    ] == []
     assert headings_of(text) == HEADINGS
 
 
@@ -157,13 +199,23 @@ def test_building_changes_nothing_and_repeats() -> None:
     here, again = lived(), lived()
     first = build_context(THINK, here.output, here.conversation, here.turn, budget=500)
     assert build_context(THINK, here.output, here.conversation, here.turn, budget=500) == first
-    assert (here.conversation, here.turn, here.output.window) == (again.conversation, again.turn, again.output.window)
+    assert (here.conversation, here.turn, here.output.window) == (
+        again.conversation,
+        again.turn,
+        again.output.window,
+    )
 
 
 def test_a_task_follows_the_node_s_own() -> None:
     """What the caller adds stands behind the node's instructions."""
     here = lived()
-    context = build_context(evolve(THINK, task="Plan."), here.output, here.conversation, here.turn, task="Only desserts.")
+    context = build_context(
+        evolve(THINK, task="Plan."),
+        here.output,
+        here.conversation,
+        here.turn,
+        task="Only desserts.",
+    )
     assert str(context).endswith("## Your Task\nPlan.\nOnly desserts.")
 
 
@@ -171,4 +223,6 @@ def test_how_long_an_entity_stays_active_is_the_callers_choice() -> None:
     """With nine active turns, what was read in the first of ten is still among the active."""
     here = lived()
     assert "recipe_2" not in str(build_think_context(here.output, here.conversation, here.turn))
-    assert "recipe_2" in str(build_think_context(here.output, here.conversation, here.turn, active_turns=9))
+    assert "recipe_2" in str(
+        build_think_context(here.output, here.conversation, here.turn, active_turns=9)
+    )

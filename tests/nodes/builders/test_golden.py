@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from polycontext.nodes.builders import NODES, EntityMode, NodeBudgetError, NodeContext, build_context
+from polycontext.nodes.builders import (
+    NODES,
+    EntityMode,
+    NodeBudgetError,
+    NodeContext,
+    build_context,
+)
 from tests.nodes.builders.material import lived
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -16,7 +22,9 @@ GOLDEN = Path(__file__).parent / "golden"
 def test_a_node_prints_its_golden_file(name: str, mode: EntityMode) -> None:
     """The context of a node is, byte for byte, the file of its name and mode."""
     here = lived()
-    context = build_context(evolve(NODES[name], entities=mode), here.output, here.conversation, here.turn)
+    context = build_context(
+        evolve(NODES[name], entities=mode), here.output, here.conversation, here.turn
+    )
     assert f"{context}\n" == (GOLDEN / f"{name}-{mode}.md").read_text(encoding="utf-8")
 
 
@@ -32,4 +40,10 @@ def short_of_room(name: str) -> NodeContext:
     whole = build_context(NODES[name], here.output, here.conversation, here.turn)
     with pytest.raises(NodeBudgetError) as refusal:
         build_context(NODES[name], here.output, here.conversation, here.turn, budget=1)
-    return build_context(NODES[name], here.output, here.conversation, here.turn, budget=(whole.tokens + refusal.value.needed) // 2)
+    return build_context(
+        NODES[name],
+        here.output,
+        here.conversation,
+        here.turn,
+        budget=(whole.tokens + refusal.value.needed) // 2,
+    )

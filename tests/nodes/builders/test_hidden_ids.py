@@ -2,7 +2,14 @@
 
 import pytest
 
-from polycontext.nodes import ConversationContext, CurrentTurn, NodeContext, PendingState, SessionIdRegistry, close_turn
+from polycontext.nodes import (
+    ConversationContext,
+    CurrentTurn,
+    NodeContext,
+    PendingState,
+    SessionIdRegistry,
+    close_turn,
+)
 from polycontext.nodes.builders import ACT, NODES, REPLY, THINK, build_context
 from polycontext.polynomial import ContextSession
 
@@ -17,17 +24,32 @@ def leaky() -> tuple[ContextSession, ConversationContext, CurrentTurn]:
     conversation = conversation.with_registry(registry)
     session.add_user_turn(f"Open {UUID}")
     session.add_assistant_turn(f"Opened {UUID}")
-    conversation = close_turn(conversation, _spoken(1).expects(PendingState("propose", f"Save {UUID}?", [f"{UUID}?"])), session.output)
+    conversation = close_turn(
+        conversation,
+        _spoken(1).expects(PendingState("propose", f"Save {UUID}?", [f"{UUID}?"])),
+        session.output,
+    )
     session.add_user_turn(f"Save {UUID}")
     return session, conversation, _spoken(2)
 
 
 def _spoken(number: int) -> CurrentTurn:
-    turn = CurrentTurn(number).decide("plan_direct", f"goal {UUID}").observe(user_expressed=f"wants {UUID}").block(f"no {UUID}")
+    turn = (
+        CurrentTurn(number)
+        .decide("plan_direct", f"goal {UUID}")
+        .observe(user_expressed=f"wants {UUID}")
+        .block(f"no {UUID}")
+    )
     turn = turn.curate(["recipe_1"], reasons={"recipe_1": f"is {UUID}"}).route({"to": UUID})
     rows = [{"id": UUID, "url": f"/recipes/{UUID}"}, {"id": 7, "servings": 7}]
     return turn.step(
-        "read", "recipes", f"open {UUID}", rows, outcome=f"{UUID} is good", note=f"keep {UUID}", entities_involved=["recipe_1"]
+        "read",
+        "recipes",
+        f"open {UUID}",
+        rows,
+        outcome=f"{UUID} is good",
+        note=f"keep {UUID}",
+        entities_involved=["recipe_1"],
     )
 
 
@@ -45,11 +67,15 @@ def test_no_node_reads_an_id_whoever_said_it(name: str) -> None:
 
 def test_the_results_of_steps_show_refs_for_ids() -> None:
     """Rows as the database gave them, its short ids too; numbers that are no ids stay."""
-    assert '[{"id":"recipe_1","url":"/recipes/recipe_1"},{"id":"recipe_2","servings":7}]' in str(build(ACT.name))
+    assert '[{"id":"recipe_1","url":"/recipes/recipe_1"},{"id":"recipe_2","servings":7}]' in str(
+        build(ACT.name)
+    )
 
 
 def test_who_sees_labels_alone_reads_names_for_refs() -> None:
     """Reply reads what was done by the names of things; Think goes on reading refs."""
     assert "recipe_1" not in str(build(REPLY.name))
-    assert "Just accomplished: Tomato soup is good; BLOCKED: no Tomato soup" in str(build(REPLY.name))
+    assert "Just accomplished: Tomato soup is good; BLOCKED: no Tomato soup" in str(
+        build(REPLY.name)
+    )
     assert "recipe_1 is good" in str(build(THINK.name))

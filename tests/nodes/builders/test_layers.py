@@ -24,7 +24,12 @@ from polycontext.nodes.builders import (
 from polycontext.nodes.entities import EntityContext, EntitySnapshot
 from polycontext.nodes.history import ConversationHistory, ConversationTurn, Depth, PendingState
 from polycontext.nodes.memory import ConversationContext, CurrentTurn, close_turn
-from polycontext.nodes.reasoning import CurationSummary, ReasoningTrace, StepSummary, TurnExecutionSummary
+from polycontext.nodes.reasoning import (
+    CurationSummary,
+    ReasoningTrace,
+    StepSummary,
+    TurnExecutionSummary,
+)
 from polycontext.polynomial import ContextSession
 from tests.nodes.builders.material import lived
 
@@ -70,26 +75,42 @@ def test_reply_s_layers() -> None:
     reply = build_reply_context(OUTPUT, CONVERSATION, TURN)
     assert get_conversation_with_engagement(OUTPUT, CONVERSATION) == reply.conversation
     assert get_execution_outcomes(CONVERSATION, TURN) == reply.reasoning
-    assert "OUTCOME-NOW" in format_reasoning_for_prompt(get_execution_outcomes(CONVERSATION, TURN), "reply")
+    assert "OUTCOME-NOW" in format_reasoning_for_prompt(
+        get_execution_outcomes(CONVERSATION, TURN), "reply"
+    )
 
 
 def test_understand_s_and_think_s_layers() -> None:
     """Understand's own decisions exchange by exchange, and those of this exchange."""
-    assert get_own_decision_history(CONVERSATION) == build_understand_context(OUTPUT, CONVERSATION, TURN).reasoning
+    assert (
+        get_own_decision_history(CONVERSATION)
+        == build_understand_context(OUTPUT, CONVERSATION, TURN).reasoning
+    )
     current = build_think_context(OUTPUT, CONVERSATION, TURN).reasoning.current
     assert current is not None
     assert get_current_curation(TURN) == current.entity_curation == TURN.curation
-    assert "retained CURATED-3 (REASON-3)" in format_reasoning_for_prompt(get_own_decision_history(CONVERSATION), "understand")
+    assert "retained CURATED-3 (REASON-3)" in format_reasoning_for_prompt(
+        get_own_decision_history(CONVERSATION), "understand"
+    )
 
 
-@pytest.mark.parametrize(("depth", "there", "absent"), [(2, "SAID-9", "SAID-8"), (5, "SAID-6", "GOAL"), ("full", "SAID-1 ", "PENDING")])
-def test_more_of_the_conversation_comes_with_its_depth(depth: Depth, there: str, absent: str) -> None:
+@pytest.mark.parametrize(
+    ("depth", "there", "absent"),
+    [(2, "SAID-9", "SAID-8"), (5, "SAID-6", "GOAL"), ("full", "SAID-1 ", "PENDING")],
+)
+def test_more_of_the_conversation_comes_with_its_depth(
+    depth: Depth, there: str, absent: str
+) -> None:
     """Depth 2 holds two exchanges and no summary; more holds the summary, and never theme or pending question."""
     history = get_recent_conversation(OUTPUT, CONVERSATION, depth)
     text = format_conversation_for_prompt(history)
     assert there in text
     assert absent not in text
-    assert (history.engagement_summary, history.pending, bool(history.history_summary)) == ("", None, depth != 2)
+    assert (history.engagement_summary, history.pending, bool(history.history_summary)) == (
+        "",
+        None,
+        depth != 2,
+    )
     with pytest.raises(InvalidOptionError):
         get_recent_conversation(OUTPUT, CONVERSATION, True)  # type: ignore[arg-type]
 
@@ -102,6 +123,8 @@ def test_a_closed_exchange_is_under_way_no_more() -> None:
     assert get_current_turn_steps(ConversationContext(), turn).current is not None
     closed = close_turn(ConversationContext(), turn, session.output)
     assert get_current_turn_steps(closed, turn).turns == ()
-    assert [step.outcome for each in get_execution_outcomes(closed, turn).turns for step in each.steps] == ["found three"]
+    assert [
+        step.outcome for each in get_execution_outcomes(closed, turn).turns for step in each.steps
+    ] == ["found three"]
     assert get_own_decision_history(ConversationContext()).curation_log == ()
     assert get_current_curation(CurrentTurn(1)).is_empty

@@ -7,7 +7,16 @@ import pytest
 
 from polycontext.linearity import InvalidDataError, InvalidOptionError
 from polycontext.nodes import ConversationContext, CurrentTurn, NodeContext, close_turn
-from polycontext.nodes.builders import DO_NOT_READ, NODES, THINK, Addition, Node, ReasoningPart, Section, build_context
+from polycontext.nodes.builders import (
+    DO_NOT_READ,
+    NODES,
+    THINK,
+    Addition,
+    Node,
+    ReasoningPart,
+    Section,
+    build_context,
+)
 from polycontext.polynomial import ContextSession
 from tests.nodes.builders.material import lived
 
@@ -16,7 +25,9 @@ BAD: Any = ["be kind"]
 
 def build(node: Node, turn: CurrentTurn | None = None) -> NodeContext:
     """Build what a node reads at the beginning of a conversation."""
-    return build_context(node, ContextSession(1000).output, ConversationContext(), turn or CurrentTurn(1))
+    return build_context(
+        node, ContextSession(1000).output, ConversationContext(), turn or CurrentTurn(1)
+    )
 
 
 def test_one_part_and_one_addition_need_no_collection() -> None:
@@ -30,14 +41,28 @@ def test_one_part_and_one_addition_need_no_collection() -> None:
 @pytest.mark.parametrize(
     ("declare", "problem"),
     [
-        (lambda: Node("critic", "Judge.", conversation={"recnt"}), "unknown 'recnt'; legal: recent, summary"),
-        (lambda: Node("critic", "Judge.", reasoning={"step"}), "unknown 'step'; legal: earlier, steps"),
+        (
+            lambda: Node("critic", "Judge.", conversation={"recnt"}),
+            "unknown 'recnt'. Use recent, summary",
+        ),
+        (
+            lambda: Node("critic", "Judge.", reasoning={"step"}),
+            "unknown 'step'. Use earlier, steps",
+        ),
         (lambda: Node("critic", "Judge.", additions=BAD), "additions: str is no Addition"),
-        (lambda: Node("critic", "Judge.", budget=0), "budget: 0 is no such number; legal: a whole number from 1"),
-        (lambda: Addition("kind", "Entities", lambda _: ()), "section: unknown 'Entities'; legal: Entity Context"),
+        (
+            lambda: Node("critic", "Judge.", budget=0),
+            "budget: 0 is no such number. Use a whole number from 1",
+        ),
+        (
+            lambda: Addition("kind", "Entities", lambda _: ()),
+            "section: unknown 'Entities'. Use Entity Context",
+        ),
     ],
 )
-def test_what_is_no_declaration_is_refused_at_once(declare: Callable[[], Any], problem: str) -> None:
+def test_what_is_no_declaration_is_refused_at_once(
+    declare: Callable[[], Any], problem: str
+) -> None:
     """Not when the first context is built, turns later."""
     with pytest.raises(InvalidDataError, match=problem):
         declare()
@@ -45,7 +70,7 @@ def test_what_is_no_declaration_is_refused_at_once(declare: Callable[[], Any], p
 
 def test_an_unknown_mode_is_refused_at_once() -> None:
     """By name, with the legal ones."""
-    with pytest.raises(InvalidOptionError, match=r"^mode = 'all'; legal: full"):
+    with pytest.raises(InvalidOptionError, match=r"^mode = 'all'. Use full"):
         Node("critic", "Judge.", "all")
 
 
@@ -58,8 +83,13 @@ def test_an_addition_may_write_one_text_and_blank_ones_are_left_out() -> None:
     assert text.count("### Critical") == 1
 
 
-@pytest.mark.parametrize(("conversation", "turn", "field"), [({}, CurrentTurn(1), "conversation"), (ConversationContext(), 1, "turn")])
-def test_what_is_no_memory_is_refused_by_its_field(conversation: Any, turn: Any, field: str) -> None:
+@pytest.mark.parametrize(
+    ("conversation", "turn", "field"),
+    [({}, CurrentTurn(1), "conversation"), (ConversationContext(), 1, "turn")],
+)
+def test_what_is_no_memory_is_refused_by_its_field(
+    conversation: Any, turn: Any, field: str
+) -> None:
     """Arguments in another order, a dict or a number are named, and not an attribute that they lack."""
     with pytest.raises(InvalidDataError, match=f"^{field}: "):
         build_context(THINK, ContextSession(1000).output, conversation, turn)
@@ -70,6 +100,12 @@ def test_long_words_of_a_model_take_no_room_that_others_need(name: str) -> None:
     """Outcomes, notes and reasons of thousands of words are shortened where they may not yield: no node is over its budget."""
     here, long = lived(), "The soup needs leeks. " * 3000
     turn = here.turn.step("read", "recipes", "Find", outcome=long, note=long).block(long)
-    assert build_context(NODES[name], here.output, here.conversation, turn).tokens <= NODES[name].budget
+    assert (
+        build_context(NODES[name], here.output, here.conversation, turn).tokens
+        <= NODES[name].budget
+    )
     conversation = close_turn(here.conversation, turn, here.output)
-    assert build_context(NODES[name], here.output, conversation, CurrentTurn(11)).tokens <= NODES[name].budget
+    assert (
+        build_context(NODES[name], here.output, conversation, CurrentTurn(11)).tokens
+        <= NODES[name].budget
+    )

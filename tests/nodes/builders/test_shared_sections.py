@@ -31,15 +31,21 @@ def chatted(exchanges: int = 60, max_tokens: int = 2_000, **options: Any) -> Con
     return session
 
 
-def told(name: str, session: ContextSession, memory: ConversationContext | None = None, **options: Any) -> NodeContext:
+def told(
+    name: str, session: ContextSession, memory: ConversationContext | None = None, **options: Any
+) -> NodeContext:
     """Build what a node is told of the session."""
     memory = memory or ConversationContext()
-    return build_context(NODES[name], session.output, memory, CurrentTurn(memory.next_turn_num), **options)
+    return build_context(
+        NODES[name], session.output, memory, CurrentTurn(memory.next_turn_num), **options
+    )
 
 
 @pytest.mark.parametrize("remembering", [False, True])
 @pytest.mark.parametrize("name", NODES)
-def test_a_demand_reaches_every_node_after_compressing_saving_and_loading(name: str, *, remembering: bool) -> None:
+def test_a_demand_reaches_every_node_after_compressing_saving_and_loading(
+    name: str, *, remembering: bool
+) -> None:
     """Sixty exchanges later, from a file, with and without what was remembered of the exchanges."""
     session = chatted()
     assert any(turn.is_gist for turn in session.window.all_turns())
@@ -95,9 +101,13 @@ def test_long_demands_yield_to_what_they_demand(name: str) -> None:
     session = ContextSession(max_tokens=200_000)
     session.add_user_turn("Plan meals. " + "We are a family of five and love to eat. " * 400)
     for number in range(40):
-        session.add_user_turn(f"You must never suggest dish {number}. " + "My aunt once told me a story of it. " * 40)
+        session.add_user_turn(
+            f"You must never suggest dish {number}. " + "My aunt once told me a story of it. " * 40
+        )
         session.pin(
-            session.add_assistant_turn(f"I shall not suggest {number}. " + "Such a good story it was. " * 40)
+            session.add_assistant_turn(
+                f"I shall not suggest {number}. " + "Such a good story it was. " * 40
+            )
             .window.all_turns()[-1]
             .resource_id
         )
@@ -135,7 +145,11 @@ def test_a_session_is_remembered_as_if_every_exchange_had_been_closed() -> None:
         kept = close_turn(kept, CurrentTurn(number), session.output)
     session.add_user_turn("And now?")
     memory = ConversationContext.from_session(session)
-    assert (memory.recent_turns, memory.history, memory.closed_id) == (kept.recent_turns, kept.history, kept.closed_id)
+    assert (memory.recent_turns, memory.history, memory.closed_id) == (
+        kept.recent_turns,
+        kept.history,
+        kept.closed_id,
+    )
     assert memory.next_turn_num == kept.next_turn_num == 21
     with pytest.raises(ClosedTurnError):
         close_turn(memory, CurrentTurn(20), session.output)
@@ -174,7 +188,9 @@ def test_all_that_is_attached_takes_a_share_together() -> None:
     session = ContextSession(max_tokens=200_000)
     session.add_user_turn("Look at these.")
     for number in range(100):
-        session.attach(ContextItem(f"value_{number} = {number}\n" * 40, "code", {"filename": f"f{number}.py"}))
+        session.attach(
+            ContextItem(f"value_{number} = {number}\n" * 40, "code", {"filename": f"f{number}.py"})
+        )
     session.add_user_turn("Well?")
     context = told("act", session)
     assert context.tokens <= NODES["act"].budget
@@ -189,7 +205,9 @@ def test_what_was_cleared_is_not_remembered() -> None:
     session.add_user_turn("Soup?")
     assert ConversationContext.from_session(session) == ConversationContext()
     session.add_assistant_turn("Three soups.")
-    assert [turn.user for turn in ConversationContext.from_session(session).recent_turns] == ["Soup?"]
+    assert [turn.user for turn in ConversationContext.from_session(session).recent_turns] == [
+        "Soup?"
+    ]
 
 
 def test_calls_gists_and_openings_are_no_exchanges() -> None:
@@ -202,7 +220,9 @@ def test_calls_gists_and_openings_are_no_exchanges() -> None:
             {
                 "role": "assistant",
                 "content": "Let me look.",
-                "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+                "tool_calls": [
+                    {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+                ],
             },
             {"role": "tool", "tool_call_id": "a", "content": "Three."},
             {"role": "assistant", "content": "Three soups."},
@@ -210,7 +230,10 @@ def test_calls_gists_and_openings_are_no_exchanges() -> None:
         max_tokens=1_000,
     )
     memory = ConversationContext.from_session(session)
-    assert [(turn.user, turn.assistant_summary) for turn in memory.recent_turns] == [("", "Hello!"), ("Soup?", "Three soups.")]
+    assert [(turn.user, turn.assistant_summary) for turn in memory.recent_turns] == [
+        ("", "Hello!"),
+        ("Soup?", "Three soups."),
+    ]
 
 
 def test_an_exchange_after_it_goes_on_where_the_session_stood() -> None:
@@ -232,5 +255,11 @@ def test_a_pinned_turn_is_told_as_long_as_it_is_in_the_view() -> None:
     for number in range(60):
         session.add_user_turn(f"How much salt goes into pot {number * 13}?")
         session.add_assistant_turn(f"Pot {number * 13} wants {number * 37} grams of salt.")
-    assert session.window.class_of(next(t for t in session.window.all_turns() if "oven" in t.text)) is ResourceClass.PRESERVED
-    assert all("The assistant said, and it still holds: The oven is broken." in str(told(name, session)) for name in NODES)
+    assert (
+        session.window.class_of(next(t for t in session.window.all_turns() if "oven" in t.text))
+        is ResourceClass.PRESERVED
+    )
+    assert all(
+        "The assistant said, and it still holds: The oven is broken." in str(told(name, session))
+        for name in NODES
+    )

@@ -6,7 +6,12 @@ must get the part has all of them in its context, a node that must not get it ha
 
 import pytest
 
-from polycontext.nodes import build_act_context, build_reply_context, build_think_context, build_understand_context
+from polycontext.nodes import (
+    build_act_context,
+    build_reply_context,
+    build_think_context,
+    build_understand_context,
+)
 from tests.nodes.builders.material import Lived, lived
 
 BUILDERS = {
@@ -43,11 +48,20 @@ CELLS: dict[str, tuple[list[str], str]] = {
     "the last turn's outcomes": (["OUTCOME-9"], ".x.x"),
     "earlier reasoning": (["OUTCOME-2"], ".x.."),
     "own decisions": (["Turn 3: retained CURATED-3 (REASON-3)"], "x..."),
-    "curation, summed up": (["Curation: retained CURATED-9 (REASON-9)", "Curation: retained CURATED-NOW"], ".x.."),
+    "curation, summed up": (
+        ["Curation: retained CURATED-9 (REASON-9)", "Curation: retained CURATED-NOW"],
+        ".x..",
+    ),
     "phase": (["Phase: narrowing"], ".x.x"),
     # what the machine kept
-    "the task, and what the user demanded since": (["still holds: TASK-0 please", "From now on, never DEMANDED-3"], "xxxx"),
-    "what the user demanded where the view has no room for all of it": (["still holds: You must not REQUIRED-4"], "xxxx"),
+    "the task, and what the user demanded since": (
+        ["still holds: TASK-0 please", "From now on, never DEMANDED-3"],
+        "xxxx",
+    ),
+    "what the user demanded where the view has no room for all of it": (
+        ["still holds: You must not REQUIRED-4"],
+        "xxxx",
+    ),
     "what the assistant said and was pinned": (["ANSWERED-6"], "xxxx"),
     "what a tool said and was pinned": (["Pinned: PINNED-RESULT"], "x.x."),
     "rules of the system": (["Rules: SYSTEM-RULE"], "..xx"),
@@ -65,10 +79,23 @@ CELLS: dict[str, tuple[list[str], str]] = {
     # nobody's
     "results of closed turns": (["RESULT-9", "RESULT-1"], "...."),
 }
-MUST = [(part, node) for part, (_, row) in CELLS.items() for node, mark in zip(BUILDERS, row, strict=True) if mark == "x"]
-MUST_NOT = [(part, node) for part, (_, row) in CELLS.items() for node, mark in zip(BUILDERS, row, strict=True) if mark == "."]
+MUST = [
+    (part, node)
+    for part, (_, row) in CELLS.items()
+    for node, mark in zip(BUILDERS, row, strict=True)
+    if mark == "x"
+]
+MUST_NOT = [
+    (part, node)
+    for part, (_, row) in CELLS.items()
+    for node, mark in zip(BUILDERS, row, strict=True)
+    if mark == "."
+]
 LIVED: Lived = lived()
-TEXTS = {node: str(build(LIVED.output, LIVED.conversation, LIVED.turn)) for node, build in BUILDERS.items()}
+TEXTS = {
+    node: str(build(LIVED.output, LIVED.conversation, LIVED.turn))
+    for node, build in BUILDERS.items()
+}
 
 
 @pytest.mark.parametrize(("part", "node"), MUST)

@@ -16,9 +16,13 @@ NOW = 6
 
 def kitchen() -> SessionIdRegistry:
     """Return a registry in which at turn 6 every tier has an entity, and one is out of mind."""
-    registry, soup = SessionIdRegistry().read("recipes", SOUP_ID, "Tomato Soup", turn=1, data={"servings": 2})
+    registry, soup = SessionIdRegistry().read(
+        "recipes", SOUP_ID, "Tomato Soup", turn=1, data={"servings": 2}
+    )
     registry, stew = registry.read("recipes", STEW_ID, "Bean Stew", turn=1)
-    registry, _ = registry.generate("recipes", "Cold Lemon Soup", turn=2, data={"servings": 1, "based_on": SOUP_ID})
+    registry, _ = registry.generate(
+        "recipes", "Cold Lemon Soup", turn=2, data={"servings": 1, "based_on": SOUP_ID}
+    )
     registry, gone = registry.create("meal_plans", PLAN_ID, "Week 12", turn=2)
     registry, _ = registry.read("recipes", "e0a1b2c3-salad", "Green Salad", turn=2)
     data = {
@@ -32,5 +36,7 @@ def kitchen() -> SessionIdRegistry:
     registry, _ = registry.read("recipes", CHICKEN_ID, "Lemon Herb Chicken", turn=4, data=data)
     registry, _ = registry.link("ingredients", LEMON_ID, "Lemon", turn=5)
     registry = registry.retain(soup, "the user cooks it every week", turn=4)
-    registry = registry.retain(stew, f"compare with {SOUP_ID}", turn=5).demote(stew, "no beans in the house", turn=5)
+    registry = registry.retain(stew, f"compare with {SOUP_ID}", turn=5).demote(
+        stew, "no beans in the house", turn=5
+    )
     return registry.delete(gone, "the user deleted it", turn=5)

@@ -74,38 +74,102 @@ BAD: list[tuple[Callable[[Doc], None], str, str]] = [
     (set_in("entities", 0, "id", ""), "$.entities[0].id", "is blank"),
     (set_in(*SNAPSHOT, "status", "eaten"), "$.entities[0].snapshot.status", "unknown 'eaten'"),
     (set_in(*SNAPSHOT, "status", ["read"]), "$.entities[0].snapshot.status", "unknown list"),
-    (set_in(*SNAPSHOT, "turn_created", "1"), "$.entities[0].snapshot.turn_created", "'1' is not a whole number"),
-    (set_in(*SNAPSHOT, "turn_last_ref", 0), "$.entities[0].snapshot.turn_last_ref", "0 is before turn 1"),
-    (set_in(*SNAPSHOT, "retention_reason", " "), "$.entities[0].snapshot.retention_reason", "is blank"),
+    (
+        set_in(*SNAPSHOT, "turn_created", "1"),
+        "$.entities[0].snapshot.turn_created",
+        "'1' is not a whole number",
+    ),
+    (
+        set_in(*SNAPSHOT, "turn_last_ref", 0),
+        "$.entities[0].snapshot.turn_last_ref",
+        "0 is before turn 1",
+    ),
+    (
+        set_in(*SNAPSHOT, "retention_reason", " "),
+        "$.entities[0].snapshot.retention_reason",
+        "is blank",
+    ),
     (set_in(*SNAPSHOT, "ref", "soup"), "$.entities[0].snapshot.ref", "'soup' is no ref"),
     (set_in(*SNAPSHOT, "ref", ""), "$.entities[0].snapshot.ref", "'' was never given out"),
     (set_in(*SNAPSHOT, "type", "a b"), "$.entities[0].snapshot.type", "'a b' is no name"),
     (set_in(*SNAPSHOT, "data", [1]), "$.entities[0].snapshot.data", "list is no object"),
-    (set_in(*SNAPSHOT, "data", {"x": float("nan")}), "$.entities[0].snapshot.data.x", "nan is not JSON data"),
+    (
+        set_in(*SNAPSHOT, "data", {"x": float("nan")}),
+        "$.entities[0].snapshot.data.x",
+        "nan is not JSON data",
+    ),
     (set_in("log", 0, "action", "eat"), "$.log[0].action", "unknown 'eat'"),
     (set_in("log", 0, "turn", -1), "$.log[0].turn", "-1 is no such number"),
     (set_in("counters", []), "$.counters", "list is not an object"),
     (set_in("counters", "recipe", "9"), "$.counters.recipe", "'9' is not a whole number"),
-    (set_in("counters", "recipe", 4), "$.entities[6].snapshot.ref", "'recipe_5' was never given out"),
-    (without("counters", "meal_plan"), "$.tombstones[0].tombstone.ref", "'meal_plan_1' was never given out"),
-    (set_in("counters", "gen_recipe", 1), "$.aliases.gen_recipe_2", "'gen_recipe_2' was never given out"),
+    (
+        set_in("counters", "recipe", 4),
+        "$.entities[6].snapshot.ref",
+        "'recipe_5' was never given out",
+    ),
+    (
+        without("counters", "meal_plan"),
+        "$.tombstones[0].tombstone.ref",
+        "'meal_plan_1' was never given out",
+    ),
+    (
+        set_in("counters", "gen_recipe", 1),
+        "$.aliases.gen_recipe_2",
+        "'gen_recipe_2' was never given out",
+    ),
     (set_in("counters", "a b", 1), "$.counters['a b']", "1 is no count of refs"),
     (set_in("counters", "recipe", -1), "$.counters.recipe", "-1 is no count of refs"),
     (set_in("ref_names", "octopi", "an octopus"), "$.ref_names.octopi", "'an octopus' is no name"),
-    (set_in(*SNAPSHOT, "ref", "recipe_2"), "$.entities[1].snapshot.ref", "'recipe_2' stands for another entity already"),
-    (set_in(*SNAPSHOT, "ref", "gen_recipe_2"), "$.entities[0].snapshot.ref", "stands for another entity already"),
-    (set_in(*SNAPSHOT, "ref", "meal_plan_1"), "$.entities[0].snapshot.ref", "stands for another entity already"),
-    (set_in("entities", 1, "id", "81b7d3c4-soup"), "$.entities[1].id", "belongs to an earlier entity already"),
-    (set_in(*SNAPSHOT, "status", "deleted"), "$.entities[0].snapshot.status", "deleted is not the status of a live entity"),
-    (set_in(*SNAPSHOT, "status", "generated"), "$.entities[0].snapshot.status", "generated is not the status"),
+    (
+        set_in(*SNAPSHOT, "ref", "recipe_2"),
+        "$.entities[1].snapshot.ref",
+        "'recipe_2' stands for another entity already",
+    ),
+    (
+        set_in(*SNAPSHOT, "ref", "gen_recipe_2"),
+        "$.entities[0].snapshot.ref",
+        "stands for another entity already",
+    ),
+    (
+        set_in(*SNAPSHOT, "ref", "meal_plan_1"),
+        "$.entities[0].snapshot.ref",
+        "stands for another entity already",
+    ),
+    (
+        set_in("entities", 1, "id", "81b7d3c4-soup"),
+        "$.entities[1].id",
+        "belongs to an earlier entity already",
+    ),
+    (
+        set_in(*SNAPSHOT, "status", "deleted"),
+        "$.entities[0].snapshot.status",
+        "deleted is not the status of a live entity",
+    ),
+    (
+        set_in(*SNAPSHOT, "status", "generated"),
+        "$.entities[0].snapshot.status",
+        "generated is not the status",
+    ),
     (set_in("entities", 0, "id", None), "$.entities[0].snapshot.status", "read is not the status"),
-    (set_in("entities", 2, "demoted", True), "$.entities[2].demoted", "is true of a generated entity"),
-    (set_in("aliases", "gen_recipe_2", "recipe_9"), "$.aliases.gen_recipe_2", "leads to 'recipe_9', which names nothing"),
+    (
+        set_in("entities", 2, "demoted", True),
+        "$.entities[2].demoted",
+        "is true of a generated entity",
+    ),
+    (
+        set_in("aliases", "gen_recipe_2", "recipe_9"),
+        "$.aliases.gen_recipe_2",
+        "leads to 'recipe_9', which names nothing",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("change", "path", "problem"), BAD, ids=[f"{path} {problem}" for _, path, problem in BAD])
-def test_a_document_that_is_no_registry_is_refused(change: Callable[[Doc], None], path: str, problem: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "path", "problem"), BAD, ids=[f"{path} {problem}" for _, path, problem in BAD]
+)
+def test_a_document_that_is_no_registry_is_refused(
+    change: Callable[[Doc], None], path: str, problem: str
+) -> None:
     """The error names the place of the fault and what is wrong there."""
     stored = document()
     change(stored)
@@ -118,5 +182,5 @@ def test_a_document_that_is_no_registry_is_refused(change: Callable[[Doc], None]
 @pytest.mark.parametrize("data", [None, [], "{}", 3])
 def test_what_is_no_object_is_refused(data: Any) -> None:
     """A context is built from a registry or a stored dict, nothing else."""
-    with pytest.raises(InvalidDataError, match=r"^\$: .* is no object; legal: what to_dict returned"):
+    with pytest.raises(InvalidDataError, match=r"^\$: .* is no object. Use what to_dict returned"):
         get_entity_context(data, 1)

@@ -4,8 +4,13 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity.json_data import thawed
-from polycontext.nodes.entities import EntityMode, SessionIdRegistry, format_entity_context, get_entity_context
+from polycontext.linearity.json_data import thaw
+from polycontext.nodes.entities import (
+    EntityMode,
+    SessionIdRegistry,
+    format_entity_context,
+    get_entity_context,
+)
 from tests.nodes.entities.kitchen import IDS, NOW, kitchen
 
 UUID = "0b5a4c1e-7f1d-4f57-9c64-2f4c6a1d8e01"
@@ -17,28 +22,52 @@ def shown(data: dict[str, Any], kind: str = "recipes", id_: str | int = UUID) ->
     registry, _ = registry.read(kind, id_, turn=1, data=data)
     [entity] = [each for each in get_entity_context(registry, 1).active if each.type == kind]
     assert entity.data is not None
-    shown: dict[str, Any] = thawed(entity.data)
+    shown: dict[str, Any] = thaw(entity.data)
     return shown
 
 
 @pytest.mark.parametrize("mode", EntityMode)
 def test_no_mode_shows_an_id(mode: EntityMode) -> None:
     """Whatever holds an id, label, data or reason, shows a ref instead."""
-    registry, _ = kitchen().read("recipes", UUID, f"Copy of {UUID}", turn=NOW, data={UUID: [f"/recipes/{UUID}/edit"], "was": IDS[3]})
-    registry = registry.retain("recipe_5", f"see {UUID}", turn=NOW).drop("recipe_4", f"for {UUID}", turn=NOW)
+    registry, _ = kitchen().read(
+        "recipes",
+        UUID,
+        f"Copy of {UUID}",
+        turn=NOW,
+        data={UUID: [f"/recipes/{UUID}/edit"], "was": IDS[3]},
+    )
+    registry = registry.retain("recipe_5", f"see {UUID}", turn=NOW).drop(
+        "recipe_4", f"for {UUID}", turn=NOW
+    )
     text = format_entity_context(get_entity_context(registry, NOW), mode)
     assert not [id_ for id_ in (*IDS, UUID) if id_ in text]
 
 
 def test_a_long_id_is_hidden_wherever_it_stands() -> None:
     """In keys, inside of texts, as a number; the entity's own id too."""
-    assert shown({"id": UUID, UUID: f"/r/{UUID}/1"}) == {"id": "recipe_1", "recipe_1": "/r/recipe_1/1"}
-    assert shown({"n": 1234567890, "t": "no. 1234567890", "m": 12}, id_=1234567890) == {"n": "recipe_1", "t": "no. recipe_1", "m": 12}
+    assert shown({"id": UUID, UUID: f"/r/{UUID}/1"}) == {
+        "id": "recipe_1",
+        "recipe_1": "/r/recipe_1/1",
+    }
+    assert shown({"n": 1234567890, "t": "no. 1234567890", "m": 12}, id_=1234567890) == {
+        "n": "recipe_1",
+        "t": "no. recipe_1",
+        "m": 12,
+    }
 
 
 def test_a_short_id_is_hidden_in_fields_named_for_ids() -> None:
     """Elsewhere it may be any number or word."""
-    data = {"id": 7, "ingredient_id": 5, "ingredients_ids": [5, 6], "servings": 7, "minutes": 5, "note": "7", "user_id": 5, "is_id": True}
+    data = {
+        "id": 7,
+        "ingredient_id": 5,
+        "ingredients_ids": [5, 6],
+        "servings": 7,
+        "minutes": 5,
+        "note": "7",
+        "user_id": 5,
+        "is_id": True,
+    }
     assert shown(data, id_=7) == {
         "id": "recipe_1",
         "ingredient_id": "ingredient_1",
@@ -82,8 +111,16 @@ def test_data_that_are_no_entity_s_are_hidden_the_same_way() -> None:
     registry, _ = SessionIdRegistry().read("recipes", UUID, turn=1)
     registry, _ = registry.read("recipes", 7, turn=1)
     rows = [{"id": 7, "note": f"see {UUID}"}, ({"id": 8},), 7, None]
-    assert registry.hide_ids(rows, "recipe") == [{"id": "recipe_2", "note": "see recipe_1"}, [{"id": 8}], 7, None]
-    assert registry.hide_ids({"id": 7, "recipes": [{"id": 7}]}) == {"id": 7, "recipes": [{"id": "recipe_2"}]}
+    assert registry.hide_ids(rows, "recipe") == [
+        {"id": "recipe_2", "note": "see recipe_1"},
+        [{"id": 8}],
+        7,
+        None,
+    ]
+    assert registry.hide_ids({"id": 7, "recipes": [{"id": 7}]}) == {
+        "id": 7,
+        "recipes": [{"id": "recipe_2"}],
+    }
     assert registry.hide_ids(UUID) == "recipe_1"
     assert SessionIdRegistry().hide_ids({"id": UUID}) == {"id": UUID}
 
@@ -96,7 +133,10 @@ def test_refs_are_told_by_name() -> None:
     registry = registry.drop(gone, turn=1)
     told = "Cold\\n# soup"
     assert registry.name_refs(f"{idea}, recipe_1; {gone}!") == f"{told}, {told}; Copy of recipe_1!"
-    assert registry.name_refs("recipe_3 my_recipe_1 recipe_1x recipe_01") == "recipe_3 my_recipe_1 recipe_1x recipe_01"
+    assert (
+        registry.name_refs("recipe_3 my_recipe_1 recipe_1x recipe_01")
+        == "recipe_3 my_recipe_1 recipe_1x recipe_01"
+    )
 
 
 def test_the_registry_itself_keeps_data_as_they_came() -> None:

@@ -59,7 +59,21 @@ def test_every_type_gives_refs_that_are_read_back(kind: str, count: int) -> None
     assert [(parse_ref(ref) or ("", 0))[1] for ref in refs] == list(range(1, count + 1))
 
 
-@pytest.mark.parametrize("text", ["recipe", "recipe_", "recipe_0", "recipe_01", "_1", "a b_1", "recipe_1\n", "recipe_١", "", "recipe_-1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recipe",
+        "recipe_",
+        "recipe_0",
+        "recipe_01",
+        "_1",
+        "a b_1",
+        "recipe_1\n",
+        "recipe_١",
+        "",
+        "recipe_-1",
+    ],
+)
 def test_what_has_not_the_form_of_a_ref_is_none(text: str) -> None:
     """A ref is a name, an underscore and a number from 1 in plain digits."""
     assert parse_ref(text) is None

@@ -49,8 +49,11 @@ def test_a_mode_prints_its_golden_file(mode: EntityMode) -> None:
 
 @pytest.mark.parametrize("mode", EntityMode)
 def test_the_table_is_the_seeds(mode: EntityMode) -> None:
-    """The table in the code grants every mode what the table in docs/entities.md grants its node."""
-    assert tuple(ENTITY_TABLE[mode][tier] for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED)) == EXPECTED[mode]
+    """The table in the code grants every mode what the table in docs/nodes.md grants its node."""
+    assert (
+        tuple(ENTITY_TABLE[mode][tier] for tier in (Tier.ACTIVE, Tier.GENERATED, Tier.RETAINED))
+        == EXPECTED[mode]
+    )
 
 
 def test_full_data_is_another_name_of_full() -> None:
@@ -64,7 +67,9 @@ def test_full_data_is_another_name_of_full() -> None:
 @pytest.mark.parametrize("mode", [*EntityMode, "full_data", "labels_only"])
 def test_a_context_may_be_asked_for_in_a_mode(mode: str) -> None:
     """It holds what the mode sees alone; a mode that there is not is refused."""
-    assert get_entity_context(kitchen(), NOW, mode) == visible_entities(get_entity_context(kitchen(), NOW), mode)
+    assert get_entity_context(kitchen(), NOW, mode) == visible_entities(
+        get_entity_context(kitchen(), NOW), mode
+    )
     assert get_entity_context(kitchen(), NOW, mode=mode, active_turns=0) == visible_entities(
         get_entity_context(kitchen(), NOW, active_turns=0), mode
     )
@@ -76,7 +81,9 @@ def one_in(tier: Tier) -> EntityContext:
     """Return a context with one entity, in this tier, all of whose texts can be told apart."""
     if tier is Tier.TOMBSTONES:
         return EntityContext(tombstones=(Tombstone("soup_7", "soups", "LABEL", 3, "REASON"),))
-    snapshot = EntitySnapshot("soup_7", "soups", "LABEL", EntityStatus.READ, 1, 2, "REASON", {"key": "DATA"})
+    snapshot = EntitySnapshot(
+        "soup_7", "soups", "LABEL", EntityStatus.READ, 1, 2, "REASON", {"key": "DATA"}
+    )
     return EntityContext(
         active=(snapshot,) if tier is Tier.ACTIVE else (),
         generated=(snapshot,) if tier is Tier.GENERATED else (),
@@ -110,15 +117,22 @@ def test_what_a_mode_may_not_see_is_not_in_its_data(mode: EntityMode, tier: Tier
     assert visible_entities(seen, mode) == seen
 
 
-@pytest.mark.parametrize("mode", [mode for mode in EntityMode if mode is not EntityMode.DO_NOT_READ])
+@pytest.mark.parametrize(
+    "mode", [mode for mode in EntityMode if mode is not EntityMode.DO_NOT_READ]
+)
 def test_a_context_is_cut_entity_by_entity(mode: EntityMode) -> None:
     """Each entity is an entry with its name to stand for it; the parts printed are the text."""
     ctx = get_entity_context(kitchen(), NOW)
     parts = entity_parts(ctx, mode)
     assert "\n\n".join(map(str, parts)) == format_entity_context(ctx, mode)
-    entries = [entry for entry in parts[0].entries if entry.resource_class is ResourceClass.REQUIRED]
+    entries = [
+        entry for entry in parts[0].entries if entry.resource_class is ResourceClass.REQUIRED
+    ]
     assert len(entries) == len(ctx.active)
-    assert all(entry.short in entry.text or mode in {EntityMode.FULL, EntityMode.CURATION} for entry in entries)
+    assert all(
+        entry.short in entry.text or mode in {EntityMode.FULL, EntityMode.CURATION}
+        for entry in entries
+    )
     assert entries[0].short in {"recipe_4", '"Lemon Herb Chicken"', 'recipe_4 "Lemon Herb Chicken"'}
 
 
@@ -141,9 +155,15 @@ def test_an_empty_context_says_so_in_one_line(mode: EntityMode) -> None:
 def test_what_was_never_read_may_be_read() -> None:
     """An entity that is known by a link alone is not among those that need no reading."""
     registry, _ = SessionIdRegistry().link("recipes", "a", turn=1)
-    assert format_entity_context(get_entity_context(registry, 1), "do_not_read") == "DO NOT re-read: nothing"
+    assert (
+        format_entity_context(get_entity_context(registry, 1), "do_not_read")
+        == "DO NOT re-read: nothing"
+    )
     registry, ref = registry.read("recipes", "a", turn=1)
-    assert format_entity_context(get_entity_context(registry, 1), "do_not_read") == f"DO NOT re-read: {ref}"
+    assert (
+        format_entity_context(get_entity_context(registry, 1), "do_not_read")
+        == f"DO NOT re-read: {ref}"
+    )
 
 
 def test_nothing_is_younger_than_now() -> None:
@@ -160,7 +180,10 @@ def test_a_mode_that_hides_all_there_is_says_so() -> None:
 def test_an_unknown_mode_names_the_legal_ones() -> None:
     """A mode may be given by its name; a wrong one is refused."""
     assert format_entity_context(one_in(Tier.ACTIVE), "reply") == '### Active\n- "LABEL"'
-    with pytest.raises(InvalidOptionError, match=r"^mode = 'everything'; legal: full, refs_and_labels, labels_only, reply, do_not_read, "):
+    with pytest.raises(
+        InvalidOptionError,
+        match=r"^mode = 'everything'. Use full, refs_and_labels, labels_only, reply, do_not_read, ",
+    ):
         format_entity_context(EntityContext(), "everything")
 
 
@@ -179,9 +202,13 @@ def test_no_content_breaks_out_of_its_line(content: str, mode: EntityMode) -> No
     content = content.encode("utf-8", "ignore").decode()
 
     def printed(inside: str) -> str:
-        snapshot = EntitySnapshot("soup_1", "soups", inside, EntityStatus.READ, 1, 2, f"why {inside}", {inside: [inside]})
+        snapshot = EntitySnapshot(
+            "soup_1", "soups", inside, EntityStatus.READ, 1, 2, f"why {inside}", {inside: [inside]}
+        )
         stone = Tombstone("soup_2", "soups", inside, 3, inside)
-        return format_entity_context(EntityContext((snapshot,), (snapshot,), (snapshot,), (stone,), 3), mode)
+        return format_entity_context(
+            EntityContext((snapshot,), (snapshot,), (snapshot,), (stone,), 3), mode
+        )
 
     harmless, text = printed("x"), printed(content)
     assert len(text.splitlines()) == len(harmless.splitlines())
@@ -195,14 +222,25 @@ def test_full_data_are_lines_of_json() -> None:
     lines = format_entity_context(one_in(Tier.ACTIVE), "full").splitlines()
     assert lines[0] == "### Active"
     assert [json.loads(line) for line in lines[1:]] == [
-        {"ref": "soup_7", "type": "soups", "label": "LABEL", "status": "read", "data": {"key": "DATA"}}
+        {
+            "ref": "soup_7",
+            "type": "soups",
+            "label": "LABEL",
+            "status": "read",
+            "data": {"key": "DATA"},
+        }
     ]
 
 
 def test_the_line_of_what_needs_no_reading_is_bounded() -> None:
     """It may have to stand word for word, so it names the hundred referenced last, in their order, and counts the others."""
-    entities = [EntitySnapshot(f"recipe_{n}", "recipes", "", "read", 1, 3 if n <= 30 else 2) for n in range(1, 131)]
+    entities = [
+        EntitySnapshot(f"recipe_{n}", "recipes", "", "read", 1, 3 if n <= 30 else 2)
+        for n in range(1, 131)
+    ]
     line = format_entity_context(EntityContext(active=tuple(entities)), "do_not_read")
     named = [*range(1, 31), *range(61, 131)]
     assert line == f"DO NOT re-read: {', '.join(f'recipe_{n}' for n in named)}, and 30 more"
-    assert "more" not in format_entity_context(EntityContext(active=tuple(entities[:100])), "do_not_read")
+    assert "more" not in format_entity_context(
+        EntityContext(active=tuple(entities[:100])), "do_not_read"
+    )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from polycontext.linearity.json_data import thawed
+from polycontext.linearity.json_data import thaw
 from polycontext.nodes.entities import (
     EntityMode,
     RefRefusedError,
@@ -21,8 +21,15 @@ KINDS = {"recipes": "recipe", "dishes": "dish", "stock": "stock"}
 KIND = st.sampled_from(sorted(KINDS))
 ROW = st.integers(1, 4).map(lambda number: f"row-{number:08}")
 LABEL = st.sampled_from(["", "Soup", "of row-00000001", "# Task"])
-DATA = st.none() | st.fixed_dictionaries({"n": st.integers(0, 9)}, optional={"id": ROW, "uses": st.lists(ROW, max_size=2)})
-REFS = [f"{prefix}{name}_{number}" for name in KINDS.values() for prefix in ("", "gen_") for number in range(1, 5)]
+DATA = st.none() | st.fixed_dictionaries(
+    {"n": st.integers(0, 9)}, optional={"id": ROW, "uses": st.lists(ROW, max_size=2)}
+)
+REFS = [
+    f"{prefix}{name}_{number}"
+    for name in KINDS.values()
+    for prefix in ("", "gen_")
+    for number in range(1, 5)
+]
 REASON = st.sampled_from(["why not", "see row-00000002"])
 
 Thing = dict[str, Any]
@@ -53,7 +60,14 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
 
     def found(self, kind: str, row: str) -> str | None:
         """Return the ref of a live row."""
-        return next((ref for ref, thing in self.things.items() if (thing["kind"], thing["row"]) == (kind, row)), None)
+        return next(
+            (
+                ref
+                for ref, thing in self.things.items()
+                if (thing["kind"], thing["row"]) == (kind, row)
+            ),
+            None,
+        )
 
     def current(self, ref: str) -> str:
         """Return the ref that an entity goes by now."""
@@ -62,14 +76,33 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
     def report(self, ref: str, status: str | None, label: str, data: Thing | None) -> None:
         """Bring a thing up to date."""
         thing = self.things[ref]
-        thing.update(last=self.turn, demoted=False, status=status or thing["status"], label=label or thing["label"])
+        thing.update(
+            last=self.turn,
+            demoted=False,
+            status=status or thing["status"],
+            label=label or thing["label"],
+        )
         thing["data"] = thing["data"] if data is None else data
 
-    def admit(self, prefix: str, kind: str, row: str | None, *, status: str, label: str, data: Thing | None) -> str:
+    def admit(
+        self,
+        prefix: str,
+        kind: str,
+        row: str | None,
+        *,
+        status: str,
+        label: str,
+        data: Thing | None,
+    ) -> str:
         """Add a thing."""
         ref, name = self.minted(prefix), KINDS[kind]
         thing = {"kind": kind, "row": row, "label": label or name, "status": status, "data": data}
-        self.things[ref] = thing | {"created": self.turn, "last": self.turn, "reason": None, "demoted": False}
+        self.things[ref] = thing | {
+            "created": self.turn,
+            "last": self.turn,
+            "reason": None,
+            "demoted": False,
+        }
         return ref
 
     def see(self, kind: str, row: str, status: str, label: str, data: Thing | None) -> str:
@@ -84,7 +117,11 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
     def remove(self, ref: str, reason: str, status: str | None = None) -> None:
         """Take a thing out."""
         thing = self.things.pop(ref)
-        self.dead[ref] = {"removed": self.turn, "reason": reason, "status": status or thing["status"]}
+        self.dead[ref] = {
+            "removed": self.turn,
+            "reason": reason,
+            "status": status or thing["status"],
+        }
 
     # --- actions
 
@@ -93,18 +130,24 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
         """Time goes on."""
         self.turn += 1
 
-    @rule(verb=st.sampled_from(["read", "create", "link"]), kind=KIND, row=ROW, label=LABEL, data=DATA)
+    @rule(
+        verb=st.sampled_from(["read", "create", "link"]), kind=KIND, row=ROW, label=LABEL, data=DATA
+    )
     def see_a_row(self, verb: str, kind: str, row: str, label: str, data: Thing | None) -> None:
         """Read, create or link: a known row keeps its ref."""
         status = {"read": "read", "create": "created", "link": "linked"}[verb]
         expected = self.see(kind, row, status, label, data)
-        self.registry, ref = getattr(self.registry, verb)(kind, row, label, turn=self.turn, data=data)
+        self.registry, ref = getattr(self.registry, verb)(
+            kind, row, label, turn=self.turn, data=data
+        )
         assert ref == expected
 
     @rule(kind=KIND, label=LABEL, data=DATA)
     def generate(self, kind: str, label: str, data: Thing | None) -> None:
         """Generate: always a ref of its own."""
-        expected = self.admit(f"gen_{KINDS[kind]}", kind, None, status="generated", label=label, data=data)
+        expected = self.admit(
+            f"gen_{KINDS[kind]}", kind, None, status="generated", label=label, data=data
+        )
         self.registry, ref = self.registry.generate(kind, label, turn=self.turn, data=data)
         assert ref == expected
 
@@ -120,7 +163,13 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
         expected = current
         if thing["row"] is None:
             del self.things[current]
-            expected = self.see(thing["kind"], row, "created", label or thing["label"], thing["data"] if data is None else data)
+            expected = self.see(
+                thing["kind"],
+                row,
+                "created",
+                label or thing["label"],
+                thing["data"] if data is None else data,
+            )
             self.aliases[current] = expected
             new = self.things[expected]
             new["created"] = min(new["created"], thing["created"])
@@ -130,7 +179,9 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
         self.registry, saved = self.registry.save(ref, row, label, turn=self.turn, data=data)
         assert saved == expected
 
-    @rule(ref=st.sampled_from(REFS), verb=st.sampled_from(["touch", "update"]), label=LABEL, data=DATA)
+    @rule(
+        ref=st.sampled_from(REFS), verb=st.sampled_from(["touch", "update"]), label=LABEL, data=DATA
+    )
     def reference(self, ref: str, verb: str, label: str, data: Thing | None) -> None:
         """Touch or update: only what lives; the generated stays so."""
         more = {} if verb == "touch" else {"label": label, "data": data}
@@ -141,10 +192,19 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
                 act(ref, turn=self.turn, **more)
             return
         updated = verb == "update" and self.things[current]["row"] is not None
-        self.report(current, "updated" if updated else None, more.get("label") or "", more.get("data"))  # type: ignore[arg-type]
+        self.report(
+            current,
+            "updated" if updated else None,
+            more.get("label") or "",  # type: ignore[arg-type]
+            more.get("data"),  # type: ignore[arg-type]
+        )
         self.registry = act(ref, turn=self.turn, **more)
 
-    @rule(ref=st.sampled_from(REFS), verb=st.sampled_from(["retain", "demote", "drop", "delete"]), reason=REASON)
+    @rule(
+        ref=st.sampled_from(REFS),
+        verb=st.sampled_from(["retain", "demote", "drop", "delete"]),
+        reason=REASON,
+    )
     def decide(self, ref: str, verb: str, reason: str) -> None:
         """Retain, demote, drop, delete: only what lives; neither demotes nor deletes what is not saved."""
         act = getattr(self.registry, verb)
@@ -157,7 +217,9 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
         if verb in {"drop", "delete"}:
             self.remove(current, reason, "deleted" if verb == "delete" else None)
         else:
-            thing.update({"reason": reason} if verb == "retain" else {"reason": None, "demoted": True})
+            thing.update(
+                {"reason": reason} if verb == "retain" else {"reason": None, "demoted": True}
+            )
         if verb != "delete":
             self.log.append((self.turn, verb, current, reason))
         self.registry = act(ref, reason, turn=self.turn)
@@ -197,16 +259,28 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
         assert list(self.registry) == list(self.things)
         for ref, thing in self.things.items():
             known = self.registry.get(ref)
-            assert (known.ref, known.type, known.label, known.status) == (ref, thing["kind"], thing["label"], thing["status"])
+            assert (known.ref, known.type, known.label, known.status) == (
+                ref,
+                thing["kind"],
+                thing["label"],
+                thing["status"],
+            )
             assert (known.turn_created, known.turn_last_ref) == (thing["created"], thing["last"])
             assert known.retention_reason == thing["reason"]
-            assert (None if known.data is None else thawed(known.data)) == thing["data"]
+            assert (None if known.data is None else thaw(known.data)) == thing["data"]
             assert thing["row"] is None or self.registry.id_of(ref) == thing["row"]
         stones = {
-            stone.ref: {"removed": stone.turn_removed, "reason": stone.reason, "status": stone.status} for stone in self.registry.tombstones
+            stone.ref: {
+                "removed": stone.turn_removed,
+                "reason": stone.reason,
+                "status": stone.status,
+            }
+            for stone in self.registry.tombstones
         }
         assert stones == self.dead
-        assert [(entry.turn, entry.action, entry.ref, entry.reason) for entry in self.registry.log] == self.log
+        assert [
+            (entry.turn, entry.action, entry.ref, entry.reason) for entry in self.registry.log
+        ] == self.log
 
     @invariant()
     def old_refs_lead_to_the_new(self) -> None:
@@ -223,10 +297,22 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
         tiers: dict[str, list[str]] = {"active": [], "generated": [], "retained": [], "none": []}
         for ref, thing in self.things.items():
             recent = thing["last"] >= self.turn - 2 and not thing["demoted"]
-            tiers["generated" if thing["row"] is None else "active" if recent else "retained" if thing["reason"] else "none"].append(ref)
+            tiers[
+                "generated"
+                if thing["row"] is None
+                else "active"
+                if recent
+                else "retained"
+                if thing["reason"]
+                else "none"
+            ].append(ref)
         shown = {"active": ctx.active, "generated": ctx.generated, "retained": ctx.retained}
-        assert {name: [each.ref for each in tier] for name, tier in shown.items()} == {name: tiers[name] for name in shown}
-        assert [stone.ref for stone in ctx.tombstones] == [ref for ref, gone in self.dead.items() if gone["removed"] >= self.turn - 2]
+        assert {name: [each.ref for each in tier] for name, tier in shown.items()} == {
+            name: tiers[name] for name in shown
+        }
+        assert [stone.ref for stone in ctx.tombstones] == [
+            ref for ref, gone in self.dead.items() if gone["removed"] >= self.turn - 2
+        ]
 
     @invariant()
     def no_format_shows_an_id(self) -> None:

@@ -15,7 +15,13 @@ REGISTRY = kitchen()
 
 def test_every_text_that_is_a_ref_becomes_its_id() -> None:
     """At any depth, in lists and objects; texts that only mention a ref, keys and numbers stay."""
-    payload = {"recipe_1": ["recipe_1", {"of": "recipe_4"}], "note": "see recipe_1", "n": 1, "lemon": "ingredient_1", "none": None}
+    payload = {
+        "recipe_1": ["recipe_1", {"of": "recipe_4"}],
+        "note": "see recipe_1",
+        "n": 1,
+        "lemon": "ingredient_1",
+        "none": None,
+    }
     assert REGISTRY.to_ids(payload) == {
         "recipe_1": [SOUP_ID, {"of": CHICKEN_ID}],
         "note": "see recipe_1",
@@ -40,7 +46,10 @@ def test_the_payload_itself_is_not_changed() -> None:
 
 def test_an_invented_ref_is_refused_with_its_place() -> None:
     """What has the form of a ref of a known type must be one: the model made it up otherwise."""
-    with pytest.raises(UnknownRefError, match=r"^\$\.items\[1\]\.recipe: ref 'recipe_44' is not in the registry; did you mean 'recipe_4'"):
+    with pytest.raises(
+        UnknownRefError,
+        match=r"^\$\.items\[1\]\.recipe: ref 'recipe_44' is not in the registry. Did you mean 'recipe_4'",
+    ):
         REGISTRY.to_ids({"items": [{}, {"recipe": "recipe_44"}]})
     with pytest.raises(UnknownRefError, match=r"^\$: ref 'gen_meal_plan_1' is not"):
         REGISTRY.to_ids("gen_meal_plan_1")
@@ -50,23 +59,40 @@ def test_an_invented_ref_is_refused_with_its_place() -> None:
 
 def test_a_text_of_no_known_type_is_a_text() -> None:
     """Where no field is named, a word and a number are only a ref if the registry has that type."""
-    assert REGISTRY.to_ids(["version_2", "recipe_x", "gen_note_1"]) == ["version_2", "recipe_x", "gen_note_1"]
+    assert REGISTRY.to_ids(["version_2", "recipe_x", "gen_note_1"]) == [
+        "version_2",
+        "recipe_x",
+        "gen_note_1",
+    ]
 
 
 def test_a_generated_ref_has_no_id_to_be_translated_to() -> None:
     """It is refused with its place until it is saved; then its old name does."""
-    with pytest.raises(RefRefusedError, match=r"^\$\.recipe_id: ref 'gen_recipe_1' is generated and has no id yet; legal: saving it first"):
+    with pytest.raises(
+        RefRefusedError,
+        match=r"^\$\.recipe_id: ref 'gen_recipe_1' is generated and has no id yet. Save it first",
+    ):
         REGISTRY.to_ids({"recipe_id": "gen_recipe_1"})
     saved, _ = REGISTRY.save("gen_recipe_1", "new", turn=6)
     assert saved.to_ids({"recipe_id": "gen_recipe_1"}) == {"recipe_id": "new"}
 
 
 @pytest.mark.parametrize(
-    "fields", [["recipe_id", "recipe_ids"], ("recipe_id", "recipe_ids"), {"recipe_id": "recipes", "recipe_ids": "recipes"}]
+    "fields",
+    [
+        ["recipe_id", "recipe_ids"],
+        ("recipe_id", "recipe_ids"),
+        {"recipe_id": "recipes", "recipe_ids": "recipes"},
+    ],
 )
 def test_named_fields_alone_are_translated(fields: Any) -> None:
     """At any depth, a ref or a list of them; what stands in other fields, and in objects below, stays."""
-    payload = {"recipe_id": "recipe_1", "in": [{"recipe_ids": ["recipe_2", None]}], "title": "recipe_4", "recipe_ids": {"x": "recipe_1"}}
+    payload = {
+        "recipe_id": "recipe_1",
+        "in": [{"recipe_ids": ["recipe_2", None]}],
+        "title": "recipe_4",
+        "recipe_ids": {"x": "recipe_1"},
+    }
     assert REGISTRY.to_ids(payload, fields) == {
         "recipe_id": SOUP_ID,
         "in": [{"recipe_ids": [STEW_ID, None]}],
@@ -84,15 +110,28 @@ def test_a_named_field_holds_nothing_but_refs(value: Any) -> None:
 
 def test_a_field_with_a_type_holds_refs_of_that_type() -> None:
     """A lemon is no recipe."""
-    with pytest.raises(RefRefusedError, match=r"^\$\.recipe_id: ref 'ingredient_1' is of type ingredients; legal: a ref of type recipes"):
+    with pytest.raises(
+        RefRefusedError,
+        match=r"^\$\.recipe_id: ref 'ingredient_1' is of type ingredients. Use a ref of type recipes",
+    ):
         REGISTRY.to_ids({"recipe_id": "ingredient_1"}, {"recipe_id": "recipes"})
 
 
 def test_ids_that_come_in_become_refs() -> None:
     """Texts anywhere, numbers in named fields alone; unknown ids stay; a removed entity goes by its old ref."""
     row = {"id": SOUP_ID, "lemon": LEMON_ID, "plan": PLAN_ID, "user": "u-1", "list": [CHICKEN_ID]}
-    assert REGISTRY.to_refs(row) == {"id": "recipe_1", "lemon": LEMON_ID, "plan": "meal_plan_1", "user": "u-1", "list": ["recipe_4"]}
-    assert REGISTRY.to_refs({"lemon": LEMON_ID, "n": LEMON_ID, "x": True}, ["lemon", "x"]) == {"lemon": "ingredient_1", "n": 17, "x": True}
+    assert REGISTRY.to_refs(row) == {
+        "id": "recipe_1",
+        "lemon": LEMON_ID,
+        "plan": "meal_plan_1",
+        "user": "u-1",
+        "list": ["recipe_4"],
+    }
+    assert REGISTRY.to_refs({"lemon": LEMON_ID, "n": LEMON_ID, "x": True}, ["lemon", "x"]) == {
+        "lemon": "ingredient_1",
+        "n": 17,
+        "x": True,
+    }
 
 
 def test_an_id_of_several_types_needs_its_type() -> None:
@@ -109,12 +148,25 @@ def test_a_payload_too_deep_is_refused() -> None:
     payload: Any = "recipe_1"
     for _ in range(100_000):
         payload = [payload]
-    with pytest.raises(InvalidDataError, match="nested deeper than 100 levels; legal: at most 100 levels"):
+    with pytest.raises(
+        InvalidDataError, match=r"nested deeper than 100 levels. Use at most 100 levels"
+    ):
         REGISTRY.to_ids(payload)
 
 
-LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from([SOUP_ID, CHICKEN_ID, STEW_ID])
-PAYLOADS = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4))
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from([SOUP_ID, CHICKEN_ID, STEW_ID])
+)
+PAYLOADS = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
+)
 
 
 @given(PAYLOADS)

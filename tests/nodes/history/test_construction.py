@@ -4,7 +4,12 @@ import pytest
 from attrs import evolve
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.nodes.history import ConversationHistory, Depth, PendingState, get_conversation_history
+from polycontext.nodes.history import (
+    ConversationHistory,
+    Depth,
+    PendingState,
+    get_conversation_history,
+)
 from polycontext.nodes.memory import ConversationContext
 from polycontext.polynomial import ContextSession
 from tests.nodes.memory.records import Kitchen, kitchen
@@ -22,13 +27,23 @@ def _read(lived: Kitchen, depth: Depth, recent: int | None = None) -> Conversati
 
 @pytest.mark.parametrize(
     ("depth", "recent", "others"),
-    [(2, 2, []), (5, 5, ["history_summary"]), ("full", 6, ["history_summary", "engagement_summary", "pending"])],
+    [
+        (2, 2, []),
+        (5, 5, ["history_summary"]),
+        ("full", 6, ["history_summary", "engagement_summary", "pending"]),
+    ],
 )
-def test_each_depth_holds_its_parts(lived: Kitchen, depth: Depth, recent: int, others: list[str]) -> None:
+def test_each_depth_holds_its_parts(
+    lived: Kitchen, depth: Depth, recent: int, others: list[str]
+) -> None:
     """Every cell of the table of depths: how many exchanges, and which other parts."""
     history = _read(lived, depth)
     assert len(history.recent_turns) == recent
-    assert [name for name in ("history_summary", "engagement_summary", "pending") if getattr(history, name)] == others
+    assert [
+        name
+        for name in ("history_summary", "engagement_summary", "pending")
+        if getattr(history, name)
+    ] == others
 
 
 @pytest.mark.parametrize("depth", [2, 5, "full"])
@@ -51,13 +66,16 @@ def test_no_exchange_falls_between_recent_and_summary(lived: Kitchen, recent: in
 @pytest.mark.parametrize("depth", [0, 3, "all", True, 2.0, None])
 def test_another_depth_is_refused(lived: Kitchen, depth: object) -> None:
     """The legal depths are named."""
-    with pytest.raises(InvalidOptionError, match=r"legal: 2, 5, 'full'"):
+    with pytest.raises(InvalidOptionError, match=r"Use 2, 5, 'full'"):
         _read(lived, depth)  # type: ignore[arg-type]
 
 
 def test_nothing_remembered_and_nothing_said_is_an_empty_history() -> None:
     """A new conversation has no parts."""
-    assert get_conversation_history(ContextSession(100).output, ConversationContext()) == ConversationHistory()
+    assert (
+        get_conversation_history(ContextSession(100).output, ConversationContext())
+        == ConversationHistory()
+    )
 
 
 def test_what_is_pending_is_what_the_memory_holds(lived: Kitchen) -> None:

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidDataError
-from polycontext.nodes.history import ConversationHistory, ConversationTurn, PendingKind, PendingState
+from polycontext.nodes.history import (
+    ConversationHistory,
+    ConversationTurn,
+    PendingKind,
+    PendingState,
+)
 from tests.nodes.memory.records import exchanges
 
 
@@ -30,7 +35,9 @@ def test_pending_kinds_are_the_seed_s(kind: str) -> None:
 
 def test_an_unknown_pending_kind_names_the_legal_ones() -> None:
     """A kind that is none is refused with the field, the value and what would be legal."""
-    with pytest.raises(InvalidDataError, match=r"^type: unknown 'demand'; legal: propose, clarify, ask_user"):
+    with pytest.raises(
+        InvalidDataError, match=r"^type: unknown 'demand'. Use propose, clarify, ask_user"
+    ):
         PendingState("demand", "Now!")
 
 
@@ -58,13 +65,17 @@ def test_what_cannot_be_stored_is_refused(fields: dict[str, Any], named: str) ->
 
 
 @given(st.lists(exchanges(), max_size=5), st.integers(0, 6), st.integers(0, 6))
-def test_narrowing_loses_no_exchange(turns: list[ConversationTurn], first: int, second: int) -> None:
+def test_narrowing_loses_no_exchange(
+    turns: list[ConversationTurn], first: int, second: int
+) -> None:
     """What leaves the recent exchanges joins the summary, and narrowing twice is narrowing to the lesser."""
     history = ConversationHistory(turns)
     narrow = history.limit_recent(first)
     assert len(narrow.recent_turns) == min(first, len(turns))
     together = [narrow.history_summary, *(turn.lines for turn in narrow.recent_turns)]
-    assert "\n".join(filter(None, together)) == "\n".join(filter(None, (turn.lines for turn in turns)))
+    assert "\n".join(filter(None, together)) == "\n".join(
+        filter(None, (turn.lines for turn in turns))
+    )
     assert narrow.limit_recent(second) == history.limit_recent(min(first, second))
 
 

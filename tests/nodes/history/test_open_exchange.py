@@ -72,26 +72,46 @@ def test_the_same_words_at_the_same_time_are_two_exchanges() -> None:
 def test_what_a_user_says_in_pieces_is_one_exchange() -> None:
     """User turns without an answer between them belong together, in order; so do the answers."""
     window = ContextWindow(1000)
-    for role, text in ((Role.USER, "One soup."), (Role.USER, "No, two."), (Role.ASSISTANT, "Two."), (Role.ASSISTANT, "Anything else?")):
+    for role, text in (
+        (Role.USER, "One soup."),
+        (Role.USER, "No, two."),
+        (Role.ASSISTANT, "Two."),
+        (Role.ASSISTANT, "Anything else?"),
+    ):
         window = window.append(Turn(role, text))
     found = open_exchange(window)
     assert found is not None
-    assert (found.user, found.answer, found.last_id) == ("One soup.\nNo, two.", "Two.\nAnything else?", "t2")
+    assert (found.user, found.answer, found.last_id) == (
+        "One soup.\nNo, two.",
+        "Two.\nAnything else?",
+        "t2",
+    )
 
 
 def test_a_closed_turn_that_left_the_window_stays_closed() -> None:
     """Where a closed turn was dropped, what is older than it is not taken for a new exchange."""
     window = ContextWindow(1000)
-    for minute, (role, text) in enumerate([(Role.USER, "Any soup?"), (Role.ASSISTANT, "Three."), (Role.ASSISTANT, "You are welcome.")]):
-        window = window.append(Turn(role, text, timestamp=datetime(2026, 3, 1, 18, minute, tzinfo=UTC)), ResourceClass.REQUIRED)
+    for minute, (role, text) in enumerate(
+        [(Role.USER, "Any soup?"), (Role.ASSISTANT, "Three."), (Role.ASSISTANT, "You are welcome.")]
+    ):
+        window = window.append(
+            Turn(role, text, timestamp=datetime(2026, 3, 1, 18, minute, tzinfo=UTC)),
+            ResourceClass.REQUIRED,
+        )
     assert open_exchange(window) is not None
     assert open_exchange(window, "t-dropped", "2026-03-01T18:01:30+00:00") is None
 
 
 def test_a_gist_before_the_question_ends_the_search() -> None:
     """What a gist stands for was said before and is no exchange under way."""
-    window = ContextWindow(1000).append(Turn(Role.USER, "old wish")).append(Turn(Role.USER, "user: old", sources=("t0",)))
-    found = open_exchange(window.append(Turn(Role.USER, "new wish")).append(Turn(Role.ASSISTANT, "Yes.")))
+    window = (
+        ContextWindow(1000)
+        .append(Turn(Role.USER, "old wish"))
+        .append(Turn(Role.USER, "user: old", sources=("t0",)))
+    )
+    found = open_exchange(
+        window.append(Turn(Role.USER, "new wish")).append(Turn(Role.ASSISTANT, "Yes."))
+    )
     assert found is not None
     assert (found.user, found.answer) == ("new wish", "Yes.")
 
@@ -101,13 +121,19 @@ def test_gists_between_question_and_answer_hide_neither() -> None:
     session = _session()
     session.add_user_turn("Find every mistake.")
     for number in range(25):
-        session.add_assistant_turn(None, [ToolCall(f"c{number}", "search", f'{{"page": {number}}}')])
+        session.add_assistant_turn(
+            None, [ToolCall(f"c{number}", "search", f'{{"page": {number}}}')]
+        )
         session.add_tool_turn("a line of the page " * 40, tool_call_id=f"c{number}")
     session.add_assistant_turn("There are three.")
     assert [turn.is_gist for turn in session.window.all_turns()][:2] == [False, True]
     found = _open(session)
     assert found is not None
-    assert (found.user, found.answer, found.last_id) == ("Find every mistake.", "There are three.", "t1")
+    assert (found.user, found.answer, found.last_id) == (
+        "Find every mistake.",
+        "There are three.",
+        "t1",
+    )
     assert _open(session, closed_id="t1") is None
 
 

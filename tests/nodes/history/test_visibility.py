@@ -35,7 +35,9 @@ def test_golden(depth: Depth) -> None:
     """A conversation that was really lived prints as the file of its depth, which was read by eye."""
     lived = kitchen()
     history = get_conversation_history(lived.session.output, lived.conversation)
-    assert f"{format_conversation_for_prompt(history, depth)}\n" == (GOLDEN / f"{depth}.md").read_text(encoding="utf-8")
+    assert f"{format_conversation_for_prompt(history, depth)}\n" == (
+        GOLDEN / f"{depth}.md"
+    ).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -53,12 +55,24 @@ def test_each_depth_shows_its_parts(depth: Depth, shown: list[str], hidden: list
     assert [part for part in hidden if part in text] == []
 
 
-@given(st.lists(exchanges(), max_size=3), SAID, SAID, st.none() | pendings(), st.sampled_from([2, 5, "full"]))
+@given(
+    st.lists(exchanges(), max_size=3),
+    SAID,
+    SAID,
+    st.none() | pendings(),
+    st.sampled_from([2, 5, "full"]),
+)
 def test_what_was_said_never_starts_a_line(
-    turns: list[ConversationTurn], earlier: str, theme: str, pending: PendingState | None, depth: Depth
+    turns: list[ConversationTurn],
+    earlier: str,
+    theme: str,
+    pending: PendingState | None,
+    depth: Depth,
 ) -> None:
     """Whatever users and models say, every line starts with one of the prompt's own marks."""
-    text = format_conversation_for_prompt(ConversationHistory(turns, earlier, theme, pending), depth)
+    text = format_conversation_for_prompt(
+        ConversationHistory(turns, earlier, theme, pending), depth
+    )
     assert [line for line in text.splitlines() if not OWN.fullmatch(line)] == []
     assert len(re.findall(r"^### ", text, re.MULTILINE)) <= 4
 
@@ -70,10 +84,12 @@ def test_an_empty_history_says_so() -> None:
 
 def test_an_exchange_without_answer_says_so() -> None:
     """An empty answer prints as not answered yet."""
-    assert "Assistant: (not answered yet)" in format_conversation_for_prompt(ConversationHistory([ConversationTurn("soup?")]), 2)
+    assert "Assistant: (not answered yet)" in format_conversation_for_prompt(
+        ConversationHistory([ConversationTurn("soup?")]), 2
+    )
 
 
 def test_another_depth_is_refused() -> None:
     """The legal depths are named."""
-    with pytest.raises(InvalidOptionError, match="legal: 2, 5, 'full'"):
+    with pytest.raises(InvalidOptionError, match="Use 2, 5, 'full'"):
         format_conversation_for_prompt(HISTORY, 4)  # type: ignore[arg-type]

@@ -8,14 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidDataError, UnknownNameError
-from polycontext.linearity.json_data import thawed
+from polycontext.linearity.json_data import thaw
 from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.memory import ArchivedContent, ContentArchive, ConversationContext
 from tests.nodes.memory.records import JSON, WORDS
 
 
 @given(st.lists(st.tuples(WORDS, JSON), max_size=12), st.integers(1, 4), st.integers(1, 60))
-def test_the_archive_keeps_the_newest_that_fit(items: list[tuple[str, Any]], limit: int, most: int) -> None:
+def test_the_archive_keeps_the_newest_that_fit(
+    items: list[tuple[str, Any]], limit: int, most: int
+) -> None:
     """Beside a plain list: newest first while there is room, each key once, never over either bound."""
     archive = ContentArchive(limit, most)
     model: list[tuple[str, bytes]] = []
@@ -26,7 +28,9 @@ def test_the_archive_keeps_the_newest_that_fit(items: list[tuple[str, Any]], lim
         model = [*model, (key, text)][-limit:] if len(text) <= most else model
         while sum(len(held) for _, held in model) > most:
             model = model[1:]
-        assert [(entry.key, entry.size) for entry in archive.entries] == [(key, len(text)) for key, text in model]
+        assert [(entry.key, entry.size) for entry in archive.entries] == [
+            (key, len(text)) for key, text in model
+        ]
 
 
 def test_content_is_found_by_its_key() -> None:
@@ -65,9 +69,13 @@ def test_archived_content_is_retrieved_as_a_node_may_read_it() -> None:
     result = [{"id": 17, "minutes": 17}, {"id": "81b7d3c4-55", "url": "/recipes/81b7d3c4-55"}]
     memory = ConversationContext().with_registry(registry).archive("turn_1_step_1", result)
     shown = [{"id": "recipe_1", "minutes": 17}, {"id": "recipe_2", "url": "/recipes/recipe_2"}]
-    assert memory.retrieve("turn_1_step_1", "recipes") == memory.retrieve("turn_1_step_1", type="recipes") == shown
+    assert (
+        memory.retrieve("turn_1_step_1", "recipes")
+        == memory.retrieve("turn_1_step_1", type="recipes")
+        == shown
+    )
     assert memory.retrieve("turn_1_step_1")[0]["id"] == 17
-    assert thawed(memory.content_archive["turn_1_step_1"]) == result
+    assert thaw(memory.content_archive["turn_1_step_1"]) == result
 
 
 @pytest.mark.parametrize("key", ["turn_1_step_2", "", None, "nobody"])

@@ -35,10 +35,16 @@ def test_data_are_what_the_text_says(memory: ConversationContext) -> None:
 def test_data_belong_to_the_caller() -> None:
     """Whatever is done to the data afterwards, before or after reading them back, the memory stays as it is."""
     lived = kitchen(3)
-    registry, _ = SessionIdRegistry().read("recipes", "a1", "Soup", turn=1, data={"steps": ["Boil."]})
+    registry, _ = SessionIdRegistry().read(
+        "recipes", "a1", "Soup", turn=1, data={"steps": ["Boil."]}
+    )
     memory = lived.conversation.with_registry(registry)
     written, data = memory.to_json(), memory.to_data()
-    again, turn, turn_data = ConversationContext.from_data(data), lived.turn.to_json(), lived.turn.to_data()
+    again, turn, turn_data = (
+        ConversationContext.from_data(data),
+        lived.turn.to_json(),
+        lived.turn.to_data(),
+    )
     _spoil(data)
     _spoil(turn_data)
     assert memory.to_json() == again.to_json() == written
@@ -76,16 +82,24 @@ def test_what_the_archive_takes_the_codec_takes() -> None:
     for _ in range(MAX_DEPTH - 1):
         deep = [deep]
     memory = ConversationContext().archive("deep", deep)
-    assert ConversationContext.from_json(memory.to_json()) == ConversationContext.from_data(memory.to_data()) == memory
+    assert (
+        ConversationContext.from_json(memory.to_json())
+        == ConversationContext.from_data(memory.to_data())
+        == memory
+    )
     with pytest.raises(InvalidDataError, match="nested too deep"):
         memory.archive("deeper", [deep])
 
 
 @pytest.mark.parametrize("kind", [ConversationContext, CurrentTurn])
 @pytest.mark.parametrize("data", [None, [], "{}", {}, {"schema": 1.0}])
-def test_what_is_no_data_of_a_record_is_refused(kind: type[ConversationContext | CurrentTurn], data: Any) -> None:
+def test_what_is_no_data_of_a_record_is_refused(
+    kind: type[ConversationContext | CurrentTurn], data: Any
+) -> None:
     """Nothing is filled in for data that are another thing, or of no schema."""
-    with pytest.raises(InvalidDataError, match=r"^\$(\.schema)?: .*; legal: (what \w+\.to_data returned|1)"):
+    with pytest.raises(
+        InvalidDataError, match=r"^\$(\.schema)?: .*. Use (what \w+\.to_data returned|1)"
+    ):
         kind.from_data(data)
 
 
@@ -94,7 +108,9 @@ def test_a_fault_of_the_registry_is_named_where_it_stands_in_the_memory() -> Non
     registry, _ = SessionIdRegistry().read("recipes", "a1", "Soup", turn=1)
     data = ConversationContext().with_registry(registry).to_data()
     data["id_registry"]["entities"][0]["snapshot"]["label"] = 3
-    with pytest.raises(InvalidDataError, match=r"^\$\.id_registry\.entities\[0\]\.snapshot\.label: int is not text"):
+    with pytest.raises(
+        InvalidDataError, match=r"^\$\.id_registry\.entities\[0\]\.snapshot\.label: int is not text"
+    ):
         ConversationContext.from_data(data)
 
 
@@ -140,10 +156,22 @@ def _without(*path: str | int) -> Callable[[Any], None]:
         (_at("mood", put=1), r"\$.mood", "is unknown"),
         (_without("recent_turns", 0, "user"), r"\$.recent_turns\[0\].user", "is missing"),
         (_at("recent_turns", 1, "user", put=3), r"\$.recent_turns\[1\].user", "int is not text"),
-        (_at("recent_turns", 1, "timestamp", put="now"), r"\$.recent_turns\[1\].timestamp", "'now' is no moment; legal: empty, or"),
+        (
+            _at("recent_turns", 1, "timestamp", put="now"),
+            r"\$.recent_turns\[1\].timestamp",
+            "'now' is no moment. Use empty, or",
+        ),
         (_at("recent_turns", put={}), r"\$.recent_turns", "dict is not a list"),
-        (_at("recent_turns", 0, "routing", put=[]), r"\$.recent_turns\[0\].routing", "list is no object"),
-        (_at("pending", "type", put="demand"), r"\$.pending.type", "unknown 'demand'; legal: propose, clarify, ask_user"),
+        (
+            _at("recent_turns", 0, "routing", put=[]),
+            r"\$.recent_turns\[0\].routing",
+            "list is no object",
+        ),
+        (
+            _at("pending", "type", put="demand"),
+            r"\$.pending.type",
+            "unknown 'demand'. Use propose, clarify, ask_user",
+        ),
         (_at("pending", "type", put=["propose"]), r"\$.pending.type", "unknown list"),
         (_at("turn_summaries", 0, put=3), r"\$.turn_summaries\[0\]", "int is not an object"),
         (
@@ -156,20 +184,36 @@ def _without(*path: str | int) -> Callable[[Any], None]:
             r"\$.turn_summaries\[0\].entity_curation.reasons",
             "list is not an object",
         ),
-        (_at("history", "bound", put=1), r"\$.history.bound", "1 is no such number; legal: a whole number from 64"),
-        (_at("id_registry", put=[]), r"\$.id_registry", "list is no object; legal: what to_dict returned"),
-        (_at("content_archive", "entries", put="x"), r"\$.content_archive.entries", "str is not a list"),
+        (
+            _at("history", "bound", put=1),
+            r"\$.history.bound",
+            "1 is no such number. Use a whole number from 64",
+        ),
+        (
+            _at("id_registry", put=[]),
+            r"\$.id_registry",
+            "list is no object. Use what to_dict returned",
+        ),
+        (
+            _at("content_archive", "entries", put="x"),
+            r"\$.content_archive.entries",
+            "str is not a list",
+        ),
     ],
 )
-def test_what_is_no_memory_is_refused_with_its_path(change: Callable[[Any], None], path: str, problem: str) -> None:
+def test_what_is_no_memory_is_refused_with_its_path(
+    change: Callable[[Any], None], path: str, problem: str
+) -> None:
     """A wrong, missing or unknown field is named, and nothing is filled in for what was lost."""
     data = json.loads(kitchen(3).conversation.to_json())
     change(data)
-    with pytest.raises(InvalidDataError, match=rf"^{path}: (?=.*; legal: .){problem}"):
+    with pytest.raises(InvalidDataError, match=rf"^{path}: (?=.*. Use .){problem}"):
         ConversationContext.from_json(json.dumps(data))
 
 
-@pytest.mark.parametrize(("text", "problem"), [("", "not JSON"), ("[]", "list is not an object"), (b"\xff", "not JSON")])
+@pytest.mark.parametrize(
+    ("text", "problem"), [("", "not JSON"), ("[]", "list is not an object"), (b"\xff", "not JSON")]
+)
 def test_what_is_no_object_is_refused(text: str | bytes, problem: str) -> None:
     """Broken text and other JSON are refused at the root."""
     with pytest.raises(InvalidDataError, match=rf"\$: {problem}"):

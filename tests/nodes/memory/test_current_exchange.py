@@ -17,7 +17,13 @@ def test_each_method_adds_one_thing() -> None:
     """What Understand, Think and Act report stands in the turn, and the turn before is as it was."""
     turn = CurrentTurn(4)
     pending = PendingState("propose", "Save it?")
-    after = turn.route({"agent": "recipes"}).curate(["recipe_1"]).observe(phase="narrowing").decide("propose", "Save").expects(pending)
+    after = (
+        turn.route({"agent": "recipes"})
+        .curate(["recipe_1"])
+        .observe(phase="narrowing")
+        .decide("propose", "Save")
+        .expects(pending)
+    )
     assert turn == CurrentTurn(4)
     assert after == CurrentTurn(
         4,
@@ -57,7 +63,11 @@ def test_a_turn_and_a_memory_can_be_pickled_and_copied() -> None:
 
 def test_steps_are_numbered_and_keep_their_full_result() -> None:
     """Numbers follow each other from 1; the result is immutable JSON data."""
-    turn = CurrentTurn(1).step("read", "recipes", "Find", [{"name": "Soup"}], note="vegan").step("write", "recipes", "Save")
+    turn = (
+        CurrentTurn(1)
+        .step("read", "recipes", "Find", [{"name": "Soup"}], note="vegan")
+        .step("write", "recipes", "Save")
+    )
     assert [step.step_num for step in turn.steps] == [1, 2]
     assert turn.steps[0].result == ({"name": "Soup"},)
 
@@ -73,14 +83,20 @@ def test_the_note_for_the_next_step_is_the_last_one_s() -> None:
 
 def test_observing_leaves_what_is_not_said() -> None:
     """The phase and the wish are set apart from each other; an empty wish takes the wish back."""
-    turn = CurrentTurn(1).observe(phase="exploring", user_expressed="quick").observe(phase="narrowing")
+    turn = (
+        CurrentTurn(1).observe(phase="exploring", user_expressed="quick").observe(phase="narrowing")
+    )
     assert (turn.phase, turn.user_expressed) == ("narrowing", "quick")
     assert turn.observe(user_expressed="").user_expressed == ""
 
 
 def test_a_second_decision_about_a_ref_replaces_the_first() -> None:
     """Curating twice in one turn adds up."""
-    turn = CurrentTurn(1).curate(["recipe_1"], reasons={"recipe_1": "liked"}).curate(demoted=["recipe_1"])
+    turn = (
+        CurrentTurn(1)
+        .curate(["recipe_1"], reasons={"recipe_1": "liked"})
+        .curate(demoted=["recipe_1"])
+    )
     assert turn.curation == CurationSummary(demoted=["recipe_1"])
 
 
@@ -95,7 +111,11 @@ def test_the_summary_drops_results_and_keeps_the_model_s_own_outcome() -> None:
     summary = summarize(turn)
     assert [step.outcome for step in summary.steps] == ["read 2 recipes", "the second"]
     assert not hasattr(summary.steps[0], "result")
-    assert (summary.turn_num, summary.blocked_reason, summary.think_decision) == (2, "no database", None)
+    assert (summary.turn_num, summary.blocked_reason, summary.think_decision) == (
+        2,
+        "no database",
+        None,
+    )
 
 
 def test_a_result_that_is_no_json_is_refused() -> None:

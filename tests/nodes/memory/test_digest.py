@@ -38,7 +38,14 @@ class _Reading:
 
     read: list[int]
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         self.read.append(sum(counter.count(turn.text) for turn in turns))
         return turns[-1].text[:60]
 
@@ -62,7 +69,9 @@ def test_the_bound_is_never_passed(bound: int, texts: list[str]) -> None:
 @pytest.mark.parametrize("bound", [64, 100, 600])
 def test_one_text_larger_than_the_bound_is_cut_to_it(bound: int) -> None:
     """A single huge entry becomes a gist at once."""
-    digest = Digest(bound).add(" ".join(f"soup {number} costs {number} euros." for number in range(500)))
+    digest = Digest(bound).add(
+        " ".join(f"soup {number} costs {number} euros." for number in range(500))
+    )
     assert 0 < COUNTER.count(digest.text) <= bound
 
 
@@ -83,7 +92,11 @@ def test_old_gists_stay_byte_identical_until_they_fold() -> None:
     for number in range(1, 121):
         after = digest.add(_entry(number))
         before = {(gist.first, gist.last): gist for gist in digest.entries if gist.level}
-        assert all(before.get((gist.first, gist.last), gist) == gist for gist in after.entries if gist.level)
+        assert all(
+            before.get((gist.first, gist.last), gist) == gist
+            for gist in after.entries
+            if gist.level
+        )
         untouched += set(before.values()) <= set(after.entries)
         digest = after
     assert untouched > 60
@@ -102,7 +115,10 @@ def test_names_survive_better_than_by_cutting(bound: int) -> None:
     tail = "\n".join(map(_entry, range(1, 61)))
     while COUNTER.count(tail) > bound:
         tail = tail.partition("\n")[2]
-    kept, cut = (sorted({int(number) for number in re.findall(r"recipe_(\d+)", text)}) for text in (_filled(60, bound).text, tail))
+    kept, cut = (
+        sorted({int(number) for number in re.findall(r"recipe_(\d+)", text)})
+        for text in (_filled(60, bound).text, tail)
+    )
     assert len(kept) > 1.5 * len(cut)
     assert kept[0] < cut[0]
 
@@ -142,7 +158,10 @@ def test_a_digest_is_its_data() -> None:
         (lambda: Digest(100).add(" \n"), "text"),
         (lambda: Digest(100).add("\ud800"), "text"),
         (lambda: Digest(100, [DigestEntry(2, 2, 0, "a")]), r"entries\[0\].first"),
-        (lambda: Digest(100, [DigestEntry(1, 3, 1, "a"), DigestEntry(3, 3, 0, "a")]), r"entries\[1\].first"),
+        (
+            lambda: Digest(100, [DigestEntry(1, 3, 1, "a"), DigestEntry(3, 3, 0, "a")]),
+            r"entries\[1\].first",
+        ),
         (lambda: DigestEntry(2, 1, 0, "a"), "last"),
         (lambda: DigestEntry(1, 2, 0, "a"), "level"),
         (lambda: DigestEntry(1, 1, -1, "a"), "level"),

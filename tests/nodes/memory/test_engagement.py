@@ -13,7 +13,9 @@ from tests.nodes.memory.records import summaries
 def _after(*turns: tuple[str, str]) -> Engagement:
     engagement = Engagement()
     for number, (goal, wish) in enumerate(turns):
-        engagement = engagement.after(TurnExecutionSummary(number, think_goal=goal, user_expressed=wish))
+        engagement = engagement.after(
+            TurnExecutionSummary(number, think_goal=goal, user_expressed=wish)
+        )
     return engagement
 
 
@@ -24,7 +26,10 @@ def test_the_theme_tells_goals_and_wishes() -> None:
         ("Find a salad", "no peanuts"),
         ("Find a soup", "wants quick meals"),
     )
-    assert engagement.text == "Goals: Find a salad; Find a soup. The user: no peanuts; wants quick meals."
+    assert (
+        engagement.text
+        == "Goals: Find a salad; Find a soup. The user: no peanuts; wants quick meals."
+    )
 
 
 def test_before_anything_is_known_there_is_no_theme() -> None:
@@ -34,9 +39,14 @@ def test_before_anything_is_known_there_is_no_theme() -> None:
 
 def test_somebody_s_own_words_stand_until_the_next_turn() -> None:
     """A stated theme is shown in place of the derived one, which goes on beneath it."""
-    stated = Engagement().after(TurnExecutionSummary(1, think_goal="Find a soup"), "A dinner for two.")
+    stated = Engagement().after(
+        TurnExecutionSummary(1, think_goal="Find a soup"), "A dinner for two."
+    )
     assert stated.text == "A dinner for two."
-    assert stated.after(TurnExecutionSummary(2, think_goal="Find a salad")).text == "Goals: Find a soup; Find a salad."
+    assert (
+        stated.after(TurnExecutionSummary(2, think_goal="Find a salad")).text
+        == "Goals: Find a soup; Find a salad."
+    )
 
 
 @given(st.lists(summaries(), max_size=12), st.integers(1, 40), st.booleans())
@@ -44,6 +54,12 @@ def test_the_theme_stays_small(turns: list[TurnExecutionSummary], times: int, st
     """Whatever models write into goals, wishes and the theme itself, it takes a few hundred tokens at most."""
     engagement = Engagement()
     for turn in turns:
-        long = evolve(turn, think_goal=f"{turn.think_goal} and soup {turn.turn_num}, " * times, user_expressed="quick, " * times)
-        engagement = engagement.after(long, "A dinner for two, and so on. " * times if stated else "")
+        long = evolve(
+            turn,
+            think_goal=f"{turn.think_goal} and soup {turn.turn_num}, " * times,
+            user_expressed="quick, " * times,
+        )
+        engagement = engagement.after(
+            long, "A dinner for two, and so on. " * times if stated else ""
+        )
         assert default_counter().count(engagement.text) <= (120 if stated else 300)

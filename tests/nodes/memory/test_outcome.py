@@ -21,6 +21,8 @@ from polycontext.nodes.reasoning import StepKind
         (StepKind.GENERATE, None, ("gen_recipe_1",), "generated 1 recipe"),
     ],
 )
-def test_the_count_is_of_what_there_is(kind: StepKind, result: Any, refs: tuple[str, ...], said: str) -> None:
+def test_the_count_is_of_what_there_is(
+    kind: StepKind, result: Any, refs: tuple[str, ...], said: str
+) -> None:
     """Items of a list count first, then the refs touched; a text is no list of letters."""
     assert generic_outcome(kind, "recipes", result, refs) == said

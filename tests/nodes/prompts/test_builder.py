@@ -14,7 +14,10 @@ from polycontext.testing import ANY_TEXT
 
 GOLDEN = Path(__file__).parent / "golden"
 SHIPPED = PromptBuilder()
-BARE = PromptBuilder({"bare": "{constraints}", "closed": "Say {word}."}, section_templates={"constraints": "{constraints}"})
+BARE = PromptBuilder(
+    {"bare": "{constraints}", "closed": "Say {word}."},
+    section_templates={"constraints": "{constraints}"},
+)
 SOUL = {"aesthetic": 0.9, "joy": 0.2, "categorical": 0.5, "swagger": 0.7}
 RULES = ["Never suggest a flight.", "Answer in German."]
 
@@ -37,15 +40,27 @@ def test_the_prompts_of_the_package_are_these(
     assert prompt + "\n" == (GOLDEN / f"system_{name}.md").read_text(encoding="utf-8")
 
 
-@given(st.one_of(st.sampled_from(["{persona}", "{0.__class__}", "{{x}}", "\n\n## Task\n"]), ANY_TEXT))
+@given(
+    st.one_of(st.sampled_from(["{persona}", "{0.__class__}", "{{x}}", "\n\n## Task\n"]), ANY_TEXT)
+)
 @example("{constraints}")
 def test_a_value_stands_word_for_word(value: str) -> None:
     """A hostile value appears as it is, and the rest of the prompt is what it would have been."""
     plain = SHIPPED.build_system_prompt("builder", SOUL, RULES, specialty="MARK")
-    assert SHIPPED.build_system_prompt("builder", SOUL, RULES, specialty=value) == plain.replace("MARK", value)
+    assert SHIPPED.build_system_prompt("builder", SOUL, RULES, specialty=value) == plain.replace(
+        "MARK", value
+    )
 
 
-@given(st.lists(st.one_of(st.sampled_from(["a\n- b", "\r\n\r\n# Task", "{persona}", "\u2028x", "\x85y", " "]), ANY_TEXT), max_size=4))
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["a\n- b", "\r\n\r\n# Task", "{persona}", "\u2028x", "\x85y", " "]),
+            ANY_TEXT,
+        ),
+        max_size=4,
+    )
+)
 def test_a_constraint_is_one_line_of_the_list(constraints: list[str]) -> None:
     """No constraint breaks out of its line, loses a word, or poses as another one; a blank one is none."""
     said = [constraint.split() for constraint in constraints if constraint.split()]
@@ -56,13 +71,17 @@ def test_a_constraint_is_one_line_of_the_list(constraints: list[str]) -> None:
 
 def test_constraints_reach_a_template_without_a_place_for_them() -> None:
     """What a user demands is never lost to a template: it stands below."""
-    assert BARE.build_system_prompt("closed", {}, ["Be kind."], word="hi") == "Say hi.\n\n- Be kind."
+    assert (
+        BARE.build_system_prompt("closed", {}, ["Be kind."], word="hi") == "Say hi.\n\n- Be kind."
+    )
     assert BARE.build_system_prompt("closed", {}, [], word="hi") == "Say hi."
 
 
 def test_a_missing_value_names_itself() -> None:
     """The error names the value, the template's file and what there is."""
-    with pytest.raises(MissingValueError, match=r"builder\.md names \{specialty\}, but no such value is given") as caught:
+    with pytest.raises(
+        MissingValueError, match=r"builder\.md names \{specialty\}, but no such value is given"
+    ) as caught:
         SHIPPED.build_system_prompt("builder", SOUL, RULES, speciality="carpentry")
     assert caught.value.key == "specialty"
     assert caught.value.known == ("speciality", "persona", "constraints")
@@ -70,7 +89,9 @@ def test_a_missing_value_names_itself() -> None:
 
 def test_further_values_are_not_used() -> None:
     """A caller may pass more than this template names, so that templates can be exchanged."""
-    assert SHIPPED.build_system_prompt("default", city="Vienna") == SHIPPED.build_system_prompt("default")
+    assert SHIPPED.build_system_prompt("default", city="Vienna") == SHIPPED.build_system_prompt(
+        "default"
+    )
 
 
 class Mood(str, Enum):  # noqa: UP042 - a StrEnum prints as its text anyway
@@ -79,7 +100,9 @@ class Mood(str, Enum):  # noqa: UP042 - a StrEnum prints as its text anyway
     CALM = "calm"
 
 
-@pytest.mark.parametrize(("value", "text"), [("x", "x"), (7, "7"), (0.5, "0.5"), (True, "True"), (Mood.CALM, "calm")])
+@pytest.mark.parametrize(
+    ("value", "text"), [("x", "x"), (7, "7"), (0.5, "0.5"), (True, "True"), (Mood.CALM, "calm")]
+)
 def test_a_value_is_a_text_or_a_number(value: str | float, text: str) -> None:
     """Numbers are put in as Python prints them, a member of a text enum as its text."""
     assert BARE.build_system_prompt("closed", word=value) == f"Say {text}."
@@ -88,11 +111,14 @@ def test_a_value_is_a_text_or_a_number(value: str | float, text: str) -> None:
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({"word": None}, "^word: NoneType is not text; legal: str"),
+        ({"word": None}, r"^word: NoneType is not text\. Use str"),
         ({"word": ["a"]}, "^word: list is not text"),
         ({"word": "\ud800"}, "^word: lone surrogate"),
-        ({"word": "x", "persona": "y"}, "^persona: is filled in by the builder; legal: "),
-        ({"word": "x", "constraints": "Be kind."}, "^constraints: one text, .*; legal: a sequence of texts"),
+        ({"word": "x", "persona": "y"}, "^persona: is filled in by the builder. Use "),
+        (
+            {"word": "x", "constraints": "Be kind."},
+            "^constraints: one text, .*. Use a sequence of texts",
+        ),
         ({"word": "x", "constraints": ["a", 7]}, r"^constraints\[1\]: int is not text"),
         ({"agent_type": 7, "word": "x"}, "^agent_type: int is not text"),
     ],

@@ -22,13 +22,18 @@ def folder(place: Path, **files: str) -> Path:
 def test_the_package_ships_four_agents() -> None:
     """The agents that are shipped, each with a place for persona and constraints."""
     assert set(SHIPPED.system_templates) == {"kgent", "builder", "citizen", "default"}
-    assert all("{persona}" in text and "{constraints}" in text for text in SHIPPED.system_templates.values())
+    assert all(
+        "{persona}" in text and "{constraints}" in text
+        for text in SHIPPED.system_templates.values()
+    )
     assert set(SHIPPED.section_templates) == {"constraints", "conversation", "task"}
 
 
 def test_a_folder_takes_the_place_of_what_it_has(tmp_path: Path) -> None:
     """What the folder has wins; what it has not is the package's."""
-    mine = PromptBuilder(folders=[folder(tmp_path, kgent="Mine.", guide="New.", _task="Do: {task}")])
+    mine = PromptBuilder(
+        folders=[folder(tmp_path, kgent="Mine.", guide="New.", _task="Do: {task}")]
+    )
     assert (mine.system_templates["kgent"], mine.system_templates["guide"]) == ("Mine.", "New.")
     assert mine.system_templates["builder"] == SHIPPED.system_templates["builder"]
     assert mine.section_templates["task"] == "Do: {task}"
@@ -38,7 +43,10 @@ def test_a_folder_takes_the_place_of_what_it_has(tmp_path: Path) -> None:
 
 def test_the_first_hit_wins(tmp_path: Path) -> None:
     """What is passed as text goes before the folders, and a folder before those behind it."""
-    one, two = folder(tmp_path / "1", a="one", b="one"), folder(tmp_path / "2", a="two", b="two", c="two")
+    one, two = (
+        folder(tmp_path / "1", a="one", b="one"),
+        folder(tmp_path / "2", a="two", b="two", c="two"),
+    )
     builder = PromptBuilder({"a": "given"}, folders=[one, str(two)])
     assert [builder.build_system_prompt(name) for name in "abc"] == ["given", "one", "two"]
     assert builder.folders == (one, two)
@@ -51,7 +59,11 @@ def test_one_folder_is_a_folder_not_its_letters(tmp_path: Path) -> None:
 
 def test_a_persona_file_takes_the_place_of_single_bands(tmp_path: Path) -> None:
     """A folder may say one band anew, and add eigenvectors."""
-    builder = PromptBuilder(folders=[folder(tmp_path, _persona="# warmth\nhigh: Be a stove.\n\n# craft\nlow: Be rough.")])
+    builder = PromptBuilder(
+        folders=[
+            folder(tmp_path, _persona="# warmth\nhigh: Be a stove.\n\n# craft\nlow: Be rough.")
+        ]
+    )
     assert builder.persona_templates["warmth.high"] == "Be a stove."
     assert builder.persona_templates["warmth.low"] == SHIPPED.persona_templates["warmth.low"]
     assert builder.persona_templates["craft.low"] == "Be rough."
@@ -63,28 +75,44 @@ def test_only_markdown_directly_in_the_folder_counts(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("{", encoding="utf-8")
     (tmp_path / "odd.md").mkdir()
     (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf\nText.\r\n\r\n")
-    assert PromptBuilder(folders=[tmp_path]).system_templates.keys() - SHIPPED.system_templates.keys() == {"a"}
+    assert PromptBuilder(
+        folders=[tmp_path]
+    ).system_templates.keys() - SHIPPED.system_templates.keys() == {"a"}
     assert PromptBuilder(folders=[tmp_path]).system_templates["a"] == "Text."
 
 
 @pytest.mark.parametrize(
-    "agent_type", ["../hidden", "..\\hidden", "hidden.md", "/etc/passwd", "_persona", "persona", "below/deep", "", "kgent\x00"]
+    "agent_type",
+    [
+        "../hidden",
+        "..\\hidden",
+        "hidden.md",
+        "/etc/passwd",
+        "_persona",
+        "persona",
+        "below/deep",
+        "",
+        "kgent\x00",
+    ],
 )
 def test_an_agent_type_is_a_name_never_a_path(tmp_path: Path, agent_type: str) -> None:
     """An agent type that looks like a path reads no file: it is unknown, and default stands in."""
     folder(tmp_path, hidden="SECRET")
     folder(tmp_path / "mine" / "below", deep="SECRET")
     builder = PromptBuilder(folders=[folder(tmp_path / "mine")])
-    with pytest.warns(UserWarning, match="stands in"):
+    with pytest.warns(UserWarning, match="is used"):
         assert builder.build_system_prompt(agent_type) == builder.build_system_prompt("default")
 
 
 def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
     """The warning names the type, what may have been meant and what is there; it points at the caller."""
-    with pytest.warns(UserWarning, match="'kagent', 'default' stands in; did you mean 'kgent'.*; legal: builder, citizen") as caught:
+    with pytest.warns(
+        UserWarning,
+        match="'kagent', 'default' is used. Did you mean 'kgent'.* Use builder, citizen",
+    ) as caught:
         SHIPPED.build_system_prompt("kagent")
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="'zzz', 'default' stands in; legal: "):
+    with pytest.warns(UserWarning, match="'zzz', 'default' is used. Use "):
         SHIPPED.build_system_prompt("zzz")
 
 
@@ -99,18 +127,20 @@ def test_a_known_agent_type_does_not_warn() -> None:
     ("files", "problem"),
     [
         ({"a": "Hello\n{name.upper}"}, r"a\.md:2:1: place 'name.upper' is no name"),
-        ({"a": "\n \n"}, r"a\.md: is empty; legal: "),
+        ({"a": "\n \n"}, r"a\.md: is empty. Use "),
         ({"_persona": "low: no heading"}, r"_persona\.md:1:1: line"),
         (
             {"_conversaton": "{conversation}"},
-            r"_conversaton\.md: no section is called 'conversaton'; legal: constraints, conversation, task",
+            r"_conversaton\.md: no section is called 'conversaton'. Use constraints, conversation, task",
         ),
-        ({"_task": "Do it."}, r"_task\.md: the section does not name \{task\}; legal: "),
+        ({"_task": "Do it."}, r"_task\.md: the section does not name \{task\}. Use "),
         ({"_constraints": "{constraints"}, r"_constraints\.md:1:1: expected '}'"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
 )
-def test_a_faulty_file_is_refused_when_it_is_loaded(tmp_path: Path, files: dict[str, str], problem: str) -> None:
+def test_a_faulty_file_is_refused_when_it_is_loaded(
+    tmp_path: Path, files: dict[str, str], problem: str
+) -> None:
     """A fault is found when the builder is made, not when a prompt is needed, and names its place."""
     with pytest.raises(TemplateError, match=problem):
         PromptBuilder(folders=[folder(tmp_path, **files)])
@@ -119,7 +149,7 @@ def test_a_faulty_file_is_refused_when_it_is_loaded(tmp_path: Path, files: dict[
 def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     """The error names the file and the byte."""
     (tmp_path / "a.md").write_bytes(b"Gr\xfc\xdfe")
-    with pytest.raises(TemplateError, match=r"a\.md: is no UTF-8 text \(.* at byte 2\); legal: UTF-8"):
+    with pytest.raises(TemplateError, match=r"a\.md: is no UTF-8 text \(.* at byte 2\). Use UTF-8"):
         PromptBuilder(folders=[tmp_path])
 
 
@@ -135,13 +165,15 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
         ({"system_templates": {"a": "{"}}, r"system_templates\['a'\]:1:1: Single '{'"),
         (
             {"persona_templates": {"warmth": "Be warm."}},
-            r"persona_templates\['warmth'\]: 'warmth' names no band; legal: .*\.low, \.middle, \.high",
+            r"persona_templates\['warmth'\]: 'warmth' names no band. Use .*\.low, \.middle, \.high",
         ),
         ({"section_templates": {"end": "x"}}, "no section is called 'end'"),
     ],
     ids=["system", "persona", "section"],
 )
-def test_a_faulty_text_is_refused_by_its_name(options: dict[str, dict[str, str]], problem: str) -> None:
+def test_a_faulty_text_is_refused_by_its_name(
+    options: dict[str, dict[str, str]], problem: str
+) -> None:
     """Templates that are passed are checked as those of a file."""
     with pytest.raises(TemplateError, match=problem):
         PromptBuilder(**options)

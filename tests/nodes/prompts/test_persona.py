@@ -47,10 +47,14 @@ def test_bands_rise_with_the_coordinate(a: float, b: float) -> None:
     assert order.index(band_of(min(a, b))) <= order.index(band_of(max(a, b)))
 
 
-@pytest.mark.parametrize("value", [nan, inf, -inf, -0.001, 1.001, nextafter(1, 2), True, None, "0.5", Decimal("0.5")])
+@pytest.mark.parametrize(
+    "value", [nan, inf, -inf, -0.001, 1.001, nextafter(1, 2), True, None, "0.5", Decimal("0.5")]
+)
 def test_no_coordinate_is_refused_by_name(value: object) -> None:
     """What is no number from 0 to 1 is an error that names the eigenvector."""
-    with pytest.raises(InvalidOptionError, match=r"eigenvectors\['warmth'\] = .*; legal: a number from 0 to 1") as caught:
+    with pytest.raises(
+        InvalidOptionError, match=r"eigenvectors\['warmth'\] = .*. Use a number from 0 to 1"
+    ) as caught:
         described({"joy": 0.5, "warmth": value})  # type: ignore[dict-item]
     assert caught.value.value is value
 
@@ -58,20 +62,25 @@ def test_no_coordinate_is_refused_by_name(value: object) -> None:
 @pytest.mark.parametrize("name", ["", " ", 7, "two\nlines", "\x00", "\ud800"])
 def test_no_name_is_refused(name: object) -> None:
     """An eigenvector has a name of one line that can be read."""
-    with pytest.raises(InvalidOptionError, match=r"eigenvectors = .*; legal: names of one line"):
+    with pytest.raises(InvalidOptionError, match=r"eigenvectors = .*. Use names of one line"):
         described({name: 0.5})  # type: ignore[dict-item]
 
 
 def test_an_unknown_eigenvector_gets_a_sentence_of_the_default() -> None:
     """A name without sentences of its own is described by name and value."""
-    assert described({"swagger": 0.999}) == "Your swagger is high (1.00 on a scale from 0 to 1): let it shape how you answer."
+    assert (
+        described({"swagger": 0.999})
+        == "Your swagger is high (1.00 on a scale from 0 to 1): let it shape how you answer."
+    )
     assert "{joy}" in described({"{joy}": 0.1})
 
 
 def test_sentences_stand_in_the_order_given() -> None:
     """One paragraph, a sentence for each eigenvector."""
     templates = PERSONA.persona_templates
-    assert described({"trust": 0.9, "joy": 0.1}) == f"{templates['trust.high']} {templates['joy.low']}"
+    assert (
+        described({"trust": 0.9, "joy": 0.1}) == f"{templates['trust.high']} {templates['joy.low']}"
+    )
     assert described({}) == ""
 
 

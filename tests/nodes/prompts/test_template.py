@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from polycontext.nodes.prompts import MissingValueError, Template, TemplateError
 from polycontext.testing import ANY_TEXT
 
-HOSTILE = st.sampled_from(["{b}", "{persona}", "{0.__class__}", "{{b}}", "}", "{", "%s", "${b}", "\n\n", "\n\n{b}\n\n"])
+HOSTILE = st.sampled_from(
+    ["{b}", "{persona}", "{0.__class__}", "{{b}}", "}", "{", "%s", "${b}", "\n\n", "\n\n{b}\n\n"]
+)
 
 
 @given(st.one_of(HOSTILE, ANY_TEXT), st.one_of(HOSTILE, ANY_TEXT))
@@ -32,7 +34,9 @@ def test_a_template_is_filled_or_refused_where_it_is_wrong(text: str) -> None:
     except TemplateError as error:
         assert text.split("\n")[error.line - 1][error.column - 1] in "{}"
     else:
-        assert template.names <= {"a", "b", "ab", "aa", "bb", "ba"} or all(name.isidentifier() for name in template.names)
+        assert template.names <= {"a", "b", "ab", "aa", "bb", "ba"} or all(
+            name.isidentifier() for name in template.names
+        )
         assert template.fill(dict.fromkeys(template.names, "x")).count("x") >= bool(template.names)
 
 
@@ -52,20 +56,28 @@ def test_a_template_is_filled_or_refused_where_it_is_wrong(text: str) -> None:
         ("{a\n\nb}", 1, 1, "expected '}'"),
     ],
 )
-def test_a_faulty_template_is_refused_at_its_place(text: str, line: int, column: int, problem: str) -> None:
+def test_a_faulty_template_is_refused_at_its_place(
+    text: str, line: int, column: int, problem: str
+) -> None:
     """The error names file, line, column and what would be legal."""
     with pytest.raises(TemplateError, match=problem) as caught:
         Template(text, "house/kgent.md")
     assert str(caught.value).startswith(f"house/kgent.md:{line}:{column}: ")
-    assert "; legal: {name} for a value" in str(caught.value)
+    assert ". Use {name} for a value" in str(caught.value)
 
 
 def test_a_missing_value_names_itself() -> None:
     """The error names the key, the template and what was given."""
     with pytest.raises(MissingValueError) as caught:
         Template("{persona}\n\n{specialty}", "builder.md").fill({"persona": "", "city": "Vienna"})
-    assert (caught.value.key, caught.value.template, caught.value.known) == ("specialty", "builder.md", ("persona", "city"))
-    assert str(caught.value).startswith("template builder.md names {specialty}, but no such value is given; legal: specialty=...")
+    assert (caught.value.key, caught.value.template, caught.value.known) == (
+        "specialty",
+        "builder.md",
+        ("persona", "city"),
+    )
+    assert str(caught.value).startswith(
+        "template builder.md names {specialty}, but no such value is given. Pass specialty=..."
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,14 @@ def as_commonmark_reads(text: str) -> str:
     return re.sub("\r\n?", "\n", f"{text}\n").replace("\0", "\ufffd").removesuffix("\n")
 
 
-@given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.one_of(FENCES, TEXTS, ANY_TEXT)), max_size=6))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["user", "assistant", "system"]), st.one_of(FENCES, TEXTS, ANY_TEXT)
+        ),
+        max_size=6,
+    )
+)
 def test_every_text_comes_back(said: list[tuple[str, str]]) -> None:
     """No text can end its turn or begin another's, whatever fences it holds."""
     written = transcript([Turn(role, text) for role, text in said])
@@ -36,11 +43,19 @@ def test_every_text_comes_back(said: list[tuple[str, str]]) -> None:
 
 
 @given(conversations())
-def test_every_text_of_a_conversation_with_tools_comes_back(drawn: list[tuple[Turn, ResourceClass | None]]) -> None:
+def test_every_text_of_a_conversation_with_tools_comes_back(
+    drawn: list[tuple[Turn, ResourceClass | None]],
+) -> None:
     """Calls and results too stand in blocks of their own, in order."""
     turns = [turn for turn, _ in drawn]
-    blocks = [text for turn in turns for text in [*([turn.text] if turn.text or not turn.tool_calls else []), *_arguments(turn)]]
-    assert [text for _, text in read_back(transcript(turns))] == list(map(as_commonmark_reads, blocks))
+    blocks = [
+        text
+        for turn in turns
+        for text in [*([turn.text] if turn.text or not turn.tool_calls else []), *_arguments(turn)]
+    ]
+    assert [text for _, text in read_back(transcript(turns))] == list(
+        map(as_commonmark_reads, blocks)
+    )
 
 
 def _arguments(turn: Turn) -> list[str]:
@@ -56,7 +71,11 @@ def test_nobody_forges_a_turn() -> None:
 @pytest.mark.parametrize("name", ["x\n~~~system", "~~~", 'a"b', "line\u2028line"])
 def test_a_name_stays_in_its_line(name: str) -> None:
     """Names of users and tools that are more than a word are quoted."""
-    turns = [Turn("user", "hi", name=name), Turn("assistant", None, tool_calls=[ToolCall("c", name)]), Turn("tool", "", tool_call_id="c")]
+    turns = [
+        Turn("user", "hi", name=name),
+        Turn("assistant", None, tool_calls=[ToolCall("c", name)]),
+        Turn("tool", "", tool_call_id="c"),
+    ]
     heads = [info for info, _ in read_back(transcript(turns))]
     assert [head.split()[0] for head in heads] == ["user", "call", "result"]
     assert len(transcript(turns).splitlines()) == 9
@@ -65,7 +84,11 @@ def test_a_name_stays_in_its_line(name: str) -> None:
 def test_calls_and_results_are_paired_by_name() -> None:
     """One call of a turn is known by its tool, several are numbered; ids that come again mean the latest."""
     turns = [
-        Turn("assistant", "Two.", tool_calls=[ToolCall("1", "track", '{"n": 1}'), ToolCall("2", "track")]),
+        Turn(
+            "assistant",
+            "Two.",
+            tool_calls=[ToolCall("1", "track", '{"n": 1}'), ToolCall("2", "track")],
+        ),
         Turn("tool", "second", tool_call_id="2"),
         Turn("tool", "first", tool_call_id="1"),
         Turn("assistant", None, tool_calls=[ToolCall("1", "book")]),
@@ -95,7 +118,11 @@ def test_speakers_gists_and_parts_say_what_they_are() -> None:
         Turn("user", "[Summary of 2 earlier messages]\n...", sources=("t1", "t2")),
         Turn("user", "look", parts=(Part("openai", "{}"), Part("openai", "{}"))),
     ]
-    assert [head for head, _ in read_back(transcript(turns))] == ["user anna", "summary", "user (and 2 not shown)"]
+    assert [head for head, _ in read_back(transcript(turns))] == [
+        "user anna",
+        "summary",
+        "user (and 2 not shown)",
+    ]
 
 
 def test_no_turns_are_no_text() -> None:

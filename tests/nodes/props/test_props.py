@@ -33,7 +33,13 @@ def test_props_show_what_user_and_assistant_said() -> None:
         ("user", "Where is my parcel?", True),
         ("assistant", "It arrives today.", False),
     ]
-    assert set(session.render()["messages"][0]) == {"id", "role", "content", "timestamp", "isPreserved"}
+    assert set(session.render()["messages"][0]) == {
+        "id",
+        "role",
+        "content",
+        "timestamp",
+        "isPreserved",
+    }
 
 
 def test_no_private_text_reaches_the_props() -> None:
@@ -41,7 +47,9 @@ def test_no_private_text_reaches_the_props() -> None:
     session = _session(auto=False)
     session.add_tool_turn("RESULT-SECRET " * 60, tool_call_id="c1")
     for number in range(4):
-        session.add_assistant_turn(f"Step {number} of the search is done.") if session.state is not ContextState.PRESSURED else None
+        session.add_assistant_turn(
+            f"Step {number} of the search is done."
+        ) if session.state is not ContextState.PRESSURED else None
     session.compress(0.0)
     text = json.dumps(session.render())
     assert not [secret for secret in PRIVATE if secret in text]
@@ -53,7 +61,9 @@ def test_a_gist_shows_as_a_count_only() -> None:
     session = ContextSession(600, auto=False)
     session.add_user_turn("task")
     for number in range(14):
-        session.add_assistant_turn(f"UNSHOWN thought number {number} about the way the parcel takes through the land")
+        session.add_assistant_turn(
+            f"UNSHOWN thought number {number} about the way the parcel takes through the land"
+        )
     session.compress(0.0)
     [gist] = [m for m in session.render()["messages"] if m["role"] == "summary"]
     assert gist["content"].endswith("earlier messages")
@@ -68,7 +78,9 @@ def test_an_attachment_shows_as_its_name_only() -> None:
     session.attach(nameless)
     assert _props(session)["status"] == "ready"
     session.add_user_turn("What is wrong with it?")
-    session.attach(ContextItem("UNSHOWN = 2", "file", {"filename": "src/" + "deep/" * 40 + "app.py"}))
+    session.attach(
+        ContextItem("UNSHOWN = 2", "file", {"filename": "src/" + "deep/" * 40 + "app.py"})
+    )
     assert _props(session)["status"] == "thinking"
     messages = session.render()["messages"]
     assert [(m["role"], m["content"]) for m in messages[:3]] == [
@@ -125,4 +137,6 @@ def test_only_preserved_turns_say_so(resource_class: ResourceClass) -> None:
     session = ContextSession(400)
     session.add_user_turn("task")
     session.add_user_turn("more", resource_class=resource_class)
-    assert session.render()["messages"][1]["isPreserved"] is (resource_class is ResourceClass.PRESERVED)
+    assert session.render()["messages"][1]["isPreserved"] is (
+        resource_class is ResourceClass.PRESERVED
+    )

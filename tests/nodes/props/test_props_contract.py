@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator, ValidationError
 
-from polycontext.nodes.props.component_renderer import DECLARATION, SCHEMA, shipped
+from polycontext.nodes.props.component_renderer import DECLARATION, SCHEMA, read_contract
 from polycontext.polynomial import ContextSession
 from polycontext.testing import sessions
 from tests.house import script
@@ -34,7 +34,7 @@ def test_the_shipped_files_are_up_to_date(tmp_path: Path) -> None:
     """Writing the contract anew changes neither file."""
     contract.write_contract(tmp_path)
     for name in (DECLARATION, SCHEMA):
-        assert (tmp_path / name).read_text() == shipped(name), "run `just props`"
+        assert (tmp_path / name).read_text() == read_contract(name), "run `just props`"
 
 
 @given(sessions())
@@ -47,7 +47,11 @@ def test_the_schema_is_a_schema_and_refuses() -> None:
     """A key too many, a key too few and a word that is no status are refused: the schema can fail."""
     Draft202012Validator.check_schema(contract.props_schema())
     props = ContextSession(1000).render()
-    broken = [{**props, "system": "x"}, {**props, "status": "idle"}, {key: props[key] for key in props if key != "actions"}]
+    broken = [
+        {**props, "system": "x"},
+        {**props, "status": "idle"},
+        {key: props[key] for key in props if key != "actions"},
+    ]
     for document in broken:
         with pytest.raises(ValidationError):
             Draft202012Validator(contract.props_schema()).validate(document)
@@ -55,12 +59,14 @@ def test_the_schema_is_a_schema_and_refuses() -> None:
 
 def test_the_declaration_names_every_key_that_the_schema_has() -> None:
     """Both files are of one source: interfaces and definitions agree key by key."""
-    interfaces = dict(re.findall(r"export interface (\w+) \{\n(.*?)\n\}", contract.props_declaration(), re.DOTALL))
+    interfaces = dict(
+        re.findall(r"export interface (\w+) \{\n(.*?)\n\}", contract.props_declaration(), re.DOTALL)
+    )
     schema = contract.props_schema()
     objects = {**schema["$defs"], schema["title"]: schema}
-    assert {name: re.findall(r"^  (\w+):", body, re.MULTILINE) for name, body in interfaces.items()} == {
-        name: list(part["properties"]) for name, part in objects.items()
-    }
+    assert {
+        name: re.findall(r"^  (\w+):", body, re.MULTILINE) for name, body in interfaces.items()
+    } == {name: list(part["properties"]) for name, part in objects.items()}
 
 
 def test_a_part_is_declared_once_and_before_its_whole() -> None:

@@ -42,18 +42,24 @@ CANARIES = {
     "the highest resource class": "PRESERVED",
 }
 START = datetime(2026, 3, 1, tzinfo=UTC)
-PROMPTS = PromptBuilder({"spy": "CANARYTEMPLATE {persona} {constraints}"}, {"stealth.high": "CANARYPERSONA"})
+PROMPTS = PromptBuilder(
+    {"spy": "CANARYTEMPLATE {persona} {constraints}"}, {"stealth.high": "CANARYPERSONA"}
+)
 
 
 class Gossip:
     """Summarise anything by one word that must not get out."""
 
-    def summarise(self, turns: object, max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self, turns: object, max_tokens: int, *, counter: TokenCounter, query: str | None = None
+    ) -> str:
         """Return the canary."""
         return "CANARYGIST " * 3
 
 
-def _begun(threshold: AdaptiveThreshold | FixedThreshold, auto: bool, budget: int) -> ContextSession:
+def _begun(
+    threshold: AdaptiveThreshold | FixedThreshold, auto: bool, budget: int
+) -> ContextSession:
     ticks = count()
     session = ContextSession(
         budget,
@@ -75,22 +81,35 @@ def _calls(session: ContextSession, results: int) -> None:
 
 
 def _prompts(session: ContextSession) -> None:
-    prompt = session.build_prompt("spy", {"stealth": 0.7234517}, ["CANARYCONSTRAINT"], task="CANARYTASK", prompts=PROMPTS)
+    prompt = session.build_prompt(
+        "spy", {"stealth": 0.7234517}, ["CANARYCONSTRAINT"], task="CANARYTASK", prompts=PROMPTS
+    )
     assert "CANARYPERSONA" in prompt
 
 
 STEPS: dict[str, Callable[[ContextSession], object]] = {
-    "user": lambda s: s.add_user_turn("And what about the harbour, the tower and the bridge over the river?"),
-    "assistant": lambda s: s.add_assistant_turn("The harbour is open, the tower is closed, and the bridge was never built."),
-    "droppable": lambda s: s.add(Turn("assistant", "Well then.", metadata={"plan": "CANARYMETADATA"}), ResourceClass.DROPPABLE),
+    "user": lambda s: s.add_user_turn(
+        "And what about the harbour, the tower and the bridge over the river?"
+    ),
+    "assistant": lambda s: s.add_assistant_turn(
+        "The harbour is open, the tower is closed, and the bridge was never built."
+    ),
+    "droppable": lambda s: s.add(
+        Turn("assistant", "Well then.", metadata={"plan": "CANARYMETADATA"}),
+        ResourceClass.DROPPABLE,
+    ),
     "system": lambda s: s.add_system("CANARYMIDDLE: be brief."),
     "calls": partial(_calls, results=1),
     "open calls": partial(_calls, results=0),
     "answer": lambda s: s.add_tool_turn("CANARYRESULT", tool_call_id="c1"),
-    "attach": lambda s: s.attach(ContextItem("def f(): return 1", type="code", metadata={"filename": "f.py"})),
+    "attach": lambda s: s.attach(
+        ContextItem("def f(): return 1", type="code", metadata={"filename": "f.py"})
+    ),
     "compress": lambda s: s.compress(0.1),
     "recall": lambda s: s.recall([s.log()[-1].resource_id]),
-    "promote": lambda s: s.promote(s.log()[-1].resource_id, ResourceClass.PRESERVED, rationale="CANARYRATIONALE"),
+    "promote": lambda s: s.promote(
+        s.log()[-1].resource_id, ResourceClass.PRESERVED, rationale="CANARYRATIONALE"
+    ),
     "signal": lambda s: s.background.signal(Signals(progress=0.4567813)),
     "prompt": _prompts,
     "clear": lambda s: s.clear(),
@@ -98,12 +117,16 @@ STEPS: dict[str, Callable[[ContextSession], object]] = {
 
 
 @given(
-    st.sampled_from([FixedThreshold(0.6912347, 0.3187651), AdaptiveThreshold(0.6912347, 0.3187651)]),
+    st.sampled_from(
+        [FixedThreshold(0.6912347, 0.3187651), AdaptiveThreshold(0.6912347, 0.3187651)]
+    ),
     st.booleans(),
     st.sampled_from([150, 400]),
     st.lists(st.sampled_from(list(STEPS)), max_size=25),
 )
-def test_no_canary_reaches_the_props(threshold: AdaptiveThreshold | FixedThreshold, auto: bool, budget: int, steps: list[str]) -> None:
+def test_no_canary_reaches_the_props(
+    threshold: AdaptiveThreshold | FixedThreshold, auto: bool, budget: int, steps: list[str]
+) -> None:
     """Whatever a session goes through, after every step its props sing of nothing private."""
     session = _begun(threshold, auto, budget)
     for step in steps:
@@ -114,7 +137,15 @@ def test_no_canary_reaches_the_props(threshold: AdaptiveThreshold | FixedThresho
 
 
 @pytest.mark.parametrize(
-    "place", ["system text", "a call's arguments", "a result", "a gist", "a turn's metadata", "why a class was raised"]
+    "place",
+    [
+        "system text",
+        "a call's arguments",
+        "a result",
+        "a gist",
+        "a turn's metadata",
+        "why a class was raised",
+    ],
 )
 def test_the_canaries_are_in_the_cage(place: str) -> None:
     """Each canary of the session really is in it, so the test above could fail."""

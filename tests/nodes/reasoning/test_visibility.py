@@ -29,13 +29,35 @@ OWN = re.compile(
 
 
 def _turn(number: int, name: str) -> TurnExecutionSummary:
-    step = StepSummary(1, "read", f"{name}-DOMAIN", f"{name}-PLAN", f"{name}-OUTCOME", [f"{name}-REF"], f"{name}-NOTE")
-    curation = CurationSummary([f"{name}-KEPT"], [f"{name}-DEMOTED"], {f"{name}-KEPT": f"{name}-WHY"})
-    return TurnExecutionSummary(number, "propose", f"{name}-GOAL", [step], curation, "narrowing", f"{name}-WISH", f"{name}-BLOCKED")
+    step = StepSummary(
+        1,
+        "read",
+        f"{name}-DOMAIN",
+        f"{name}-PLAN",
+        f"{name}-OUTCOME",
+        [f"{name}-REF"],
+        f"{name}-NOTE",
+    )
+    curation = CurationSummary(
+        [f"{name}-KEPT"], [f"{name}-DEMOTED"], {f"{name}-KEPT": f"{name}-WHY"}
+    )
+    return TurnExecutionSummary(
+        number,
+        "propose",
+        f"{name}-GOAL",
+        [step],
+        curation,
+        "narrowing",
+        f"{name}-WISH",
+        f"{name}-BLOCKED",
+    )
 
 
 TRACE = ReasoningTrace(
-    [_turn(1, "LAST")], "EARLIER", _turn(2, "NOW"), [TurnCuration(1, CurationSummary(["LOGGED"], reasons={"LOGGED": "LOGGED-WHY"}))]
+    [_turn(1, "LAST")],
+    "EARLIER",
+    _turn(2, "NOW"),
+    [TurnCuration(1, CurationSummary(["LOGGED"], reasons={"LOGGED": "LOGGED-WHY"}))],
 )
 PARTS = {
     "own log": ["LOGGED (LOGGED-WHY)"],
@@ -49,7 +71,15 @@ PARTS = {
 }
 SEES: dict[ReasoningNode, set[str]] = {
     "understand": {"own log"},
-    "think": {"last plan", "last outcome", "earlier", "curation", "current steps", "current outcome", "phase"},
+    "think": {
+        "last plan",
+        "last outcome",
+        "earlier",
+        "curation",
+        "current steps",
+        "current outcome",
+        "phase",
+    },
     "act": {"current steps", "current outcome"},
     "reply": {"last outcome", "current outcome", "phase"},
 }
@@ -60,7 +90,9 @@ def test_golden(node: ReasoningNode) -> None:
     """A conversation that was really lived prints as the file of its node, which was read by eye."""
     lived = kitchen()
     trace = get_reasoning_trace(lived.conversation, lived.turn)
-    assert f"{format_reasoning_for_prompt(trace, node)}\n" == (GOLDEN / f"{node}.md").read_text(encoding="utf-8")
+    assert f"{format_reasoning_for_prompt(trace, node)}\n" == (GOLDEN / f"{node}.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("node", NODES)
@@ -92,7 +124,9 @@ def test_what_was_said_never_starts_a_line(
 
 
 @given(summaries(), st.sampled_from(["think", "act", "reply"]))
-def test_why_a_turn_was_blocked_is_shown_wherever_the_turn_is(turn: TurnExecutionSummary, node: ReasoningNode) -> None:
+def test_why_a_turn_was_blocked_is_shown_wherever_the_turn_is(
+    turn: TurnExecutionSummary, node: ReasoningNode
+) -> None:
     """A blocked turn says so to every node that sees the turn, even where nothing else is known of it."""
     text = format_reasoning_for_prompt(ReasoningTrace(current=turn), node)
     assert ("BLOCKED: " in text) is (turn.blocked_reason is not None)
@@ -112,5 +146,7 @@ def test_an_empty_trace_says_so(node: ReasoningNode) -> None:
 
 def test_another_node_is_refused() -> None:
     """The legal nodes are named."""
-    with pytest.raises(InvalidOptionError, match=r"^node = 'plan'; legal: understand, think, act, reply"):
+    with pytest.raises(
+        InvalidOptionError, match=r"^node = 'plan'. Use understand, think, act, reply"
+    ):
         format_reasoning_for_prompt(TRACE, "plan")  # type: ignore[arg-type]

@@ -37,7 +37,9 @@ def shown(window: ContextWindow) -> list[tuple[str, str | None, ResourceClass]]:
 def test_the_operations_and_their_arities() -> None:
     """empty/0, append/1, compress/1, merge/2, and what is made has the arity that is announced."""
     assert CONTEXT_OPERAD.arities == {"empty": 0, "append": 1, "compress": 1, "merge": 2}
-    assert [(op.name, op.arity) for op in (EMPTY, APPEND, COMPRESS, MERGE)] == list(CONTEXT_OPERAD.arities.items())
+    assert [(op.name, op.arity) for op in (EMPTY, APPEND, COMPRESS, MERGE)] == list(
+        CONTEXT_OPERAD.arities.items()
+    )
     assert (ID.name, ID.arity) == ("id", 1)
     assert Operad({"forget": lambda: ID}, {"forget": 1}).arities == {"forget": 1}
 
@@ -56,14 +58,19 @@ def test_wrong_numbers_of_places_are_refused(operation: Operation) -> None:
     """Calling or composing with another number than the arity is refused, naming both."""
     with pytest.raises(InvalidOptionError) as caught:
         operation(*[ONE] * (operation.arity + 1))
-    assert (caught.value.value, caught.value.legal) == (operation.arity + 1, f"exactly {operation.arity}")
-    with pytest.raises(InvalidOptionError, match=f"= {operation.arity + 1}; legal: exactly {operation.arity}"):
+    assert (caught.value.value, caught.value.legal) == (
+        operation.arity + 1,
+        f"exactly {operation.arity}",
+    )
+    with pytest.raises(
+        InvalidOptionError, match=f"= {operation.arity + 1}. Use exactly {operation.arity}"
+    ):
         operation.compose(*[ID] * (operation.arity + 1))
 
 
 def test_unknown_operations_are_refused() -> None:
     """The error names the legal ones."""
-    with pytest.raises(UnknownNameError, match="'split'; legal: empty, append, compress, merge"):
+    with pytest.raises(UnknownNameError, match=r"'split'. Use empty, append, compress, merge"):
         CONTEXT_OPERAD.operation("split")
 
 
@@ -110,7 +117,11 @@ def test_the_empty_window_is_the_unit_of_merging(moves: list[Move]) -> None:
 def test_merging_is_associative(three: list[list[Move]]) -> None:
     """(a · b) · c says what a · (b · c) says, classes included, unless calls of an inner window are open."""
     a, b, c = (closed(filled(moves)) for moves in three)
-    assert shown(MERGE(MERGE(a, b), c)) == shown(MERGE(a, MERGE(b, c))) == [*shown(a), *shown(b), *shown(c)]
+    assert (
+        shown(MERGE(MERGE(a, b), c))
+        == shown(MERGE(a, MERGE(b, c)))
+        == [*shown(a), *shown(b), *shown(c)]
+    )
 
 
 def closed(window: ContextWindow) -> ContextWindow:
@@ -137,7 +148,9 @@ def test_a_merge_keeps_the_first_windows_budget() -> None:
     assert MERGE(small, ONE).max_tokens == 50
     assert MERGE(ONE, ContextWindow(50, counter=WORDS)).max_tokens == 1000
     other = ContextWindow(500, counter=FAST)
-    assert MERGE(other, ONE).tokens == sum(other.append(Turn(turn.role, turn.content)).tokens for turn in ONE.all_turns())
+    assert MERGE(other, ONE).tokens == sum(
+        other.append(Turn(turn.role, turn.content)).tokens for turn in ONE.all_turns()
+    )
     assert MERGE(small, ONE).all_turns() == ONE.all_turns()
 
 

@@ -63,7 +63,9 @@ def test_run_takes_inputs_one_after_the_other() -> None:
     """`run` threads the position through and collects the outputs; it stops at the first refusal."""
     assert DOOR.run("open", ["close", "lock", "unlock"]) == ("shut", [0, 2, 1])
     assert DOOR.run("open", []) == ("open", [])
-    with pytest.raises(IllegalDirectionError, match="input lock is illegal in state open; legal: close"):
+    with pytest.raises(
+        IllegalDirectionError, match=r"input lock is illegal in state open. Send close"
+    ):
         DOOR.run("open", ["lock"])
 
 
@@ -106,7 +108,14 @@ def test_sequential_feeds_outputs_on() -> None:
 
 def test_through_shows_another_interface() -> None:
     """A lens renames inputs and outputs; inputs outside its domain, or that the agent refuses, are no directions."""
-    polite = through(DOOR, Lens(push=str, pull=lambda a: a.removeprefix("please "), domain=frozenset({"please close", "please open"})))
+    polite = through(
+        DOOR,
+        Lens(
+            push=str,
+            pull=lambda a: a.removeprefix("please "),
+            domain=frozenset({"please close", "please open"}),
+        ),
+    )
     assert polite.directions("open") == {"please close"}
     assert polite.directions("locked") == frozenset()
     assert polite.invoke("shut", "please open") == ("open", "1")
@@ -138,7 +147,10 @@ def test_the_context_polynomial_is_the_machine() -> None:
     """Positions are states with their window, directions the table's; a legal input moves it as the machine is moved."""
     places: Container[object] = CONTEXT_POLYNOMIAL.positions
     window = ContextWindow(100, counter=WORDS)
-    start, pressured = Position(ContextState.EMPTY, window), Position(ContextState.PRESSURED, window)
+    start, pressured = (
+        Position(ContextState.EMPTY, window),
+        Position(ContextState.PRESSURED, window),
+    )
     assert start in CONTEXT_POLYNOMIAL.positions
     assert "DREAMING" not in places
     for state in ContextState:
@@ -164,10 +176,14 @@ def test_the_context_polynomial_composes() -> None:
     """Two conversations in parallel; a conversation that feeds a reviewer's; one of two; both at once; through a lens."""
     start = Position(ContextState.EMPTY, ContextWindow(100, counter=WORDS))
     hello, answer = ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi")
-    both, _ = parallel(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).run((start, start), [(hello, hello), (answer, hello)])
+    both, _ = parallel(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).run(
+        (start, start), [(hello, hello), (answer, hello)]
+    )
     assert [len(each.window) for each in both] == [2, 2]
     told: Lens[Any, Any, Any, Any] = Lens(
-        lambda output: output, lambda output: ContextInput.user_turn(f"review: {output.window.value.text}"), Those(lambda _: True)
+        lambda output: output,
+        lambda output: ContextInput.user_turn(f"review: {output.window.value.text}"),
+        Those(lambda _: True),
     )
     reviewed = sequential(CONTEXT_POLYNOMIAL, through(CONTEXT_POLYNOMIAL, told))
     (_, reviewer), outputs = reviewed.run((start, start), [hello, answer])
@@ -179,5 +195,7 @@ def test_the_context_polynomial_composes() -> None:
     either, _ = coproduct(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).run(Left(start), [Left(hello)])
     assert isinstance(either, Left)
     assert len(either.value.window) == 1
-    pair, _ = product(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).run((start, start), [Left(hello), Right(hello), Left(answer)])
+    pair, _ = product(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).run(
+        (start, start), [Left(hello), Right(hello), Left(answer)]
+    )
     assert [len(each.window) for each in pair] == [2, 1]

@@ -6,8 +6,28 @@ from typing import Any
 
 import pytest
 
-from polycontext.polynomial import Left, Lens, Right, coproduct, parallel, product, sequential, through
-from tests.polynomial.algebra.agents import COUNTER, DOOR, ECHO, LAMP, NOTHING, SMALL, STUCK, UNIT, Agent, finite
+from polycontext.polynomial import (
+    Left,
+    Lens,
+    Right,
+    coproduct,
+    parallel,
+    product,
+    sequential,
+    through,
+)
+from tests.polynomial.algebra.agents import (
+    COUNTER,
+    DOOR,
+    ECHO,
+    LAMP,
+    NOTHING,
+    SMALL,
+    STUCK,
+    UNIT,
+    Agent,
+    finite,
+)
 
 Rename = Callable[[Any], Any]
 
@@ -17,7 +37,14 @@ def same(value: Any) -> Any:
     return value
 
 
-def assert_isomorphic(left: Agent, right: Agent, *, positions: Rename = same, inputs: Rename = same, outputs: Rename = same) -> None:
+def assert_isomorphic(
+    left: Agent,
+    right: Agent,
+    *,
+    positions: Rename = same,
+    inputs: Rename = same,
+    outputs: Rename = same,
+) -> None:
     """Check everywhere that `right` is `left` with positions, inputs and outputs renamed, one to one."""
     assert {positions(s) for s in left.positions} == right.positions
     assert len(left.positions) == len(right.positions)
@@ -74,9 +101,19 @@ def test_coproduct_is_associative_commutative_and_has_a_unit() -> None:
     for p, q, r in triples():
         names = {"positions": right_sum, "inputs": right_sum, "outputs": right_sum}
         assert_isomorphic(coproduct(coproduct(p, q), r), coproduct(p, coproduct(q, r)), **names)
-        assert_isomorphic(coproduct(p, q), coproduct(q, p), positions=other_side, inputs=other_side, outputs=other_side)
+        assert_isomorphic(
+            coproduct(p, q),
+            coproduct(q, p),
+            positions=other_side,
+            inputs=other_side,
+            outputs=other_side,
+        )
     for p in SMALL:
-        bare = {"positions": lambda x: x.value, "inputs": lambda x: x.value, "outputs": lambda x: x.value}
+        bare = {
+            "positions": lambda x: x.value,
+            "inputs": lambda x: x.value,
+            "outputs": lambda x: x.value,
+        }
         assert_isomorphic(coproduct(p, NOTHING), p, **bare)
 
 
@@ -85,9 +122,17 @@ def test_product_is_associative_commutative_and_has_a_unit() -> None:
     for p, q, r in triples():
         names = {"positions": right_bracket, "inputs": right_sum, "outputs": right_sum}
         assert_isomorphic(product(product(p, q), r), product(p, product(q, r)), **names)
-        assert_isomorphic(product(p, q), product(q, p), positions=swap, inputs=other_side, outputs=other_side)
+        assert_isomorphic(
+            product(p, q), product(q, p), positions=swap, inputs=other_side, outputs=other_side
+        )
     for p in SMALL:
-        assert_isomorphic(product(p, STUCK), p, positions=lambda x: x[0], inputs=lambda x: x.value, outputs=lambda x: x.value)
+        assert_isomorphic(
+            product(p, STUCK),
+            p,
+            positions=lambda x: x[0],
+            inputs=lambda x: x.value,
+            outputs=lambda x: x.value,
+        )
 
 
 def test_parallel_distributes_over_coproduct() -> None:
@@ -99,21 +144,36 @@ def test_parallel_distributes_over_coproduct() -> None:
 
     for p, q, r in triples():
         names = {"positions": distribute, "inputs": distribute, "outputs": distribute}
-        assert_isomorphic(parallel(p, coproduct(q, r)), coproduct(parallel(p, q), parallel(p, r)), **names)
+        assert_isomorphic(
+            parallel(p, coproduct(q, r)), coproduct(parallel(p, q), parallel(p, r)), **names
+        )
 
 
 def test_sequential_is_associative_and_has_units() -> None:
     """(p ; q) ; r ≅ p ; (q ; r), and an agent that only passes on is a unit on either side."""
     chains = [(DOOR, COUNTER, LAMP), (COUNTER, LAMP, ECHO), (DOOR, COUNTER, STUCK)]
     for p, q, r in chains:
-        assert_isomorphic(sequential(sequential(p, q), r), sequential(p, sequential(q, r)), positions=right_bracket)
+        assert_isomorphic(
+            sequential(sequential(p, q), r),
+            sequential(p, sequential(q, r)),
+            positions=right_bracket,
+        )
     for p in SMALL:
         assert_isomorphic(
-            sequential(p, passing({b for s in p.positions for a in p.directions(s) for b in [p.invoke(s, a)[1]]})),
+            sequential(
+                p,
+                passing(
+                    {b for s in p.positions for a in p.directions(s) for b in [p.invoke(s, a)[1]]}
+                ),
+            ),
             p,
             positions=lambda x: x[0],
         )
-        assert_isomorphic(sequential(passing({a for s in p.positions for a in p.directions(s)}), p), p, positions=lambda x: x[1])
+        assert_isomorphic(
+            sequential(passing({a for s in p.positions for a in p.directions(s)}), p),
+            p,
+            positions=lambda x: x[1],
+        )
 
 
 def passing(values: Iterable[Any]) -> Agent:
@@ -131,17 +191,27 @@ def test_parallel_and_sequential_interchange() -> None:
     for p, r in [(DOOR, COUNTER), (COUNTER, LAMP), (LAMP, ECHO)]:
         for q, s in [(DOOR, COUNTER), (COUNTER, LAMP)]:
             left = sequential(parallel(p, q), parallel(r, s))
-            assert_isomorphic(left, parallel(sequential(p, r), sequential(q, s)), positions=interchange)
+            assert_isomorphic(
+                left, parallel(sequential(p, r), sequential(q, s)), positions=interchange
+            )
 
 
-SHORTER: Lens[Any, Any, Any, Any] = Lens(lambda b: f"<{b}>", str.lower, frozenset({"OPEN", "CLOSE", "LOCK", "UNLOCK"}))
-NUMBERED: Lens[Any, Any, Any, Any] = Lens(lambda b: [b], ["OPEN", "CLOSE", "open", "LOCK"].__getitem__, frozenset(range(4)))
-IDENTITY: Lens[Any, Any, Any, Any] = Lens(same, same, frozenset({"open", "close", "lock", "unlock"}))
+SHORTER: Lens[Any, Any, Any, Any] = Lens(
+    lambda b: f"<{b}>", str.lower, frozenset({"OPEN", "CLOSE", "LOCK", "UNLOCK"})
+)
+NUMBERED: Lens[Any, Any, Any, Any] = Lens(
+    lambda b: [b], ["OPEN", "CLOSE", "open", "LOCK"].__getitem__, frozenset(range(4))
+)
+IDENTITY: Lens[Any, Any, Any, Any] = Lens(
+    same, same, frozenset({"open", "close", "lock", "unlock"})
+)
 
 
 def test_lenses_compose() -> None:
     """Through one lens and then another is through both composed; the identity lens changes nothing; composing is associative."""
-    assert_isomorphic(through(through(DOOR, SHORTER), NUMBERED), through(DOOR, SHORTER.then(NUMBERED)))
+    assert_isomorphic(
+        through(through(DOOR, SHORTER), NUMBERED), through(DOOR, SHORTER.then(NUMBERED))
+    )
     assert through(DOOR, SHORTER.then(NUMBERED)).directions("shut") == {0, 3}
     assert_isomorphic(through(DOOR, IDENTITY), DOOR)
     assert_isomorphic(through(DOOR, IDENTITY.then(SHORTER)), through(DOOR, SHORTER))

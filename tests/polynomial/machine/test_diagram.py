@@ -6,7 +6,17 @@ from itertools import product
 import pytest
 
 from polycontext.polynomial import ContextMachine, ContextState, InputKind
-from polycontext.polynomial.machine.diagram import ANY_TURN, ANYWHERE, LEGEND, OTHERWISE, TURN_KINDS, arrows, dot, initial_state, mermaid
+from polycontext.polynomial.machine.diagram import (
+    ANY_TURN,
+    ANYWHERE,
+    LEGEND,
+    OTHERWISE,
+    TURN_KINDS,
+    arrows,
+    dot,
+    initial_state,
+    mermaid,
+)
 from polycontext.polynomial.machine.table import Check, Row, Table
 
 Move = tuple[str, str, str, str]
@@ -16,7 +26,12 @@ TABLE = ContextMachine.table
 def moves_of_the_table(table: Table = TABLE) -> set[Move]:
     """Return every move that the machine can make: source, input, guard, target."""
     return {
-        (source, kind, row.guards[0].name if row.guards else OTHERWISE if len(rows) > 1 else "", row.target)
+        (
+            source,
+            kind,
+            row.guards[0].name if row.guards else OTHERWISE if len(rows) > 1 else "",
+            row.target,
+        )
         for source, by_kind in table.cells.items()
         for kind, rows in by_kind.items()
         if kind not in ANYWHERE
@@ -29,14 +44,20 @@ def moves_of_a_label(source: str, target: str, label: str) -> set[Move]:
     groups = re.findall(r"([^\[\]]+?) \[(\w+)\](?:, )?|([^\[\]]+)$", label)
     assert groups
     named = [(kind, guard) for kinds, guard, free in groups for kind in (kinds or free).split(", ")]
-    moves = {(source, each, guard, target) for kind, guard in named for each in (TURN_KINDS if kind == ANY_TURN else [kind])}
+    moves = {
+        (source, each, guard, target)
+        for kind, guard in named
+        for each in (TURN_KINDS if kind == ANY_TURN else [kind])
+    }
     return {(source, str(kind), guard, target) for source, kind, guard, target in moves}
 
 
 def test_mermaid_draws_every_move_and_no_other() -> None:
     """Read back, the Mermaid text is the machine's table."""
     drawn: set[Move] = set()
-    for source, target, label in re.findall(r"^    (\w+) --> (\w+) : (.+)$", mermaid(), re.MULTILINE):
+    for source, target, label in re.findall(
+        r"^    (\w+) --> (\w+) : (.+)$", mermaid(), re.MULTILINE
+    ):
         drawn |= moves_of_a_label(source, target, label)
     assert drawn == moves_of_the_table()
 
@@ -44,7 +65,9 @@ def test_mermaid_draws_every_move_and_no_other() -> None:
 def test_dot_draws_every_move_and_no_other() -> None:
     """Read back, the Graphviz text is the machine's table."""
     drawn: set[Move] = set()
-    for source, target, labels in re.findall(r'^    (\w+) -> (\w+) \[label="(.+)"\];$', dot(), re.MULTILINE):
+    for source, target, labels in re.findall(
+        r'^    (\w+) -> (\w+) \[label="(.+)"\];$', dot(), re.MULTILINE
+    ):
         for label in labels.split(r"\n"):
             drawn |= moves_of_a_label(source, target, label)
     assert drawn == moves_of_the_table()
@@ -55,7 +78,12 @@ def test_an_input_that_is_not_drawn_is_illegal(state: ContextState) -> None:
     """The inputs on the arrows that leave a state are its directions."""
     drawn = {kind for source, kind, _, _ in moves_of_the_table() if source == state}
     leaving = [label for arrow in arrows() if arrow.source is state for label in arrow.labels]
-    assert set().union(*({kind for _, kind, _, _ in moves_of_a_label(state, "", label)} for label in leaving)) == drawn
+    assert (
+        set().union(
+            *({kind for _, kind, _, _ in moves_of_a_label(state, "", label)} for label in leaving)
+        )
+        == drawn
+    )
     assert drawn | {*ANYWHERE} == {str(kind) for kind in TABLE.cells[state]}
     assert all(kind in LEGEND for kind in ANYWHERE)
 
@@ -84,7 +112,7 @@ def test_a_graph_is_one_whole_digraph() -> None:
 
 def test_the_machine_starts_empty() -> None:
     """The arrow from nowhere points at EMPTY in both texts."""
-    assert initial_state() is ContextState.EMPTY
+    assert initial_state(ContextMachine.table) is ContextState.EMPTY
     assert "[*] --> EMPTY\n" in mermaid()
     assert "start -> EMPTY;\n" in dot()
 
@@ -96,6 +124,14 @@ def test_a_diagram_is_the_same_every_time() -> None:
 
 def test_inputs_that_do_the_same_under_two_guards_get_two_labels() -> None:
     """A table with several guards on one arrow keeps them apart."""
-    rows = (Row(ContextState.EMPTY, (), (Check("is_late", bool),)), Row(ContextState.EMPTY, (), (Check("is_late", bool, expected=False),)))
-    (arrow,) = arrows(Table(ContextMachine, {ContextState.EMPTY: {InputKind.CLEAR: rows, InputKind.COMPRESS: rows[:1]}}))
+    rows = (
+        Row(ContextState.EMPTY, (), (Check("is_late", bool),)),
+        Row(ContextState.EMPTY, (), (Check("is_late", bool, expected=False),)),
+    )
+    (arrow,) = arrows(
+        Table(
+            ContextMachine,
+            {ContextState.EMPTY: {InputKind.CLEAR: rows, InputKind.COMPRESS: rows[:1]}},
+        )
+    )
     assert arrow.labels == ("compress, clear [is_late]", "clear [not is_late]")

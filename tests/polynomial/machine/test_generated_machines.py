@@ -8,7 +8,13 @@ import pytest
 from statemachine import State
 
 from polycontext.linearity import PolycontextError
-from polycontext.polynomial import ContextInput, ContextMachine, ContextPolicy, ContextSession, ContextState
+from polycontext.polynomial import (
+    ContextInput,
+    ContextMachine,
+    ContextPolicy,
+    ContextSession,
+    ContextState,
+)
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.machine.table import OwnStates, run
 from polycontext.pressure import FixedThreshold
@@ -34,8 +40,12 @@ def generated(random: Random, number: int) -> type[ContextMachine]:
     for name in added:
         body[f"may_{name}"] = guard(random.randint(1, 3))
         cond = random.choice([None, f"may_{name}"])
-        body[f"into_{name}"] = known[random.choice(OURS[1:])].to(states[name], cond=cond) | known["accumulating"].to(states[name])
-        body[f"out_{name}"] = states[name].to(known[random.choice([*OURS, *added])], unless=cond) | states[name].to(known["accumulating"])
+        body[f"into_{name}"] = known[random.choice(OURS[1:])].to(states[name], cond=cond) | known[
+            "accumulating"
+        ].to(states[name])
+        body[f"out_{name}"] = states[name].to(
+            known[random.choice([*OURS, *added])], unless=cond
+        ) | states[name].to(known["accumulating"])
     if random.random() < 0.5:
         body["user_turn"] = known["accumulating"].to(states[added[0]], cond=f"may_{added[0]}")
     machine: type[ContextMachine] = OwnStates(f"Generated{number}", (ContextMachine,), body)  # type: ignore[assignment]
@@ -44,7 +54,12 @@ def generated(random: Random, number: int) -> type[ContextMachine]:
 
 def given_in(random: Random, machine: type[ContextMachine], window: ContextWindow) -> ContextInput:
     """Return an input, legal or not."""
-    own = [str(kind) for cell in machine.table.cells.values() for kind in cell if str(kind).startswith(("into", "out"))]
+    own = [
+        str(kind)
+        for cell in machine.table.cells.values()
+        for kind in cell
+        if str(kind).startswith(("into", "out"))
+    ]
     makers: list[Callable[[], ContextInput]] = [
         lambda: ContextInput.user_turn(words(random.choice([1, 20, 60]))),
         lambda: ContextInput.assistant_turn(words(random.choice([1, 20]))),
@@ -65,7 +80,9 @@ def outcome(act: Callable[[], object]) -> object:
         return type(error), str(error)
 
 
-@pytest.mark.parametrize("chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 25))])
+@pytest.mark.parametrize(
+    "chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 25))]
+)
 def test_both_engines_take_a_generated_machine_the_same_way(chunk: int) -> None:
     """Twenty machines a chunk: states, windows and refusals are the same, and a session that is driven so is replayed as it was."""
     base = ContextMachine.table.directions
@@ -73,9 +90,15 @@ def test_both_engines_take_a_generated_machine_the_same_way(chunk: int) -> None:
         random = seeded(number)
         kind = generated(random, number)
         policy = ContextPolicy(threshold=FixedThreshold(0.6, 0.3), auto=False)
-        machine, state, window = kind(ContextWindow(200, counter=WORDS), policy), ContextState.EMPTY, ContextWindow(200, counter=WORDS)
+        machine, state, window = (
+            kind(ContextWindow(200, counter=WORDS), policy),
+            ContextState.EMPTY,
+            ContextWindow(200, counter=WORDS),
+        )
         here: Any = state
-        session = ContextSession(200, counter=WORDS, threshold=FixedThreshold(0.6, 0.3), auto=False, machine=kind)
+        session = ContextSession(
+            200, counter=WORDS, threshold=FixedThreshold(0.6, 0.3), auto=False, machine=kind
+        )
         for _ in range(40):
             given = given_in(random, kind, window)
             step = Step(given, window, policy)
@@ -87,7 +110,9 @@ def test_both_engines_take_a_generated_machine_the_same_way(chunk: int) -> None:
             assert (machine.context_state, machine.window) == (here, window)
             if given.kind != "rewind":
                 outcome(lambda: session.send(given))  # noqa: B023 - as above
-        again = ContextSession.history.load(text_of(session), counter=WORDS, threshold=FixedThreshold(0.6, 0.3), machine=kind)
+        again = ContextSession.history.load(
+            text_of(session), counter=WORDS, threshold=FixedThreshold(0.6, 0.3), machine=kind
+        )
         assert again.conversation == session.conversation
         assert session.machine.context_state == session.state
     assert ContextMachine.table.directions == base

@@ -10,7 +10,14 @@ from polycontext.polynomial.inputs import as_tool_call
 from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.polynomial.session.plugins import load_renderer
 from polycontext.pressure import ContextProjector, Edit
-from polycontext.window import ContextWindow, InvalidTurnError, OrderError, PluginError, ToolCall, Turn
+from polycontext.window import (
+    ContextWindow,
+    InvalidTurnError,
+    OrderError,
+    PluginError,
+    ToolCall,
+    Turn,
+)
 from tests.polynomial.conversations import WORDS, chat, words
 
 TURN_KINDS = [InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.SYSTEM]
@@ -94,7 +101,9 @@ def test_a_plan_that_was_fulfilled_elsewhere_can_be_committed() -> None:
         window = window.append(turn)
     projector = ContextProjector()
     machine = TableMachine(window, state=ContextState.ACCUMULATING)
-    output = machine.advance(ContextInput(InputKind.COMPRESS, projector.fulfil(projector.plan_for(window, 0.2))))
+    output = machine.advance(
+        ContextInput(InputKind.COMPRESS, projector.fulfil(projector.plan_for(window, 0.2)))
+    )
     assert output.compressed
     assert output.compression is not None
     assert output.window is output.compression.window is machine.window
@@ -111,7 +120,11 @@ def test_restoring_a_machine_puts_it_anywhere() -> None:
 
 def test_an_output_is_a_value() -> None:
     """Outputs with the same window and state are equal; their messages are what may be shown, and no call is."""
-    window = ContextWindow(100, counter=WORDS).append(Turn("user", "hi")).append(Turn("assistant", None, tool_calls=[ToolCall("c", "f")]))
+    window = (
+        ContextWindow(100, counter=WORDS)
+        .append(Turn("user", "hi"))
+        .append(Turn("assistant", None, tool_calls=[ToolCall("c", "f")]))
+    )
     output = ContextOutput(window, ContextState.ACCUMULATING)
     assert output == ContextOutput(window, ContextState.ACCUMULATING)
     assert [message["role"] for message in output.messages] == ["user"]
@@ -124,7 +137,11 @@ def test_an_output_is_a_value() -> None:
     "call",
     [
         ToolCall("c", "search", '{"q":"日本"}'),
-        {"id": "c", "type": "function", "function": {"name": "search", "arguments": '{"q":"日本"}'}},
+        {
+            "id": "c",
+            "type": "function",
+            "function": {"name": "search", "arguments": '{"q":"日本"}'},
+        },
         {"id": "c", "function": {"name": "search", "arguments": {"q": "日本"}}},
         {"type": "tool_use", "id": "c", "name": "search", "input": {"q": "日本"}},
         {"id": "c", "name": "search", "arguments": '{"q":"日本"}'},

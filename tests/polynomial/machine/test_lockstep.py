@@ -28,7 +28,11 @@ CLASSES = st.none() | st.sampled_from(ResourceClass)
 POLICIES = st.builds(
     ContextPolicy,
     st.sampled_from(
-        [ContextProjector(), ContextProjector(reach=Reach(keep_recent=0)), ContextProjector(reach=Reach(keep_recent_tokens=30))]
+        [
+            ContextProjector(),
+            ContextProjector(reach=Reach(keep_recent=0)),
+            ContextProjector(reach=Reach(keep_recent_tokens=30)),
+        ]
     ),
     st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.5, 0.2), FixedThreshold(1.0)]),
     st.integers(0, 3),
@@ -65,7 +69,11 @@ class Lockstep(RuleBasedStateMachine):
         pure = outcome(lambda: self.pure(context_input))
         assert facts(machine) == facts(table) == facts(pure)
         if not isinstance(pure, ContextOutput):
-            assert before == (self.machine.context_state, self.machine.window) == (self.table.context_state, self.table.window)
+            assert (
+                before
+                == (self.machine.context_state, self.machine.window)
+                == (self.table.context_state, self.table.window)
+            )
 
     def pure(self, context_input: ContextInput) -> ContextOutput:
         """Call the pure function and keep what it returns."""
@@ -73,7 +81,11 @@ class Lockstep(RuleBasedStateMachine):
         self.window = output.window
         return output
 
-    @rule(kind=st.sampled_from(["user_turn", "assistant_turn", "system"]), text=TEXTS, resource_class=CLASSES)
+    @rule(
+        kind=st.sampled_from(["user_turn", "assistant_turn", "system"]),
+        text=TEXTS,
+        resource_class=CLASSES,
+    )
     def turn(self, kind: str, text: str, resource_class: ResourceClass | None) -> None:
         """Send a turn of text, legal or not."""
         self.take(ContextInput(InputKind(kind), text, resource_class))
@@ -81,7 +93,11 @@ class Lockstep(RuleBasedStateMachine):
     @rule(count=st.integers(1, 2), text=st.none() | TEXTS)
     def calls(self, count: int, text: str | None) -> None:
         """Send an assistant turn that makes calls."""
-        self.take(ContextInput.assistant_turn(text, [ToolCall(f"c{number}", "search") for number in range(count)]))
+        self.take(
+            ContextInput.assistant_turn(
+                text, [ToolCall(f"c{number}", "search") for number in range(count)]
+            )
+        )
 
     @rule(call_id=st.sampled_from(["c0", "c1", "unknown"]), text=TEXTS)
     def answers(self, call_id: str, text: str) -> None:
@@ -131,7 +147,11 @@ def facts(result: Outcome) -> object:
     if not isinstance(result, ContextOutput):
         return result
     did = result.compression
-    return result.state, result.window, did and (did.edit, did.dropped, did.gisted, did.tokens_after, did.reached)
+    return (
+        result.state,
+        result.window,
+        did and (did.edit, did.dropped, did.gisted, did.tokens_after, did.reached),
+    )
 
 
 TestLockstep = pytest.mark.no_cover(Lockstep.TestCase)

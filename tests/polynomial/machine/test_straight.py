@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 from statemachine import State, StateChart
 
-from polycontext.linearity import InvalidOptionError, PolycontextError, ResourceClass, UnknownNameError, UnknownResourceError
+from polycontext.linearity import (
+    InvalidOptionError,
+    PolycontextError,
+    ResourceClass,
+    UnknownNameError,
+    UnknownResourceError,
+)
 from polycontext.polynomial import (
     VALID_DIRECTIONS,
     ContextInput,
@@ -31,9 +37,13 @@ from tests.polynomial.conversations import WORDS, words
 from tests.polynomial.session.faulty import Counting, seeded
 
 
-def machine_of(*listeners: object, max_tokens: int = 1000, policy: ContextPolicy | None = None) -> ContextMachine:
+def machine_of(
+    *listeners: object, max_tokens: int = 1000, policy: ContextPolicy | None = None
+) -> ContextMachine:
     """Return a machine that counts words."""
-    return ContextMachine(ContextWindow(max_tokens, counter=WORDS), policy or ContextPolicy(), listeners=[*listeners])
+    return ContextMachine(
+        ContextWindow(max_tokens, counter=WORDS), policy or ContextPolicy(), listeners=[*listeners]
+    )
 
 
 def place(machine: ContextMachine) -> tuple[ContextState, ContextWindow]:
@@ -55,7 +65,16 @@ def test_events_take_what_their_input_takes() -> None:
     machine.tool_turn("seen", tool_call_id="c1")
     machine.send("tool_turn", "seen too", tool_call_id="c2")
     machine.send("assistant_turn", content="so")
-    assert [turn.text for turn in machine.window.all_turns()] == ["Be brief.", "hello", "again", "by a turn", "", "seen", "seen too", "so"]
+    assert [turn.text for turn in machine.window.all_turns()] == [
+        "Be brief.",
+        "hello",
+        "again",
+        "by a turn",
+        "",
+        "seen",
+        "seen too",
+        "so",
+    ]
     assert machine.context_state is ContextState.ACCUMULATING
     machine.promote("t7", ResourceClass.PRESERVED)
     assert machine.window.linearity.get("t7") is ResourceClass.PRESERVED
@@ -84,14 +103,42 @@ def test_compress_takes_a_target_or_none() -> None:
 
 
 REFUSALS: dict[str, tuple[Callable[[ContextMachine], object], type[PolycontextError], str]] = {
-    "illegal": (lambda machine: machine.clear() or machine.assistant_turn("hi"), IllegalDirectionError, "illegal in state EMPTY"),
-    "twice cleared": (lambda machine: machine.clear() or machine.send("clear"), IllegalDirectionError, "input clear is illegal"),
-    "out of order": (lambda machine: machine.tool_turn("x", tool_call_id="nobody's"), OrderError, "nobody's"),
-    "too long": (lambda machine: machine.user_turn(words(2000)), ContextOverflowError, "at most 1000"),
-    "an unknown id": (lambda machine: machine.promote("t99", ResourceClass.PRESERVED), UnknownResourceError, "t99"),
+    "illegal": (
+        lambda machine: machine.clear() or machine.assistant_turn("hi"),
+        IllegalDirectionError,
+        "illegal in state EMPTY",
+    ),
+    "twice cleared": (
+        lambda machine: machine.clear() or machine.send("clear"),
+        IllegalDirectionError,
+        "input clear is illegal",
+    ),
+    "out of order": (
+        lambda machine: machine.tool_turn("x", tool_call_id="nobody's"),
+        OrderError,
+        "nobody's",
+    ),
+    "too long": (
+        lambda machine: machine.user_turn(words(2000)),
+        ContextOverflowError,
+        "the budget is 1,000",
+    ),
+    "an unknown id": (
+        lambda machine: machine.promote("t99", ResourceClass.PRESERVED),
+        UnknownResourceError,
+        "t99",
+    ),
     "no payload": (lambda machine: machine.user_turn(7), InvalidOptionError, "a turn of role user"),
-    "no number": (lambda machine: machine.compress("much"), InvalidOptionError, "a target pressure"),
-    "no event": (lambda machine: machine.send("user_trun", "x"), UnknownNameError, "unknown event 'user_trun'"),
+    "no number": (
+        lambda machine: machine.compress("much"),
+        InvalidOptionError,
+        "a target pressure",
+    ),
+    "no event": (
+        lambda machine: machine.send("user_trun", "x"),
+        UnknownNameError,
+        "unknown event 'user_trun'",
+    ),
 }
 
 
@@ -176,9 +223,21 @@ def test_a_listener_may_send_the_next_event() -> None:
 
 
 INSIDE: dict[str, tuple[Callable[[ContextMachine], object], bool, type[PolycontextError]]] = {
-    "for a window that is gone": (lambda machine: machine.assistant_turn("too early"), True, ConflictError),
-    "two for one window": (lambda machine: (machine.user_turn("one"), machine.user_turn("two")), False, ConflictError),
-    "out of order": (lambda machine: machine.tool_turn("x", tool_call_id="nobody's"), False, OrderError),
+    "for a window that is gone": (
+        lambda machine: machine.assistant_turn("too early"),
+        True,
+        ConflictError,
+    ),
+    "two for one window": (
+        lambda machine: (machine.user_turn("one"), machine.user_turn("two")),
+        False,
+        ConflictError,
+    ),
+    "out of order": (
+        lambda machine: machine.tool_turn("x", tool_call_id="nobody's"),
+        False,
+        OrderError,
+    ),
     "unknown": (lambda machine: machine.send("nonsense"), False, UnknownNameError),
     "one that may, and one that may not": (
         lambda machine: (machine.promote("t2", ResourceClass.PRESERVED), machine.send("nonsense")),
@@ -209,7 +268,9 @@ def test_an_illegal_event_from_inside_undoes_the_outer_one() -> None:
     machine.user_turn("hello")
     stood = place(machine)
     machine.add_listener(Inside(lambda machine: machine.assistant_turn("to whom?")))  # type: ignore[no-untyped-call]
-    with pytest.raises(IllegalDirectionError, match="input assistant_turn is illegal in state EMPTY"):
+    with pytest.raises(
+        IllegalDirectionError, match="input assistant_turn is illegal in state EMPTY"
+    ):
         machine.clear()
     assert place(machine) == stood
 
@@ -284,9 +345,13 @@ def test_listeners_of_a_session_hear_every_stored_event_once() -> None:
         with pytest.raises(OrderError):
             session.add_tool_turn("x", tool_call_id="nobody's")
     session.extend([{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}])
-    session.promote("t1", ResourceClass.PRESERVED) if session.window.linearity.get("t1") < ResourceClass.PRESERVED else session.clear()
+    session.promote("t1", ResourceClass.PRESERVED) if session.window.linearity.get(
+        "t1"
+    ) < ResourceClass.PRESERVED else session.clear()
     events = session.history.events()
-    assert listener.heard == [(input_of(event).kind, event.state) for event in events if isinstance(event, InputEvent)]
+    assert listener.heard == [
+        (input_of(event).kind, event.state) for event in events if isinstance(event, InputEvent)
+    ]
     kinds = [kind for kind, _ in listener.heard]
     compressed = kinds.index(InputKind.COMPRESS)
     assert kinds[compressed + 1] is InputKind.ASSISTANT_TURN
@@ -294,13 +359,19 @@ def test_listeners_of_a_session_hear_every_stored_event_once() -> None:
     assert listener.windows[compressed] is not listener.windows[compressed + 1]
 
 
-def test_a_listener_with_a_machine_of_its_own_does_not_break_the_engine(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_listener_with_a_machine_of_its_own_does_not_break_the_engine(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """A listener's own context machine may refuse what it likes: that is a listener that fails, and is logged."""
-    session = ContextSession(1000, counter=WORDS, listeners=[Inside(lambda _: machine_of().clear())])
+    session = ContextSession(
+        1000, counter=WORDS, listeners=[Inside(lambda _: machine_of().clear())]
+    )
     session.add_user_turn("hello")
     session.add_assistant_turn("hi")
     assert place(session.machine) == (session.state, session.window)
-    assert [record.message for record in caplog.records] == ["a listener of the machine failed; the input stays accepted"]
+    assert [record.message for record in caplog.records] == [
+        "a listener of the machine failed; the input stays accepted"
+    ]
 
 
 # --- lockstep --------------------------------------------------------------------------------
@@ -326,7 +397,9 @@ def test_table_and_machine_keep_in_step() -> None:
                 inputs.taken(given)
     cells = {(state, kind) for state in ContextState for kind in InputKind}
     assert {(state, kind) for state, kind, _ in met} == cells
-    assert {(state, kind) for state, kind, taken in met if taken} == {(s, kind) for s in ContextState for kind in VALID_DIRECTIONS[s]}
+    assert {(state, kind) for state, kind, taken in met if taken} == {
+        (s, kind) for s in ContextState for kind in VALID_DIRECTIONS[s]
+    }
 
 
 def outcome(advance: Callable[[ContextInput], object], given: ContextInput) -> str | None:
@@ -363,10 +436,15 @@ class Inputs:
             lambda: ContextInput.system(self.text()),
             lambda: ContextInput.compress(self.random.choice([0.0, 0.3, 0.7, 1.0])),
             ContextInput.clear,
-            lambda: ContextInput.promote(self.random.choice([*self.table.window.linearity, "t99"]), self.random.choice([*ResourceClass])),
+            lambda: ContextInput.promote(
+                self.random.choice([*self.table.window.linearity, "t99"]),
+                self.random.choice([*ResourceClass]),
+            ),
             lambda: ContextInput.recall(recall_edit(self.table.window, self.log, self.recalled())),
             lambda: ContextInput.resize(self.random.choice([60, 200, 400])),
-            lambda: ContextInput.rewind(self.random.choice(self.windows).with_room(self.table.window.max_tokens)),
+            lambda: ContextInput.rewind(
+                self.random.choice(self.windows).with_room(self.table.window.max_tokens)
+            ),
             lambda: ContextInput.forget(self.table.window),
         ]
         return self.random.choice(makers)()
@@ -377,7 +455,9 @@ class Inputs:
 
     def calls(self) -> list[ToolCall]:
         """Return no call, or a few."""
-        return [ToolCall(f"c{number}", "look") for number in range(self.random.choice([0, 0, 1, 2]))]
+        return [
+            ToolCall(f"c{number}", "look") for number in range(self.random.choice([0, 0, 1, 2]))
+        ]
 
     def recalled(self) -> list[str]:
         """Return the id of a turn that was taken in, if there is one."""

@@ -22,7 +22,19 @@ from polycontext.window import ContextWindow, Splice, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, Engine, session_of, whole, with_engine, words
 
 EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"
-INPUTS = ["user_turn", "assistant_turn", "tool_turn", "system", "compress", "clear", "recall", "promote", "resize", "rewind", "forget"]
+INPUTS = [
+    "user_turn",
+    "assistant_turn",
+    "tool_turn",
+    "system",
+    "compress",
+    "clear",
+    "recall",
+    "promote",
+    "resize",
+    "rewind",
+    "forget",
+]
 
 # Written by hand from the design, one column an input; "-" is illegal. A small turn is meant: it presses nothing.
 EXPECTED = {
@@ -30,9 +42,21 @@ EXPECTED = {
     EMPTY: [ACCUMULATING, "-", "-", ACCUMULATING, "-", "-", "-", "-", EMPTY, EMPTY, EMPTY],
     ACCUMULATING: [*[ACCUMULATING] * 4, COMPRESSED, EMPTY, *[ACCUMULATING] * 4, ACCUMULATING],
     PRESSURED: ["-", "-", "-", "-", COMPRESSED, EMPTY, "-", *[PRESSURED] * 4],
-    COMPRESSED: [COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, COMPRESSED, EMPTY, *[COMPRESSED] * 5],
+    COMPRESSED: [
+        COMPRESSED,
+        COMPRESSED,
+        COMPRESSED,
+        COMPRESSED,
+        COMPRESSED,
+        EMPTY,
+        *[COMPRESSED] * 5,
+    ],
 }
-CELLS = [(state, kind, target) for state, row in EXPECTED.items() for kind, target in zip(INPUTS, row, strict=True)]
+CELLS = [
+    (state, kind, target)
+    for state, row in EXPECTED.items()
+    for kind, target in zip(INPUTS, row, strict=True)
+]
 SETTLING = ("resize", "rewind", "forget")
 LEGAL = [cell for cell in CELLS if cell[2] != "-" and cell[1] not in SETTLING]
 SETTLED = [cell for cell in CELLS if cell[1] in SETTLING]
@@ -82,7 +106,9 @@ def send(session: ContextSession, kind: str) -> None:
         case "recall":
             session.recall([turn.resource_id for turn in session.log() if "gone" in turn.text])
         case "promote":
-            session.promote(session.log()[-1].resource_id if session.log() else "t1", ResourceClass.PRESERVED)
+            session.promote(
+                session.log()[-1].resource_id if session.log() else "t1", ResourceClass.PRESERVED
+            )
         case _:
             session.add(Turn(kind.removesuffix("_turn"), "hello there"))
 
@@ -122,13 +148,19 @@ def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str], engine:
 
 @pytest.mark.parametrize("engine", [ContextMachine, TableMachine])
 @pytest.mark.parametrize("cell", SETTLED, ids=name)
-def test_a_settling_event_leads_to(cell: tuple[str, str, str], engine: type[ContextMachine]) -> None:
+def test_a_settling_event_leads_to(
+    cell: tuple[str, str, str], engine: type[ContextMachine]
+) -> None:
     """What changes the budget, goes back or erases leads to what the guards say of the window: here, to where it was."""
     state, kind, target = cell
     session = session_in(state, "table")
     window = session.window
     machine = engine(window, session.policy, ContextState(state))
-    given = ContextInput.resize(window.max_tokens) if kind == "resize" else ContextInput.named(kind, window)
+    given = (
+        ContextInput.resize(window.max_tokens)
+        if kind == "resize"
+        else ContextInput.named(kind, window)
+    )
     assert machine.advance(given).state == target
     assert machine.context_state == target
 
@@ -137,10 +169,16 @@ def test_a_settling_event_leads_to(cell: tuple[str, str, str], engine: type[Cont
 @pytest.mark.parametrize("kind", SETTLING)
 @pytest.mark.parametrize("source", ContextState)
 @pytest.mark.parametrize("target", ContextState)
-def test_a_settling_event_leads_anywhere(source: ContextState, target: ContextState, kind: str, engine: type[ContextMachine]) -> None:
+def test_a_settling_event_leads_anywhere(
+    source: ContextState, target: ContextState, kind: str, engine: type[ContextMachine]
+) -> None:
     """From every state it leads to every other one, as the window that it leads to says."""
     window = session_in(target, "table").window
-    machine = engine(window if kind == "resize" else ContextWindow(100, counter=WORDS), ContextPolicy(auto=False), source)
+    machine = engine(
+        window if kind == "resize" else ContextWindow(100, counter=WORDS),
+        ContextPolicy(auto=False),
+        source,
+    )
     given = ContextInput.resize(100) if kind == "resize" else ContextInput.named(kind, window)
     assert machine.advance(given).state is target
 
@@ -177,13 +215,19 @@ class Sinking(ContextProjector):
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
         """Return a compression that its own edit makes, and that takes the task away."""
         edit = Edit((Splice(0, 1),))
-        return evolve(super().commit(window, fulfilment), edit=edit, window=apply_edit(window, edit, compressed=True))
+        return evolve(
+            super().commit(window, fulfilment),
+            edit=edit,
+            window=apply_edit(window, edit, compressed=True),
+        )
 
 
 @engines
 def test_a_compression_below_a_floor_is_refused_whoever_made_it(engine: Engine) -> None:
     """A projector that drops what is PRESERVED is stopped by the machine, and nothing has changed."""
-    session = with_engine(engine, ContextSession(100, auto=False, counter=WORDS, projector=Sinking()))
+    session = with_engine(
+        engine, ContextSession(100, auto=False, counter=WORDS, projector=Sinking())
+    )
     session.add_user_turn("book a flight")
     session.add_assistant_turn(words(60))
     before = whole(session)

@@ -6,7 +6,13 @@ import pytest
 from statemachine import State
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.polynomial import CONTEXT_POLYNOMIAL, ContextMachine, ContextSession, ContextState, IllegalDirectionError
+from polycontext.polynomial import (
+    CONTEXT_POLYNOMIAL,
+    ContextMachine,
+    ContextSession,
+    ContextState,
+    IllegalDirectionError,
+)
 from polycontext.window import ContextWindow
 from tests.polynomial.conversations import WORDS, session_of
 

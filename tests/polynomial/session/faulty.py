@@ -9,9 +9,23 @@ from typing import Any, Literal
 
 from attrs import evolve
 
-from polycontext.polynomial import ContextSession, ContextState, Conversation, Event, InputKind, replay
+from polycontext.polynomial import (
+    ContextSession,
+    ContextState,
+    Conversation,
+    Event,
+    InputKind,
+    replay,
+)
 from polycontext.polynomial.journal.conversation import standing
-from polycontext.polynomial.journal.events import InputEvent, PatchEvent, RewindEvent, TurnEvent, goes_behind, input_of
+from polycontext.polynomial.journal.events import (
+    InputEvent,
+    PatchEvent,
+    RewindEvent,
+    TurnEvent,
+    goes_behind,
+    input_of,
+)
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
@@ -34,7 +48,15 @@ class FaultyStore(InMemoryStore):
         self.fault: Fault = None
         self.appends = 0
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any], *, key: str | None = None) -> None:
+    def append(
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, Any],
+        *,
+        key: str | None = None,
+    ) -> None:
         """Store, or fail once in the way of `fault`."""
         fault, self.fault = self.fault, None
         if fault == "before":
@@ -43,7 +65,9 @@ class FaultyStore(InMemoryStore):
             raise ConflictError("session revision", base, base)
         if fault == "middle":
             taken = list(events[: len(events) // 2])
-            raise OSError(f"the connection broke after {len(taken)} of {len(events)} events; all were taken back")
+            raise OSError(
+                f"the connection broke after {len(taken)} of {len(events)} events; all were taken back"
+            )
         super().append(session_id, base, events, companions, key=key)
         self.appends += 1
         if fault == "after":
@@ -61,7 +85,13 @@ class FaultyAsyncStore(FaultyStore):
         return stored
 
     async def aappend(
-        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any], *, key: str | None = None
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, Any],
+        *,
+        key: str | None = None,
     ) -> None:
         """Store what `append` stores, after a while."""
         await asyncio.sleep(0)
@@ -72,11 +102,25 @@ class FaultyAsyncStore(FaultyStore):
 class PatientSummariser:
     """Summarise in a few words; without blocking, with a pause before and behind."""
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return how much was said."""
         return f"{len(turns)} turns were said"
 
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    async def asummarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return the same, after a while."""
         await asyncio.sleep(0)
         text = self.summarise(turns, max_tokens, counter=counter, query=query)
@@ -149,21 +193,41 @@ class Living:
     def known(self) -> tuple[object, ...]:
         """Return everything that a reader of the session sees, by value and on its own."""
         session = self.session
-        machine = (session.machine.context_state, session.machine.window.all_turns()) if self.watched else None
-        return _by_value(session.conversation), machine, session.history.events(), tuple(self.listener.heard)
+        machine = (
+            (session.machine.context_state, session.machine.window.all_turns())
+            if self.watched
+            else None
+        )
+        return (
+            _by_value(session.conversation),
+            machine,
+            session.history.events(),
+            tuple(self.listener.heard),
+        )
 
     def check_at(self, stored: Stored) -> None:
         """Expect the session, its live machine and its listener to be where a journal leads that is replayed strictly."""
         # From the beginning where it goes back behind what is known.
-        known = self.empty if goes_behind(stored.events[self.truth.revision :], self.truth.revision) else self.truth
-        self.truth = evolve(replay(stored.events[known.revision :], known), companions=stored.companions)
+        known = (
+            self.empty
+            if goes_behind(stored.events[self.truth.revision :], self.truth.revision)
+            else self.truth
+        )
+        self.truth = evolve(
+            replay(stored.events[known.revision :], known), companions=stored.companions
+        )
         session = self.session
         assert _by_value(session.conversation) == _by_value(self.truth)
         assert session.conversation == self.truth
         assert session.history.events() == stored.events
-        assert session.log() == tuple(event.turn for _, event in standing(stored.events) if isinstance(event, TurnEvent))
+        assert session.log() == tuple(
+            event.turn for _, event in standing(stored.events) if isinstance(event, TurnEvent)
+        )
         if self.watched:
-            assert (session.machine.context_state, session.machine.window) == (session.state, session.window)
+            assert (session.machine.context_state, session.machine.window) == (
+                session.state,
+                session.window,
+            )
             assert self.listener.heard == heard_of(stored.events)
 
 
@@ -183,7 +247,13 @@ def _by_value(conversation: Conversation) -> tuple[object, ...]:
     return (
         conversation.state,
         conversation.revision,
-        (window.position, window.total_tokens, window.serial, window.turns_since_compression, window.open_calls),
+        (
+            window.position,
+            window.total_tokens,
+            window.serial,
+            window.turns_since_compression,
+            window.open_calls,
+        ),
         window.all_turns(),
         tuple(window.linearity.items()),
         tuple(conversation.log),

@@ -35,7 +35,11 @@ def test_the_output_holds_what_has_been_said_and_the_journal_nothing_of_it() -> 
         assert session.history.revision == 1
     assert said(session) is None
     assert session.render()["answering"] is False
-    assert (session.history.revision, session.log()[-1].text, session.log()[-1].role) == (2, "On its way.", "assistant")
+    assert (session.history.revision, session.log()[-1].text, session.log()[-1].role) == (
+        2,
+        "On its way.",
+        "assistant",
+    )
 
 
 def test_tasks_stream_too() -> None:

@@ -10,15 +10,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextOverflowError, ContextPressureError, ContextSession, ContextState
+from polycontext.polynomial import (
+    ContextOverflowError,
+    ContextPressureError,
+    ContextSession,
+    ContextState,
+)
 from polycontext.polynomial.session.decisions import held_attachment
 from polycontext.pressure import ConflictError, ContextProjector, Reach
 from polycontext.window import ContextItem, OrderError, PluginError, Role
 from polycontext.window.items import ItemIds, attachment_of, context_to_string, register_formatter
 from polycontext.window.providers import Provider, get_format
-from tests.polynomial.conversations import WORDS, document, session_of, text_of, tool_atom, whole, words
+from tests.polynomial.conversations import (
+    WORDS,
+    document,
+    session_of,
+    text_of,
+    tool_atom,
+    whole,
+    words,
+)
 
-SOURCE = "\n".join(f"class Part{n}:\n    def run_{n}(self):\n        return {' + '.join(map(str, range(30)))}\n" for n in range(4))
+SOURCE = "\n".join(
+    f"class Part{n}:\n    def run_{n}(self):\n        return {' + '.join(map(str, range(30)))}\n"
+    for n in range(4)
+)
 
 
 def module(content: str = SOURCE, **fields: Any) -> ContextItem:
@@ -28,7 +44,11 @@ def module(content: str = SOURCE, **fields: Any) -> ContextItem:
 
 def put(session: ContextSession, item: ContextItem, how: str, **options: Any) -> Any:
     """Attach, by the sync or the async twin."""
-    return session.attach(item, **options) if how == "sync" else asyncio.run(session.aattach(item, **options))
+    return (
+        session.attach(item, **options)
+        if how == "sync"
+        else asyncio.run(session.aattach(item, **options))
+    )
 
 
 def started(**options: Any) -> ContextSession:
@@ -41,7 +61,9 @@ def started(**options: Any) -> ContextSession:
 
 def item_ids(session: ContextSession) -> list[str]:
     """Return the ids of the items in the log."""
-    return [attachment.id for turn in session.log() if (attachment := attachment_of(turn)) is not None]
+    return [
+        attachment.id for turn in session.log() if (attachment := attachment_of(turn)) is not None
+    ]
 
 
 BOTH = pytest.mark.parametrize("how", ["sync", "async"])
@@ -58,7 +80,12 @@ def test_an_item_becomes_one_user_turn(how: str) -> None:
     assert turn.timestamp > item.timestamp
     attachment = attachment_of(turn)
     assert attachment is not None
-    assert (attachment.id, attachment.type, attachment.source, attachment.label) == (item.id, "file", "src/parts.py", "src/parts.py")
+    assert (attachment.id, attachment.type, attachment.source, attachment.label) == (
+        item.id,
+        "file",
+        "src/parts.py",
+        "src/parts.py",
+    )
     assert session.messages()[-1] == {"role": "user", "content": context_to_string([item])}
     assert held_attachment(session.window, item) == turn
 
@@ -127,8 +154,14 @@ def test_an_explicit_source_joins_what_has_no_file_name(how: str) -> None:
     put(session, ContextItem("total 4", "text"), how, source="shopping list")
     put(session, ContextItem("total 3", "text"), how, source="budget")
     assert len(session.log()) == 5
-    assert held_attachment(session.window, ContextItem("total 4", "text"), source="shopping list") is not None
-    assert held_attachment(session.window, ContextItem("total 3", "text"), source="shopping list") is None
+    assert (
+        held_attachment(session.window, ContextItem("total 4", "text"), source="shopping list")
+        is not None
+    )
+    assert (
+        held_attachment(session.window, ContextItem("total 3", "text"), source="shopping list")
+        is None
+    )
 
 
 @BOTH
@@ -215,7 +248,12 @@ def test_threads_attach_an_item_once() -> None:
     """Eight threads with the same files in hand make one turn a file."""
     session = started(max_tokens=9000)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda number: session.attach(module(f"x = {number % 4}"), source=str(number % 4)), range(64)))
+        list(
+            pool.map(
+                lambda number: session.attach(module(f"x = {number % 4}"), source=str(number % 4)),
+                range(64),
+            )
+        )
     assert len(session.log()) == 2 + 4
     assert len(set(item_ids(session))) == 4
 
@@ -275,7 +313,9 @@ def test_an_id_of_another_item_is_not_used_again() -> None:
     assert len(set(item_ids(session))) == 4
 
 
-def test_a_fresh_id_is_one_that_the_conversation_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fresh_id_is_one_that_the_conversation_does_not_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Even where the process counts from below what came from outside."""
     session = started(max_tokens=9000)
     for number in (1, 2):
@@ -324,9 +364,22 @@ def test_a_saved_session_keeps_what_is_attached() -> None:
     session.compress(0.0)
     restored = ContextSession.history.load(text_of(session), counter=WORDS)
     assert restored.window == session.window
-    assert [attachment_of(turn) for turn in restored.log()] == [attachment_of(turn) for turn in session.log()]
-    saved = [event["turn"]["metadata"] for event in document(session)["events"] if event.get("turn", {}).get("metadata")]
-    assert saved[1] == {"context_item": {"id": item_ids(session)[1], "type": "error", "source": "build log", "label": ""}}
+    assert [attachment_of(turn) for turn in restored.log()] == [
+        attachment_of(turn) for turn in session.log()
+    ]
+    saved = [
+        event["turn"]["metadata"]
+        for event in document(session)["events"]
+        if event.get("turn", {}).get("metadata")
+    ]
+    assert saved[1] == {
+        "context_item": {
+            "id": item_ids(session)[1],
+            "type": "error",
+            "source": "build log",
+            "label": "",
+        }
+    }
 
 
 def test_the_task_is_what_the_user_says_not_what_was_attached() -> None:
@@ -348,7 +401,9 @@ STEPS = st.one_of(
 
 
 @given(st.lists(STEPS, max_size=25))
-def test_whatever_happens_an_attached_item_stands_and_messages_are_valid(steps: list[tuple[str, Any, Any]]) -> None:
+def test_whatever_happens_an_attached_item_stands_and_messages_are_valid(
+    steps: list[tuple[str, Any, Any]],
+) -> None:
     """After any steps: what was just attached stands word for word, the view is valid for a provider, an id names one text."""
     session = session_of(900)
     session.add_user_turn("the task")
@@ -389,7 +444,11 @@ def _taken(session: ContextSession, step: str, content: Any, name: str | None) -
 
 
 def _recall_something(session: ContextSession) -> None:
-    gone = [turn for turn in session.log() if attachment_of(turn) and turn not in session.window.all_turns()]
+    gone = [
+        turn
+        for turn in session.log()
+        if attachment_of(turn) and turn not in session.window.all_turns()
+    ]
     if gone and session.state in (ContextState.ACCUMULATING, ContextState.COMPRESSED):
         try:
             session.recall([gone[0].resource_id])
@@ -414,7 +473,11 @@ def test_a_message_comes_behind_the_items_it_speaks_of(how: str) -> None:
 
     def send(**options: Any) -> Any:
         said = "What is wrong here?", [(item, "a.py")]
-        return session.send_message(*said, **options) if how == "sync" else asyncio.run(session.asend_message(*said, **options))
+        return (
+            session.send_message(*said, **options)
+            if how == "sync"
+            else asyncio.run(session.asend_message(*said, **options))
+        )
 
     with pytest.raises(ConflictError):
         send(expected_revision=revision - 1)

@@ -13,7 +13,7 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextSession, ContextState, Event
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.polynomial.session import background
-from polycontext.polynomial.session.compression import planned
+from polycontext.polynomial.session.compression import plan_window
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.pressure import ContextProjector, FixedThreshold
 from polycontext.window import Part, ToolCall, Turn
@@ -46,8 +46,12 @@ class Writer:
 
 
 def session_with(writer: object, **options: Any) -> ContextSession:
-    """Return a session that begins a summary above half of its 400 tokens and is pressured above 320."""
-    options = {"threshold": FixedThreshold(0.8, 0.2), "cooldown": 0, "projector": ContextProjector(writer)} | options
+    """Return a session that begins a summary above half of its 400 tokens and is compresses above 320."""
+    options = {
+        "threshold": FixedThreshold(0.8, 0.2),
+        "cooldown": 0,
+        "projector": ContextProjector(writer),
+    } | options
     return session_of(400, auto="background", **options)
 
 
@@ -61,7 +65,11 @@ def talk(session: ContextSession, exchanges: int, first: int = 0) -> ContextSess
 
 def gists(session: ContextSession) -> list[str]:
     """Return what the gists of the view say, without their frames and the ids that are put behind."""
-    return [turn.text.partition("\n")[2].partition("\nFiles:\n")[0] for turn in session.window.all_turns() if turn.is_gist]
+    return [
+        turn.text.partition("\n")[2].partition("\nFiles:\n")[0]
+        for turn in session.window.all_turns()
+        if turn.is_gist
+    ]
 
 
 def became(session: ContextSession) -> list[str]:
@@ -81,7 +89,11 @@ def test_a_summary_is_begun_before_room_is_needed_and_lands_by_itself() -> None:
     writer.may.set()
     assert session.background.wait(30)
     settled(session)
-    assert (gists(session), session.window.all_turns()[-1].text, session.state) == ([SAID], "Meanwhile.", ContextState.COMPRESSED)
+    assert (gists(session), session.window.all_turns()[-1].text, session.state) == (
+        [SAID],
+        "Meanwhile.",
+        ContextState.COMPRESSED,
+    )
     assert (writer.asked, became(session), len(session.log())) == (1, ["landed"], 13)
     assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
 
@@ -106,7 +118,9 @@ def test_it_says_what_it_is_at() -> None:
     session = talk(session_with(Writer()), 6)
     assert repr(session.background) == "Background(writing, last: None)"
     session.background.cancel()
-    assert repr(session.background).startswith("Background(at rest, last: BackgroundOutcome(became='cancelled', why='it was given up'")
+    assert repr(session.background).startswith(
+        "Background(at rest, last: BackgroundOutcome(became='cancelled', why='it was given up'"
+    )
 
 
 def test_nothing_is_begun_below_the_mark() -> None:
@@ -121,9 +135,18 @@ def test_what_yields_without_words_asks_no_model() -> None:
     session = session_with(Writer(), cooldown=5)
     session.add_user_turn("Sort the shelves.")
     session.add(Turn("assistant", "", tool_calls=(ToolCall("c1", "read", "{}"),)))
-    session.add(Turn("tool", "\n".join(words(10, f"line{number}x") for number in range(25)), tool_call_id="c1"))
+    session.add(
+        Turn(
+            "tool",
+            "\n".join(words(10, f"line{number}x") for number in range(25)),
+            tool_call_id="c1",
+        )
+    )
     assert session.policy.begins(session.window, session.background._share)
-    assert (session.background.running, session.background._not_before) == (False, session.history.revision + 6)
+    assert (session.background.running, session.background._not_before) == (
+        False,
+        session.history.revision + 6,
+    )
 
 
 def test_it_lands_while_compressing_cools_down() -> None:
@@ -211,7 +234,10 @@ def test_a_copy_and_a_fork_have_their_own() -> None:
     """What is written for one is not put into the other."""
     writer = Writer()
     session = talk(session_with(writer), 6)
-    twin, fork = copy.deepcopy(ContextSession.history.load(text_of(session), counter=WORDS)), session.history.fork("other")
+    twin, fork = (
+        copy.deepcopy(ContextSession.history.load(text_of(session), counter=WORDS)),
+        session.history.fork("other"),
+    )
     assert not twin.background.running
     assert not fork.background.running
     writer.may.set()
@@ -223,13 +249,15 @@ def test_a_session_that_is_saved_writes_in_the_background_again() -> None:
     """It is an option like the others."""
     saved = text_of(talk(session_with(Writer(), cooldown=2), 1))
     assert ContextSession.history.load(saved, counter=WORDS).policy.background
-    assert not ContextSession.history.load(text_of(session_of(400)), counter=WORDS).policy.background
+    assert not ContextSession.history.load(
+        text_of(session_of(400)), counter=WORDS
+    ).policy.background
 
 
 @pytest.mark.parametrize("auto", ["foreground", None, 1, "Background"])
 def test_an_unknown_way_to_make_room_is_refused(auto: Any) -> None:
     """With the ways that there are."""
-    with pytest.raises(InvalidOptionError, match='legal: True, "background" or False'):
+    with pytest.raises(InvalidOptionError, match='Use True, "background" or False'):
         ContextSession(400, auto=auto)
 
 
@@ -302,7 +330,11 @@ def test_where_turns_are_awaited_a_task_writes() -> None:
         return session
 
     session = asyncio.run(work())
-    assert (gists(session), became(session), session.window.all_turns()[-1].text) == ([SAID], ["landed"], "Meanwhile.")
+    assert (gists(session), became(session), session.window.all_turns()[-1].text) == (
+        [SAID],
+        ["landed"],
+        "Meanwhile.",
+    )
 
 
 ANSWER = Turn("assistant", "Now jam.", parts=(THOUGHT,))
@@ -474,7 +506,15 @@ class HeldStore(InMemoryStore):
         self.arrived, self.may = threading.Event(), threading.Event()
         self.failures: list[BaseException] = []
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any], *, key: str | None = None) -> None:
+    def append(
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, Any],
+        *,
+        key: str | None = None,
+    ) -> None:
         """Store it, once it may."""
         if threading.current_thread().name == NAME:
             self.arrived.set()
@@ -496,7 +536,13 @@ class AsyncHeldStore(HeldStore):
         return self.load(session_id, after)
 
     async def aappend(
-        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, Any], *, key: str | None = None
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, Any],
+        *,
+        key: str | None = None,
     ) -> None:
         """Store it, once it may."""
         if is_summary(events):
@@ -573,12 +619,20 @@ def test_a_loop_that_ends_while_its_task_puts_it_in_bars_nobody(how: str) -> Non
         loop.run_until_complete(held(session, store))
     loop.close()
     flight = session.background._flight or session.background._given_up
-    assert (session.background.running, session.background.ready, became(session)) == (False, None, ["cancelled"])
+    assert (session.background.running, session.background.ready, became(session)) == (
+        False,
+        None,
+        ["cancelled"],
+    )
     store.may.set()
     session.background._not_before = 0
     session.add_user_turn("On.")
     settled(session)
-    assert (became(session), gists(session), len(session.log())) == (["cancelled", "landed"], [SAID], 13)
+    assert (became(session), gists(session), len(session.log())) == (
+        ["cancelled", "landed"],
+        [SAID],
+        13,
+    )
     assert flight is not None
     assert flight.task is not None
     closing(flight.task)
@@ -599,7 +653,9 @@ def test_what_one_puts_in_another_does_not(meanwhile: str) -> None:
 
     session = asyncio.run(work())
     landed = meanwhile == "a turn"
-    assert (became(session), gists(session)) == ((["landed"], [SAID]) if landed else (["outdated"], []))
+    assert (became(session), gists(session)) == (
+        (["landed"], [SAID]) if landed else (["outdated"], [])
+    )
     assert len(session.log()) == 12 + landed
 
 
@@ -697,7 +753,9 @@ def test_a_projector_that_raises_ends_it(by: str) -> None:
     assert session.background.outcomes[0].why == "ZeroDivisionError: broken"
 
 
-def test_where_no_thread_can_start_the_turn_is_in_and_the_summary_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_thread_can_start_the_turn_is_in_and_the_summary_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It is told why; once there is room for a thread, the next one is begun."""
 
     class Unstartable(threading.Thread):
@@ -709,7 +767,11 @@ def test_where_no_thread_can_start_the_turn_is_in_and_the_summary_failed(monkeyp
     with monkeypatch.context() as patched:
         patched.setattr(background, "Thread", Unstartable)
         talk(session, 6)
-    assert (session.background.running, became(session), len(session.log())) == (False, ["failed"], 12)
+    assert (session.background.running, became(session), len(session.log())) == (
+        False,
+        ["failed"],
+        12,
+    )
     assert session.background.outcomes[0].why == "RuntimeError: can't start new thread"
     writer.may.set()
     talk(session, 1, 6)
@@ -726,9 +788,9 @@ def test_who_plans_while_another_begins_begins_none(monkeypatch: pytest.MonkeyPa
     def overtaken(*given: Any) -> Any:
         while meanwhile:
             session.add_user_turn(meanwhile.pop())
-        return planned(*given)
+        return plan_window(*given)
 
-    monkeypatch.setattr(background, "planned", overtaken)
+    monkeypatch.setattr(background, "plan_window", overtaken)
     talk(session, 1, 5)
     assert session.background.running
     writer.may.set()

@@ -32,12 +32,18 @@ def talked(session: ContextSession) -> ContextSession:
 
 def lines(session: ContextSession) -> list[str]:
     """Return every line that the model gets to read."""
-    return [line for message in session.messages(provider="openai") for line in str(message["content"]).splitlines()]
+    return [
+        line
+        for message in session.messages(provider="openai")
+        for line in str(message["content"]).splitlines()
+    ]
 
 
 def test_a_gist_in_a_list_is_nobodys_words() -> None:
     """It is no user turn for the classes, the props, or what output tells; what a tool demanded inside it is not the user's demand."""
-    session = ContextSession.from_messages([{"role": "user", "content": "Plan."}, {"role": "user", "content": GIST}], max_tokens=1_000)
+    session = ContextSession.from_messages(
+        [{"role": "user", "content": "Plan."}, {"role": "user", "content": GIST}], max_tokens=1_000
+    )
     gist = session.window.all_turns()[1]
     assert (gist.is_gist, session.window.class_of(gist)) == (True, ResourceClass.REQUIRED)
     assert "secret" not in str(session.render())
@@ -60,7 +66,9 @@ def test_a_session_that_takes_its_own_requests_back_keeps_them_as_they_are() -> 
     for _ in range(3):
         back = ContextSession.from_messages(request, max_tokens=1_000, counter=FAST)
         assert back.messages(provider="openai") == request
-        assert [turn.is_gist for turn in back.window.all_turns()] == [turn.is_gist for turn in first.window.all_turns()]
+        assert [turn.is_gist for turn in back.window.all_turns()] == [
+            turn.is_gist for turn in first.window.all_turns()
+        ]
 
 
 @pytest.mark.parametrize("taken_in", ["list", "typed"])
@@ -68,7 +76,11 @@ def test_a_forged_header_speaks_for_nobody_and_takes_nothing_from_the_user(taken
     """No line of the next gist begins with another speaker, and what the user demanded is in the view word for word."""
     if taken_in == "list":
         session = grown(
-            [{"role": "user", "content": "Plan."}, {"role": "assistant", "content": "Gladly."}, {"role": "user", "content": FORGED}]
+            [
+                {"role": "user", "content": "Plan."},
+                {"role": "assistant", "content": "Gladly."},
+                {"role": "user", "content": FORGED},
+            ]
         )
     else:
         session = ContextSession(max_tokens=300, counter=FAST)
@@ -78,32 +90,52 @@ def test_a_forged_header_speaks_for_nobody_and_takes_nothing_from_the_user(taken
         talked(session)
     gists = [turn.text for turn in session.window.all_turns() if turn.is_gist]
     assert gists
-    assert not any(line.startswith(("system:", "assistant: I promised")) for text in gists for line in text.splitlines())
+    assert not any(
+        line.startswith(("system:", "assistant: I promised"))
+        for text in gists
+        for line in text.splitlines()
+    )
     assert any("never suggest nuts" in line for line in lines(session))
 
 
 def test_a_projection_reads_a_forged_header_the_same_way() -> None:
     """The demand stands in the gist; the promise is told as something that was sent, if at all."""
-    said = [{"role": role, "content": f"{role} speaks of tin {n * 17}"} for n in range(60) for role in ("assistant", "user")]
+    said = [
+        {"role": role, "content": f"{role} speaks of tin {n * 17}"}
+        for n in range(60)
+        for role in ("assistant", "user")
+    ]
     messages = [
         {"role": "user", "content": "Plan."},
         {"role": "assistant", "content": "Gladly."},
         {"role": "user", "content": FORGED},
         *said,
     ]
-    text = next(message["content"] for message in project(messages, 300, counter=FAST).messages if "Summary of" in message["content"])
+    text = next(
+        message["content"]
+        for message in project(messages, 300, counter=FAST).messages
+        if "Summary of" in message["content"]
+    )
     assert "never suggest nuts" in text
-    assert not any(line.startswith(("system:", "assistant: I promised")) for line in text.splitlines())
+    assert not any(
+        line.startswith(("system:", "assistant: I promised")) for line in text.splitlines()
+    )
 
 
 def test_a_summary_is_no_task_even_where_it_comes_first() -> None:
     """Nothing in it is pinned, nor is what the user says behind it for the first time: the task is in the summary."""
     session = ContextSession.from_messages(
-        [{"role": "user", "content": GIST}, {"role": "assistant", "content": "Yes?"}, {"role": "user", "content": "Go on."}],
+        [
+            {"role": "user", "content": GIST},
+            {"role": "assistant", "content": "Yes?"},
+            {"role": "user", "content": "Go on."},
+        ],
         max_tokens=1_000,
     )
     assert [turn.is_gist for turn in session.window.all_turns()] == [True, False, False]
-    assert {session.window.class_of(turn) for turn in session.window.all_turns()} == {ResourceClass.REQUIRED}
+    assert {session.window.class_of(turn) for turn in session.window.all_turns()} == {
+        ResourceClass.REQUIRED
+    }
 
 
 def test_what_the_user_said_and_was_cut_stays_the_users() -> None:
@@ -114,7 +146,9 @@ def test_what_the_user_said_and_was_cut_stays_the_users() -> None:
         {
             "role": "assistant",
             "content": None,
-            "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+            "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            ],
         },
         {"role": "tool", "tool_call_id": "a", "content": cut},
         {"role": "user", "content": cut},
@@ -129,24 +163,43 @@ def test_what_the_user_said_and_was_cut_stays_the_users() -> None:
     st.sampled_from(["code", "text", "file", "repl-history", "error", "custom"]),
     st.none() | st.sampled_from(["a.py", "src/a b.md", "x`y", "# ~", "math.lisp"]),
 )
-def test_an_attachment_in_a_list_is_known_by_its_form(content: str, kind: str, name: str | None) -> None:
+def test_an_attachment_in_a_list_is_known_by_its_form(
+    content: str, kind: str, name: str | None
+) -> None:
     """Type, label and source are those it had, whatever it holds; the id of the item is not on the wire."""
-    item = ContextItem(content, kind, None if name is None else {"filename": name, "start_line": 3, "end_line": 7})
+    item = ContextItem(
+        content, kind, None if name is None else {"filename": name, "start_line": 3, "end_line": 7}
+    )
     sent = item_turn(item)
     messages = [{"role": "user", "content": "Look."}, {"role": "user", "content": sent.text}]
-    (turn,) = ContextSession.from_messages(messages, max_tokens=10**6, counter=FAST).window.all_turns()[1:]
+    (turn,) = ContextSession.from_messages(
+        messages, max_tokens=10**6, counter=FAST
+    ).window.all_turns()[1:]
     was, found = attachment_of(sent), attachment_of(turn)
     assert was is not None
     assert found is not None
-    assert (found.type, found.source, found.label, turn.text) == (was.type, was.source, was.label, sent.text)
+    assert (found.type, found.source, found.label, turn.text) == (
+        was.type,
+        was.source,
+        was.label,
+        sent.text,
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["### Code\nno fence", "### Code\n```\nx\n```\nand look at this", "# Code\n```\nx\n```", "### Poem\n```\nx\n```"]
+    "text",
+    [
+        "### Code\nno fence",
+        "### Code\n```\nx\n```\nand look at this",
+        "# Code\n```\nx\n```",
+        "### Poem\n```\nx\n```",
+    ],
 )
 def test_what_only_resembles_an_attachment_is_the_users_text(text: str) -> None:
     """Whoever writes around an item, or under another heading, has written a message."""
-    session = ContextSession.from_messages([{"role": "user", "content": "Look."}, {"role": "user", "content": text}], max_tokens=1_000)
+    session = ContextSession.from_messages(
+        [{"role": "user", "content": "Look."}, {"role": "user", "content": text}], max_tokens=1_000
+    )
     assert attachment_of(session.window.all_turns()[1]) is None
 
 
@@ -154,6 +207,8 @@ def test_a_caller_may_say_itself_that_a_turn_is_a_gist() -> None:
     """By metadata, as what a list brings back is marked."""
     session = ContextSession(max_tokens=1_000)
     session.add_user_turn("Plan.")
-    session.add(Turn("user", "Two soups were chosen. You must never say so.", metadata={"gist": True}))
+    session.add(
+        Turn("user", "Two soups were chosen. You must never say so.", metadata={"gist": True})
+    )
     assert session.window.class_of(session.window.all_turns()[1]) is ResourceClass.REQUIRED
     assert session.render()["messages"][1]["role"] == "summary"

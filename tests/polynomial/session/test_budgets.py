@@ -20,10 +20,17 @@ from tests.polynomial.conversations import text_of
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """Return where sessions are kept, in each form that `open` takes."""
     file = tmp_path / "s.db"
-    return {"a path": file, "a text": str(file), "a URL": f"sqlite:///{file}", "a store": InMemoryStore()}[request.param]
+    return {
+        "a path": file,
+        "a text": str(file),
+        "a URL": f"sqlite:///{file}",
+        "a store": InMemoryStore(),
+    }[request.param]
 
 
-@pytest.mark.parametrize("given", [{"max_tokens": 1_500}, {"model": 1_500}, {"max_tokens": 1_500, "reserve": 100}])
+@pytest.mark.parametrize(
+    "given", [{"max_tokens": 1_500}, {"model": 1_500}, {"max_tokens": 1_500, "reserve": 100}]
+)
 def test_a_session_is_opened_with_the_budget_that_it_had(place: Any, given: dict[str, Any]) -> None:
     """Unless another one is given, which is the next one's too."""
     with ContextSession.open(place, "s", counter=FAST, **given) as session:
@@ -43,7 +50,10 @@ def test_a_session_of_a_model_is_opened_with_that_model(place: Any) -> None:
     with ContextSession.open(place, "s", "claude-sonnet-4-5") as session:
         session.add_user_turn("Where is my parcel?")
     with ContextSession.open(place, "s") as again:
-        assert (again.window.max_tokens, again.usage.provider) == (session.window.max_tokens, session.usage.provider)
+        assert (again.window.max_tokens, again.usage.provider) == (
+            session.window.max_tokens,
+            session.usage.provider,
+        )
         assert again.window.counter == find_model("claude-sonnet-4-5").counter()
 
 
@@ -91,7 +101,9 @@ def test_no_tools_may_be_said_as_none() -> None:
     assert session.child("Look.", "child", tools=None).usage.tool_tokens == 0
 
 
-def test_a_budget_without_room_for_a_summary_is_no_fault_of_the_summariser(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_budget_without_room_for_a_summary_is_no_fault_of_the_summariser(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """Nothing is rejected and nothing is logged where there is no room for a word."""
     session = ContextSession(96)
     with caplog.at_level(logging.WARNING):

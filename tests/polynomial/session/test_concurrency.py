@@ -9,10 +9,25 @@ from typing import Any
 
 import pytest
 
-from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState, Conversation, replay
+from polycontext.polynomial import (
+    ContextOverflowError,
+    ContextSession,
+    ContextState,
+    Conversation,
+    replay,
+)
 from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
 from polycontext.window import ContextWindow, OrderError, TokenCounter, Turn
-from tests.polynomial.conversations import WORDS, Engine, add_all, chat, recount, whole, with_engine, words
+from tests.polynomial.conversations import (
+    WORDS,
+    Engine,
+    add_all,
+    chat,
+    recount,
+    whole,
+    with_engine,
+    words,
+)
 
 engines = pytest.mark.parametrize("engine", ["machine", "table"])
 
@@ -26,7 +41,14 @@ class SlowSummariser:
         self.go_on = asyncio.Event()
         self.calls = 0
 
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    async def asummarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return a short text when told to."""
         self.calls += 1
         self.started.set()
@@ -39,7 +61,14 @@ class SlowSummariser:
 class EagerSummariser(SlowSummariser):
     """Be slow by one trip round the loop."""
 
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    async def asummarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Return a short text soon."""
         await asyncio.sleep(0)
         return f"{len(turns)} turns were said"
@@ -47,7 +76,13 @@ class EagerSummariser(SlowSummariser):
 
 def session_with(summariser: Any, max_tokens: int = 1000, **options: Any) -> ContextSession:
     """Return a session that asks `summariser`."""
-    return ContextSession(max_tokens, counter=WORDS, threshold=AdaptiveThreshold(), projector=ContextProjector(summariser), **options)
+    return ContextSession(
+        max_tokens,
+        counter=WORDS,
+        threshold=AdaptiveThreshold(),
+        projector=ContextProjector(summariser),
+        **options,
+    )
 
 
 def pressured(summariser: Any) -> ContextSession:
@@ -103,7 +138,10 @@ def test_threads_lose_and_repeat_no_turn(engine: Engine) -> None:
     for name in range(8):
         own = [each for each in said if each.startswith(f"{name}/")]
         assert own == [f"{name}/{number}" for number in range(25)]
-    assert replay(session.history.events(), Conversation(ContextWindow(2000, counter=WORDS))) == session.conversation
+    assert (
+        replay(session.history.events(), Conversation(ContextWindow(2000, counter=WORDS)))
+        == session.conversation
+    )
     assert recount(session.messages(), WORDS) <= 2000
 
 
@@ -140,8 +178,13 @@ def test_tasks_take_turns(engine: Engine) -> None:
     asyncio.run(all_of(range(4, 8)))
     said = [turn.text.split()[0] for turn in session.log()]
     assert sorted(said) == sorted(f"{name}/{number}" for name in range(8) for number in range(6))
-    assert any(turn.is_gist and "turns were said" in turn.text for turn in session.window.all_turns())
-    assert replay(session.history.events(), Conversation(ContextWindow(1000, counter=WORDS))) == session.conversation
+    assert any(
+        turn.is_gist and "turns were said" in turn.text for turn in session.window.all_turns()
+    )
+    assert (
+        replay(session.history.events(), Conversation(ContextWindow(1000, counter=WORDS)))
+        == session.conversation
+    )
 
 
 @pytest.mark.parametrize("write", ["compress", "add while pressured", "add over the budget"])
@@ -149,12 +192,27 @@ def test_an_interrupted_summary_changes_nothing(write: str) -> None:
     """Ctrl-C in the middle of a summary leaves window, state, ledger, log and journal as they were."""
 
     class Interrupted:
-        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        def summarise(
+            self,
+            turns: Sequence[Turn],
+            max_tokens: int,
+            *,
+            counter: TokenCounter,
+            query: str | None = None,
+        ) -> str:
             raise KeyboardInterrupt
 
-    session = add_all(session_with(Interrupted()), chat(13, 45)) if "over" in write else pressured(Interrupted())
+    session = (
+        add_all(session_with(Interrupted()), chat(13, 45))
+        if "over" in write
+        else pressured(Interrupted())
+    )
     before = whole(session)
-    act: Callable[[], object] = session.compress if write == "compress" else lambda: session.add_user_turn(words(400, "big"))
+    act: Callable[[], object] = (
+        session.compress
+        if write == "compress"
+        else lambda: session.add_user_turn(words(400, "big"))
+    )
     with pytest.raises(KeyboardInterrupt):
         act()
     assert whole(session) == before
@@ -166,9 +224,17 @@ def test_a_cancelled_summary_changes_nothing(write: str) -> None:
 
     async def scene() -> None:
         summariser = SlowSummariser()
-        session = add_all(session_with(summariser), chat(13, 45)) if "over" in write else pressured(summariser)
+        session = (
+            add_all(session_with(summariser), chat(13, 45))
+            if "over" in write
+            else pressured(summariser)
+        )
         before = whole(session)
-        work = session.acompress() if write == "acompress" else session.aadd_user_turn(words(400, "big"))
+        work = (
+            session.acompress()
+            if write == "acompress"
+            else session.aadd_user_turn(words(400, "big"))
+        )
         task = asyncio.create_task(work)
         await summariser.started.wait()
         task.cancel()
@@ -235,13 +301,23 @@ def test_a_failing_summariser_costs_its_own_gist_only() -> None:
     """If the summariser fails the extractive one steps in, and the report says what happened."""
 
     class Failing:
-        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        def summarise(
+            self,
+            turns: Sequence[Turn],
+            max_tokens: int,
+            *,
+            counter: TokenCounter,
+            query: str | None = None,
+        ) -> str:
             raise TimeoutError("the model did not answer")
 
     session = pressured(Failing())
     output = session.compress()
     assert output.compression is not None
-    assert all("TimeoutError: the model did not answer" in each.reason for each in output.compression.rejections)
+    assert all(
+        "TimeoutError: the model did not answer" in each.reason
+        for each in output.compression.rejections
+    )
     assert output.compression.rejections
     said = {word for turn in session.log() for word in turn.text.split()}
     assert all(said & set(turn.text.split()) for turn in session.window.all_turns() if turn.is_gist)
@@ -263,12 +339,23 @@ def test_a_failing_async_summariser_costs_its_own_gist_only() -> None:
     asyncio.run(scene())
 
 
-@pytest.mark.parametrize("offer", ["", "   ", words(5000), "caf\ud800"], ids=["empty", "blank", "too long", "lone surrogate"])
+@pytest.mark.parametrize(
+    "offer",
+    ["", "   ", words(5000), "caf\ud800"],
+    ids=["empty", "blank", "too long", "lone surrogate"],
+)
 def test_a_useless_summary_is_not_taken(offer: str) -> None:
     """Empty, overlong and unstorable summaries are rejected; the view is valid and within budget all the same."""
 
     class Useless:
-        def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+        def summarise(
+            self,
+            turns: Sequence[Turn],
+            max_tokens: int,
+            *,
+            counter: TokenCounter,
+            query: str | None = None,
+        ) -> str:
             return offer
 
     session = pressured(Useless())
@@ -305,8 +392,12 @@ def test_async_twins_do_what_they_are_twins_of() -> None:
     sync.recall([sync.log()[3].resource_id])
     sync.clear()
     sync.add_user_turn("x")
-    assert [type(event) for event in sync.history.events()] == [type(event) for event in other.history.events()]
-    assert [event.state for event in sync.history.events()] == [event.state for event in other.history.events()]
+    assert [type(event) for event in sync.history.events()] == [
+        type(event) for event in other.history.events()
+    ]
+    assert [event.state for event in sync.history.events()] == [
+        event.state for event in other.history.events()
+    ]
     assert [turn.content for turn in sync.log()] == [turn.content for turn in other.log()]
 
 
@@ -317,7 +408,11 @@ def test_the_async_twins_refuse_a_stale_writer() -> None:
     before = whole(session)
 
     async def stale() -> None:
-        for write in (session.acompress, session.aclear, lambda **seen: session.arecall(["t1"], **seen)):
+        for write in (
+            session.acompress,
+            session.aclear,
+            lambda **seen: session.arecall(["t1"], **seen),
+        ):
             with pytest.raises(ConflictError):
                 await write(expected_revision=0)
 

@@ -19,7 +19,9 @@ PROVIDERS = st.lists(st.sampled_from(Provider), max_size=2)
 
 
 @given(session_moves(), st.lists(PROVIDERS, min_size=1, max_size=30), st.sampled_from([250, 1000]))
-def test_delivering_again_is_rendering_anew(moves: list[Move], asked: list[list[Provider]], budget: int) -> None:
+def test_delivering_again_is_rendering_anew(
+    moves: list[Move], asked: list[list[Provider]], budget: int
+) -> None:
     """However often and for whomever a growing, compressed or cleared view is handed out, it is the rendering of its turns."""
     session = ContextSession(budget, counter=FAST)
     for number, (turn, resource_class) in enumerate(moves):
@@ -48,13 +50,23 @@ def anew(session: ContextSession, provider: Provider) -> Rendered | str:
     except PolycontextError as error:
         return str(error)
     written = get_format(provider).render(session.window.all_turns())
-    assert (rendered.messages, rendered.system, rendered.leading) == (written.messages, written.system, written.leading)
+    assert (rendered.messages, rendered.system, rendered.leading) == (
+        written.messages,
+        written.system,
+        written.leading,
+    )
     return rendered
 
 
 def spoilt(value: Any) -> None:
     """Change everything inside `value` that can be changed."""
-    children = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    children = (
+        list(value.values())
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else []
+    )
     for child in children:
         spoilt(child)
     if isinstance(value, dict | list):
@@ -65,8 +77,21 @@ def test_what_is_handed_out_is_the_callers_own() -> None:
     """A caller may change every part of a message list; the next one is as if nothing had happened."""
     session = ContextSession(5000, counter=WORDS)
     further = Part("openai", '{"extra": {"deep": [1]}}', PartKind.MESSAGE)
-    session.add(Turn("user", "look", parts=[Part("openai", '{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}')]))
-    session.add(Turn("assistant", "hm", tool_calls=[ToolCall("c", "f")], parts=[further], name="bob"))
+    session.add(
+        Turn(
+            "user",
+            "look",
+            parts=[
+                Part(
+                    "openai",
+                    '{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}',
+                )
+            ],
+        )
+    )
+    session.add(
+        Turn("assistant", "hm", tool_calls=[ToolCall("c", "f")], parts=[further], name="bob")
+    )
     session.add(Turn("tool", "found", tool_call_id="c"))
     session.add(Turn("assistant", None, tool_calls=[ToolCall("d", "f")]))
     session.add(Turn("tool", "found", tool_call_id="d"))
@@ -77,12 +102,30 @@ def test_what_is_handed_out_is_the_callers_own() -> None:
         assert len(str(before)) > 100
 
 
-SAID = st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.integers(1, 40)), min_size=5, max_size=25)
+SAID = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant", "system"]), st.integers(1, 40)),
+    min_size=5,
+    max_size=25,
+)
 
 
-@example([("user", 1), ("user", 1), ("system", 1), ("system", 1), ("system", 10), ("system", 40), ("system", 40), ("user", 40)], 200)
+@example(
+    [
+        ("user", 1),
+        ("user", 1),
+        ("system", 1),
+        ("system", 1),
+        ("system", 10),
+        ("system", 40),
+        ("system", 40),
+        ("user", 40),
+    ],
+    200,
+)
 @given(SAID, st.sampled_from([200, 300, 500]))
-def test_there_is_room_for_what_a_provider_wants_said_between_turns(said: list[tuple[str, int]], budget: int) -> None:
+def test_there_is_room_for_what_a_provider_wants_said_between_turns(
+    said: list[tuple[str, int]], budget: int
+) -> None:
     """System turns in the middle cost Anthropic's separators: a turn that leaves no room for them is refused, and what is in can be sent."""
     session = ContextSession(budget, counter=WORDS)
     session.add_system("You are an agent.")
@@ -106,4 +149,7 @@ def test_what_is_introduced_is_never_more_than_a_window_counts(moves: list[Move]
             rendered = get_format(provider).render(window.all_turns())
             assert count_introduced(FAST, rendered.introduced) <= window.introduced_tokens
     assert window.splice([]).introduced_tokens == window.introduced_tokens
-    assert window.restored(window.all_turns(), window.linearity, window.facts).introduced_tokens == window.introduced_tokens
+    assert (
+        window.restored(window.all_turns(), window.linearity, window.facts).introduced_tokens
+        == window.introduced_tokens
+    )

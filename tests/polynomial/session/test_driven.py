@@ -14,7 +14,12 @@ from typing import Any
 import pytest
 from statemachine import State
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass, UnknownNameError
+from polycontext.linearity import (
+    InvalidDataError,
+    InvalidOptionError,
+    ResourceClass,
+    UnknownNameError,
+)
 from polycontext.polynomial import (
     ContextInput,
     ContextMachine,
@@ -42,22 +47,38 @@ def told(session: ContextSession) -> list[str]:
 
 # --- drive it -----------------------------------------------------------------------
 
-BY_VERB: dict[str, tuple[Callable[[ContextSession], object], Callable[[ContextSession], object]]] = {
-    "user_turn": (lambda s: s.add_user_turn("more", name="ann"), lambda s: s.send("user_turn", "more", name="ann")),
-    "a turn": (lambda s: s.add(Turn("user", "x", timestamp=NOW)), lambda s: s.send("user_turn", Turn("user", "x", timestamp=NOW))),
+BY_VERB: dict[
+    str, tuple[Callable[[ContextSession], object], Callable[[ContextSession], object]]
+] = {
+    "user_turn": (
+        lambda s: s.add_user_turn("more", name="ann"),
+        lambda s: s.send("user_turn", "more", name="ann"),
+    ),
+    "a turn": (
+        lambda s: s.add(Turn("user", "x", timestamp=NOW)),
+        lambda s: s.send("user_turn", Turn("user", "x", timestamp=NOW)),
+    ),
     "system": (lambda s: s.add_system("Be brief."), lambda s: s.send("system", "Be brief.")),
-    "assistant_turn": (lambda s: s.add_assistant_turn("hi"), lambda s: s.send("assistant_turn", "hi")),
+    "assistant_turn": (
+        lambda s: s.add_assistant_turn("hi"),
+        lambda s: s.send("assistant_turn", "hi"),
+    ),
     "compress": (lambda s: s.compress(0.5), lambda s: s.send("compress", 0.5)),
     "compress by itself": (lambda s: s.compress(), lambda s: s.send("compress")),
     "clear": (lambda s: s.clear(keep_system=True), lambda s: s.send("clear", keep_system=True)),
-    "promote": (lambda s: s.promote("t2", "PRESERVED"), lambda s: s.send("promote", "t2", "PRESERVED")),
+    "promote": (
+        lambda s: s.promote("t2", "PRESERVED"),
+        lambda s: s.send("promote", "t2", "PRESERVED"),
+    ),
     "recall": (lambda s: s.recall("t1"), lambda s: s.send("recall", "t1")),
     "rewind": (lambda s: s.history.rewind(1), lambda s: s.send("rewind", 1)),
     "forget": (lambda s: s.history.forget("t1"), lambda s: s.send("forget", "t1")),
     "an input": (lambda s: s.compress(0.5), lambda s: s.send(ContextInput.compress(0.5))),
     "an input with a turn": (
         lambda s: s.add(Turn("user", "x", timestamp=NOW), ResourceClass.PRESERVED),
-        lambda s: s.send(ContextInput.user_turn(Turn("user", "x", timestamp=NOW), ResourceClass.PRESERVED)),
+        lambda s: s.send(
+            ContextInput.user_turn(Turn("user", "x", timestamp=NOW), ResourceClass.PRESERVED)
+        ),
     ),
     "an input that promotes": (
         lambda s: s.promote("t2", ResourceClass.PRESERVED, rationale="so"),
@@ -94,7 +115,12 @@ def test_a_verb_and_its_event_do_the_same(name: str) -> None:
         by_machine.machine.send(*args, **kwargs)
     else:
         by_machine.machine.advance(args[0])
-    assert by_event.history.events() == by_verb.history.events() == awaited.history.events() == by_machine.history.events()
+    assert (
+        by_event.history.events()
+        == by_verb.history.events()
+        == awaited.history.events()
+        == by_machine.history.events()
+    )
     assert by_event.conversation == by_verb.conversation == by_machine.conversation
 
 
@@ -113,7 +139,10 @@ def test_resize_is_stored() -> None:
     session.send("resize", 300)
     session.machine.resize(200)
     assert session.window.max_tokens == 200
-    assert [type(event).__name__ for event in session.history.events()[-2:]] == ["ResizeEvent", "ResizeEvent"]
+    assert [type(event).__name__ for event in session.history.events()[-2:]] == [
+        "ResizeEvent",
+        "ResizeEvent",
+    ]
     asyncio.run(session.asend("resize", 100))
     assert session.window.max_tokens == 100
     with pytest.raises(InvalidOptionError):
@@ -123,7 +152,11 @@ def test_resize_is_stored() -> None:
 
 @pytest.mark.parametrize(
     ("event", "error"),
-    [("nonsense", UnknownNameError), (None, InvalidOptionError), (ContextInput.rewind(begun().window), InvalidOptionError)],
+    [
+        ("nonsense", UnknownNameError),
+        (None, InvalidOptionError),
+        (ContextInput.rewind(begun().window), InvalidOptionError),
+    ],
 )
 def test_what_is_no_event_is_refused(event: Any, error: type[Exception]) -> None:
     """The refusal names what there is; nothing changes."""
@@ -144,7 +177,9 @@ def test_the_live_machine_is_where_the_session_is() -> None:
     assert told(session) == ["hello", "hi", "more", "well"]
     assert machine is session.machine
     assert (machine.context_state, machine.window) == (session.state, session.window)
-    assert {str(event) for event in machine.allowed_events} == {*map(str, ContextMachine.table.directions[ContextState.COMPRESSED])}
+    assert {str(event) for event in machine.allowed_events} == {
+        *map(str, ContextMachine.table.directions[ContextState.COMPRESSED])
+    }
     with pytest.raises(UnknownNameError):
         machine.send("nonsense")
     machine.clear()
@@ -182,14 +217,26 @@ class Heard:
         act(machine)
 
 
-def test_an_event_from_inside_a_callback_is_written_after_the_commit(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_event_from_inside_a_callback_is_written_after_the_commit(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """It is queued, and heard behind the one that it was sent from; a refusal is logged."""
-    listener = Heard(lambda machine: (machine.send("assistant_turn", "at your service"), machine.send("nonsense")))
+    listener = Heard(
+        lambda machine: (
+            machine.send("assistant_turn", "at your service"),
+            machine.send("nonsense"),
+        )
+    )
     session = session_of(600, listeners=[listener])
     session.add_user_turn("hello")
     assert told(session) == ["hello", "at your service"]
-    assert listener.heard == [("user_turn", "ACCUMULATING", 1), ("assistant_turn", "ACCUMULATING", 2)]
-    assert [record.getMessage() for record in caplog.records] == ["event nonsense, sent by a listener of the machine, was refused"]
+    assert listener.heard == [
+        ("user_turn", "ACCUMULATING", 1),
+        ("assistant_turn", "ACCUMULATING", 2),
+    ]
+    assert [record.getMessage() for record in caplog.records] == [
+        "event nonsense, sent by a listener of the machine, was refused"
+    ]
 
 
 def test_a_listener_that_raises_undoes_nothing(caplog: pytest.LogCaptureFixture) -> None:
@@ -224,7 +271,10 @@ def test_two_threads_drive_one_machine() -> None:
     """Every event of both is stored and heard once, in the order of the journal."""
     listener = Heard()
     session = session_of(100_000, listeners=[listener])
-    threads = [threading.Thread(target=lambda: [session.machine.user_turn("x") for _ in range(50)]) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: [session.machine.user_turn("x") for _ in range(50)])
+        for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -266,7 +316,12 @@ def test_coroutine_listeners_are_awaited(caplog: pytest.LogCaptureFixture) -> No
         assert len(session.log()) == 5
 
     asyncio.run(scene())
-    assert [name for name, _ in listener.heard] == ["user_turn", "assistant_turn", "compress", *["user_turn"] * 3]
+    assert [name for name, _ in listener.heard] == [
+        "user_turn",
+        "assistant_turn",
+        "compress",
+        *["user_turn"] * 3,
+    ]
     assert len(caplog.records) == 3
     outside = session_of(600, listeners=[Awaited()])
     outside.add_user_turn("no loop is running")
@@ -280,7 +335,9 @@ class Approval(ContextMachine):
     """Let a tool call wait for a person."""
 
     approval = State("APPROVAL", value="APPROVAL")
-    assistant_turn = ContextMachine.accumulating.to(approval, cond="pays") | ContextMachine.compressed.to(approval, cond="pays")
+    assistant_turn = ContextMachine.accumulating.to(
+        approval, cond="pays"
+    ) | ContextMachine.compressed.to(approval, cond="pays")
     approve = approval.to(ContextMachine.accumulating, cond="is_signed")
 
     entered: list[str] = []  # noqa: RUF012
@@ -309,24 +366,40 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
         session.add_user_turn("Pay the bill.")
         assert session.add_assistant_turn(tool_calls=PAY).state == "APPROVAL"
         assert Approval.entered == []  # nobody looks at the machine yet
-        with pytest.raises(IllegalDirectionError, match="illegal in state APPROVAL; legal: approve, forget, resize, rewind"):
+        with pytest.raises(
+            IllegalDirectionError,
+            match=r"illegal in state APPROVAL. Send approve, forget, resize, rewind",
+        ):
             session.add_tool_turn("paid", tool_call_id="c1")
-        with pytest.raises(IllegalDirectionError, match="no guard lets it pass"):
+        with pytest.raises(IllegalDirectionError, match="No guard lets it pass"):
             session.machine.send("approve")
-        assert [str(event) for event in session.machine.allowed_events] == ["resize", "rewind", "forget", "approve"]
-    with pytest.raises(InvalidDataError, match="ContextMachine has no state APPROVAL; legal: EMPTY, ACCUMULATING"):
+        assert [str(event) for event in session.machine.allowed_events] == [
+            "resize",
+            "rewind",
+            "forget",
+            "approve",
+        ]
+    with pytest.raises(
+        InvalidDataError, match=r"ContextMachine has no state APPROVAL. Use EMPTY, ACCUMULATING"
+    ):
         ContextSession.open(place, "one", max_tokens=600)
-    with ContextSession.open(place, "one", max_tokens=600, machine=Approval, clock=lambda: NOW) as session:
+    with ContextSession.open(
+        place, "one", max_tokens=600, machine=Approval, clock=lambda: NOW
+    ) as session:
         assert (session.state, session.machine.context_state) == ("APPROVAL", "APPROVAL")
         session.machine.send("approve", by="ana")
-        assert session.history.events()[-1] == MoveEvent(ContextState.ACCUMULATING, "approve", '[[],{"by":"ana"}]', NOW)
+        assert session.history.events()[-1] == MoveEvent(
+            ContextState.ACCUMULATING, "approve", '[[],{"by":"ana"}]', NOW
+        )
         session.add_tool_turn("paid", tool_call_id="c1")
         twin = ContextSession.history.load(text_of(session), machine=Approval)
         assert twin.history.events() == session.history.events()
         assert twin.conversation == session.conversation
         lines = list(session.history.export())
         assert (
-            ContextSession.history.load(lines, tmp_path / "b.db", max_tokens=600, machine=Approval).history.events()
+            ContextSession.history.load(
+                lines, tmp_path / "b.db", max_tokens=600, machine=Approval
+            ).history.events()
             == session.history.events()
         )
 
@@ -391,14 +464,19 @@ class Hours(ContextMachine):
 def test_a_validator_reads_the_time_of_the_event() -> None:
     """It is asked before anything is stored; what was recorded is replayed at any time."""
     hour = [12]
-    session = ContextSession(max_tokens=600, machine=Hours, clock=lambda: NOW + timedelta(hours=hour[0] - 12))
+    session = ContextSession(
+        max_tokens=600, machine=Hours, clock=lambda: NOW + timedelta(hours=hour[0] - 12)
+    )
     session.add_user_turn("Hello?")
     hour[0] = 20
     with pytest.raises(PermissionError):
         session.add_user_turn("Anybody?")
     session.add_assistant_turn("Good night.")
     assert told(session) == ["Hello?", "Good night."]
-    assert ContextSession.history.load(text_of(session), machine=Hours).conversation == session.conversation
+    assert (
+        ContextSession.history.load(text_of(session), machine=Hours).conversation
+        == session.conversation
+    )
 
 
 class Calm(ContextMachine):
@@ -411,7 +489,9 @@ class Calm(ContextMachine):
 
 def test_a_guard_that_is_overridden_decides() -> None:
     """The session goes by the guards of its own class, and only that one."""
-    calm, plain = (session_of(100, auto=False, machine=machine) for machine in (Calm, ContextMachine))
+    calm, plain = (
+        session_of(100, auto=False, machine=machine) for machine in (Calm, ContextMachine)
+    )
     for session in (calm, plain):
         session.add_user_turn("w " * 80)
     assert (calm.state, plain.state) == (ContextState.ACCUMULATING, ContextState.PRESSURED)
@@ -436,13 +516,23 @@ def test_two_subclasses_do_not_see_each_other() -> None:
         back = further.to(First.waiting)
 
     legal = {
-        machine: {str(kind) for kind in machine.table.directions["ACCUMULATING"]} for machine in (ContextMachine, First, Second, Third)
+        machine: {str(kind) for kind in machine.table.directions["ACCUMULATING"]}
+        for machine in (ContextMachine, First, Second, Third)
     }
     base = legal[ContextMachine]
-    assert legal == {ContextMachine: base, First: base | {"wait"}, Second: base | {"hold"}, Third: base | {"wait", "move_on"}}
+    assert legal == {
+        ContextMachine: base,
+        First: base | {"wait"},
+        Second: base | {"hold"},
+        Third: base | {"wait", "move_on"},
+    }
     assert base == {str(kind) for kind in InputKind}
     assert set(Third.table.cells) == {*ContextState, "WAITING", "FURTHER"}
-    for machine, events in ((First, ["wait", "go_on", "wait"]), (Third, ["wait", "move_on", "back"]), (Second, ["hold"])):
+    for machine, events in (
+        (First, ["wait", "go_on", "wait"]),
+        (Third, ["wait", "move_on", "back"]),
+        (Second, ["hold"]),
+    ):
         session = begun(machine=machine, listeners=[Heard()])
         for event in events:
             session.send(event)
@@ -471,8 +561,12 @@ def test_a_class_body_that_fails_leaves_no_trace() -> None:
 
 
 WRONG: dict[str, Callable[[], object]] = {
-    "an expression": lambda: ContextMachine.accumulating.to(ContextMachine.empty, cond="is_empty and is_cooling"),
-    "a function": lambda: ContextMachine.accumulating.to(ContextMachine.empty, cond=lambda step: True),
+    "an expression": lambda: ContextMachine.accumulating.to(
+        ContextMachine.empty, cond="is_empty and is_cooling"
+    ),
+    "a function": lambda: ContextMachine.accumulating.to(
+        ContextMachine.empty, cond=lambda step: True
+    ),
     "no method": lambda: ContextMachine.accumulating.to(ContextMachine.empty, cond="nowhere"),
 }
 

@@ -33,11 +33,19 @@ SAVED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
         [{"role": "developer", "content": "Be brief."}],
     ),
     (
-        {"role": "assistant", "content": "I cannot.", "metadata": {"openai": {"refusal": "I cannot."}, "mood": "sad"}},
+        {
+            "role": "assistant",
+            "content": "I cannot.",
+            "metadata": {"openai": {"refusal": "I cannot."}, "mood": "sad"},
+        },
         [{"role": "assistant", "content": None, "refusal": "I cannot."}],
     ),
     (
-        {"role": "assistant", "content": "Yes.", "metadata": {"openai": {"refusal": "", "annotations": [{"é": 1}]}}},
+        {
+            "role": "assistant",
+            "content": "Yes.",
+            "metadata": {"openai": {"refusal": "", "annotations": [{"é": 1}]}},
+        },
         [{"role": "assistant", "content": "Yes.", "refusal": "", "annotations": [{"é": 1}]}],
     ),
     (
@@ -48,7 +56,12 @@ SAVED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
             "metadata": {"custom_calls": ["b"], "openai": {"reasoning_content": "hm"}},
         },
         [
-            {"role": "assistant", "content": None, "tool_calls": [FUNCTION, CUSTOM], "reasoning_content": "hm"},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [FUNCTION, CUSTOM],
+                "reasoning_content": "hm",
+            },
             {"role": "tool", "tool_call_id": "a", "content": "x"},
             {"role": "tool", "tool_call_id": "b", "content": "x"},
         ],
@@ -60,31 +73,49 @@ SAVED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
             "metadata": {"openai": {"x": 1}},
             "parts": [block(IMAGE), block(FILE, before_text=False)],
         },
-        [{"role": "user", "content": [IMAGE, {"type": "text", "text": "what is this?"}, FILE], "x": 1}],
+        [
+            {
+                "role": "user",
+                "content": [IMAGE, {"type": "text", "text": "what is this?"}, FILE],
+                "x": 1,
+            }
+        ],
     ),
     (
-        {"role": "user", "content": "hi", "metadata": {"openai": 7, "custom_calls": "a", "wire_role": "developer"}},
+        {
+            "role": "user",
+            "content": "hi",
+            "metadata": {"openai": 7, "custom_calls": "a", "wire_role": "developer"},
+        },
         [{"role": "user", "content": "hi"}],
     ),
 ]
 
 
 @pytest.mark.parametrize(("turn", "messages"), SAVED)
-def test_a_saved_turn_is_written_as_it_came(turn: dict[str, Any], messages: list[dict[str, Any]]) -> None:
+def test_a_saved_turn_is_written_as_it_came(
+    turn: dict[str, Any], messages: list[dict[str, Any]]
+) -> None:
     """Developer roles, refusals, further fields, custom calls and blocks on either side of the text come out of a loaded session."""
     session = ContextSession(100_000, counter=FAST)
     session.add_user_turn("first")
     session.extend(messages)
     saved = document(session)
     places = [event["turn"] for event in saved["events"] if event["event"] == "TurnEvent"]
-    kept = {name: inner for name, inner in places[1].items() if name not in {"role", "content", "tool_calls", "parts", "metadata"}}
+    kept = {
+        name: inner
+        for name, inner in places[1].items()
+        if name not in {"role", "content", "tool_calls", "parts", "metadata"}
+    }
     places[1].clear()
     places[1].update(kept | turn)
     loaded = ContextSession.history.load(json.dumps({**saved, "schema": 2}), counter=FAST)
     assert loaded.messages() == session.messages()
     assert loaded.messages()[1:] == messages
     metadata = dict(loaded.window.all_turns()[1].metadata)
-    assert metadata == {name: inner for name, inner in turn.get("metadata", {}).items() if name == "mood"}
+    assert metadata == {
+        name: inner for name, inner in turn.get("metadata", {}).items() if name == "mood"
+    }
 
 
 @pytest.mark.parametrize("parts", [7, [7], "x", {"a": 1}])

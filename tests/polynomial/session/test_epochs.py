@@ -22,12 +22,21 @@ WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
 def thought(number: int, words: int = 20, provider: str = "anthropic") -> Part:
     """Return thinking that only behind its prefix is valid."""
     kind = "thinking" if provider == "anthropic" else "reasoning"
-    return Part(provider, json.dumps({"type": kind, "thinking": f"so {number} " * words, "signature": f"sig{number}"}))
+    return Part(
+        provider,
+        json.dumps(
+            {"type": kind, "thinking": f"so {number} " * words, "signature": f"sig{number}"}
+        ),
+    )
 
 
 def picture(number: int) -> Part:
     """Return a picture of 1000 x 1000 pixels."""
-    head = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + pack(">II", 1000, 1000) + bytes([number % 256] * 99)
+    head = (
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+        + pack(">II", 1000, 1000)
+        + bytes([number % 256] * 99)
+    )
     source = {"type": "base64", "media_type": "image/png", "data": b64encode(head).decode()}
     return Part("anthropic", json.dumps({"type": "image", "source": source}))
 
@@ -38,7 +47,9 @@ def worked(session: ContextSession, steps: int, words: int = 20) -> ContextSessi
     session.add_user_turn("Mend the tests.")
     for number in range(steps):
         calls = [ToolCall(f"c{number}", "run", json.dumps({"n": number}))]
-        session.add(Turn("assistant", f"Trying {number}.", tool_calls=calls, parts=[thought(number, words)]))
+        session.add(
+            Turn("assistant", f"Trying {number}.", tool_calls=calls, parts=[thought(number, words)])
+        )
         session.add_tool_turn(WORDS.format(number, number), tool_call_id=f"c{number}")
     return session
 
@@ -52,7 +63,11 @@ def signatures(session: ContextSession) -> list[str]:
 def test_within_an_epoch_all_thinking_goes_along() -> None:
     """And nothing is asked of the provider for it."""
     session = worked(ContextSession(100_000, counter=FAST), 10)
-    assert (session.window.epoch.number, session.window.epoch.first_changed, session.window.epoch.why) == (1, None, None)
+    assert (
+        session.window.epoch.number,
+        session.window.epoch.first_changed,
+        session.window.epoch.why,
+    ) == (1, None, None)
     assert signatures(session) == [f"sig{number}" for number in range(10)]
     assert session.request("anthropic").options == {}
 
@@ -62,7 +77,11 @@ def test_a_compression_begins_an_epoch_and_says_what_fell() -> None:
     session = worked(ContextSession(100_000, counter=FAST), 10)
     output = session.compress(0.001)
     assert output.epoch == session.window.epoch
-    assert (session.window.epoch.number, session.window.epoch.first_changed, session.window.epoch.why) == (2, 2, "compress")
+    assert (
+        session.window.epoch.number,
+        session.window.epoch.first_changed,
+        session.window.epoch.why,
+    ) == (2, 2, "compress")
     assert session.window.epoch.unbound == ("anthropic",)
     assert signatures(session) == []
     options = session.request("anthropic").options
@@ -82,15 +101,27 @@ ERROR = {"block_binding": {"prefix_mismatch_behavior": "error"}}
         ({}, {"thinking": {"type": "adaptive", **BINDING}, "betas": [BETA]}),
         (
             {"thinking": {"type": "enabled", "budget_tokens": 1024}, "temperature": 1},
-            {"thinking": {"type": "enabled", "budget_tokens": 1024, **BINDING}, "betas": [BETA], "temperature": 1},
+            {
+                "thinking": {"type": "enabled", "budget_tokens": 1024, **BINDING},
+                "betas": [BETA],
+                "temperature": 1,
+            },
         ),
-        ({"thinking": {"type": "adaptive", **ERROR}}, {"thinking": {"type": "adaptive", **ERROR}, "betas": [BETA]}),
+        (
+            {"thinking": {"type": "adaptive", **ERROR}},
+            {"thinking": {"type": "adaptive", **ERROR}, "betas": [BETA]},
+        ),
         ({"thinking": {"type": "disabled"}}, {"thinking": {"type": "disabled"}, "betas": [BETA]}),
         ({"thinking": None, "betas": None}, {"thinking": None, "betas": [BETA]}),
-        ({"betas": ["mine", BETA]}, {"thinking": {"type": "adaptive", **BINDING}, "betas": [BETA, "mine"]}),
+        (
+            {"betas": ["mine", BETA]},
+            {"thinking": {"type": "adaptive", **BINDING}, "betas": [BETA, "mine"]},
+        ),
     ],
 )
-def test_options_of_the_caller_are_merged_and_win(own: dict[str, Any], merged: dict[str, Any]) -> None:
+def test_options_of_the_caller_are_merged_and_win(
+    own: dict[str, Any], merged: dict[str, Any]
+) -> None:
     """Before the compression they are all there is; behind it they stand beside what the provider needs, and are not changed."""
     session, given = worked(ContextSession(100_000, counter=FAST), 10), json.dumps(own)
     before = {name: value for name, value in own.items() if (name, value) != ("betas", None)}
@@ -107,14 +138,23 @@ def test_options_of_the_caller_are_merged_and_win(own: dict[str, Any], merged: d
 
 def test_enabled_thinking_is_off_in_a_tool_loop_that_lost_its_own() -> None:
     """The provider refuses it there; behind the final answer it is on again."""
-    session, own = worked(ContextSession(100_000, counter=FAST), 10), {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+    session, own = (
+        worked(ContextSession(100_000, counter=FAST), 10),
+        {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+    )
 
     def accepted() -> Any:
         rendered = session.request("anthropic", options=own)
         options = dict(rendered.options)
         betas = options.pop("betas", ())
         tools = [{"name": "run", "input_schema": {"type": "object"}}]
-        body = {"model": "claude", "max_tokens": 2000, "tools": tools, "system": list(rendered.system), "messages": rendered.messages}
+        body = {
+            "model": "claude",
+            "max_tokens": 2000,
+            "tools": tools,
+            "system": list(rendered.system),
+            "messages": rendered.messages,
+        }
         check_request({**body, **options}, "anthropic", betas=betas)
         return options["thinking"]["type"]
 
@@ -148,7 +188,11 @@ def test_clearing_begins_an_epoch_and_promoting_none() -> None:
     session.promote(session.log()[-1].resource_id, ResourceClass.PRESERVED)
     assert session.window.epoch.number == 1
     session.clear()
-    assert (session.window.epoch.number, session.window.epoch.why, session.window.epoch.unbound) == (2, "clear", ("anthropic",))
+    assert (
+        session.window.epoch.number,
+        session.window.epoch.why,
+        session.window.epoch.unbound,
+    ) == (2, "clear", ("anthropic",))
 
 
 def test_recalling_begins_an_epoch() -> None:
@@ -182,7 +226,10 @@ def test_a_picture_that_fell_can_be_recalled() -> None:
 def test_what_the_caller_pins_stays_with_its_picture() -> None:
     """And what the classifier preserves keeps its words."""
     session = ContextSession(4_000, counter=FAST)
-    session.add(Turn("user", "Our plan, always keep it in sight.", parts=[picture(1)]), ResourceClass.PRESERVED)
+    session.add(
+        Turn("user", "Our plan, always keep it in sight.", parts=[picture(1)]),
+        ResourceClass.PRESERVED,
+    )
     for number in range(30):
         session.add_assistant_turn(WORDS.format(number, number))
     session.compress(0.1)
@@ -196,7 +243,9 @@ def test_room_is_made_before_a_thinking_model_is_asked() -> None:
     for number in range(40, 60):
         asked = session.window.epoch.number
         calls = [ToolCall(f"c{number}", "run", "{}")]
-        session.add(Turn("assistant", f"Trying {number}.", tool_calls=calls, parts=[thought(number)]))
+        session.add(
+            Turn("assistant", f"Trying {number}.", tool_calls=calls, parts=[thought(number)])
+        )
         assert session.window.epoch.number == asked
         session.add_tool_turn(WORDS.format(number, number), tool_call_id=f"c{number}")
         assert session.state is not ContextState.PRESSURED

@@ -41,7 +41,13 @@ class Call:
         return getattr(self._subject(session), f"a{self.name}")(*self.args, **self.options)
 
     def _subject(self, session: ContextSession) -> Any:
-        return session.documents if self.name == "save" else session.history if self.name in TRAVELS else session
+        return (
+            session.documents
+            if self.name == "save"
+            else session.history
+            if self.name in TRAVELS
+            else session
+        )
 
 
 class Caller:
@@ -70,13 +76,24 @@ class Caller:
     def added(self) -> Call:
         """Add what user, assistant or system say."""
         mark, text = self._text()
-        name = self.random.choice(["add_user_turn", "add_user_turn", "add_assistant_turn", "add_assistant_turn", "add_system"])
+        name = self.random.choice(
+            [
+                "add_user_turn",
+                "add_user_turn",
+                "add_assistant_turn",
+                "add_assistant_turn",
+                "add_system",
+            ]
+        )
         return Call(name, (text,), {}, mark)
 
     def calling(self) -> Call:
         """Add an assistant turn that calls a tool or two."""
         mark, text = self._text()
-        calls = [{"id": f"{mark}/{number}", "name": "look", "input": {}} for number in range(self.random.randrange(1, 3))]
+        calls = [
+            {"id": f"{mark}/{number}", "name": "look", "input": {}}
+            for number in range(self.random.randrange(1, 3))
+        ]
         return Call("add_assistant_turn", (text, calls), {}, mark)
 
     def answering_nobody(self) -> Call:
@@ -87,15 +104,26 @@ class Caller:
         """Add several messages at once; the last may be out of order."""
         mark, text = self._text()
         last = (
-            {"role": "tool", "tool_call_id": "x", "content": "?"} if self.random.random() < 0.1 else {"role": "assistant", "content": "so"}
+            {"role": "tool", "tool_call_id": "x", "content": "?"}
+            if self.random.random() < 0.1
+            else {"role": "assistant", "content": "so"}
         )
-        messages = [{"role": "user", "content": text}, {"role": "assistant", "content": self._text()[1]}, {"role": "user", "content": "on"}]
+        messages = [
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": self._text()[1]},
+            {"role": "user", "content": "on"},
+        ]
         return Call("extend", ([*messages, last],), {}, mark)
 
     def attaching(self) -> Call:
         """Attach an item."""
         mark, text = self._text()
-        return Call("attach", (ContextItem(text, "text"),), {"source": self.random.choice(["a.txt", "b.txt", None])}, mark)
+        return Call(
+            "attach",
+            (ContextItem(text, "text"),),
+            {"source": self.random.choice(["a.txt", "b.txt", None])},
+            mark,
+        )
 
     def sending(self) -> Call:
         """Attach two items and say something of them."""
@@ -105,7 +133,11 @@ class Caller:
 
     def compressing(self) -> Call:
         """Compress, to a target or by the threshold."""
-        return Call("compress", (self.random.choice([None, 0.0, 0.3, 0.6]),), {"query": self.random.choice([None, "what next?"])})
+        return Call(
+            "compress",
+            (self.random.choice([None, 0.0, 0.3, 0.6]),),
+            {"query": self.random.choice([None, "what next?"])},
+        )
 
     def clearing(self) -> Call:
         """Forget the view."""
@@ -117,7 +149,11 @@ class Caller:
 
     def promoting(self) -> Call:
         """Raise a class, if it is higher."""
-        return Call("promote", (self._some_id(), self.random.choice([*ResourceClass])), {"rationale": "it matters"})
+        return Call(
+            "promote",
+            (self._some_id(), self.random.choice([*ResourceClass])),
+            {"rationale": "it matters"},
+        )
 
     def rewinding(self) -> Call:
         """Go back to some revision, also one that was abandoned: now and then that undoes another."""
@@ -146,7 +182,18 @@ class Caller:
 
 _MAKERS: list[Callable[[Caller], Call]] = [
     *(6 * [Caller.added]),
-    *(2 * [Caller.calling, Caller.extending, Caller.sending, Caller.attaching, Caller.compressing, Caller.recalling, Caller.promoting]),
+    *(
+        2
+        * [
+            Caller.calling,
+            Caller.extending,
+            Caller.sending,
+            Caller.attaching,
+            Caller.compressing,
+            Caller.recalling,
+            Caller.promoting,
+        ]
+    ),
     Caller.answering_nobody,
     Caller.clearing,
     Caller.rewinding,
@@ -185,7 +232,11 @@ class Attempt:
             self.living.check_at(self.had)
 
     def _times(self) -> int:
-        said = [event.turn.text for event in self.living.store.load("s").events if isinstance(event, TurnEvent)]
+        said = [
+            event.turn.text
+            for event in self.living.store.load("s").events
+            if isinstance(event, TurnEvent)
+        ]
         return sum(self.call.mark in text.split() for text in said) if self.call.mark else 0
 
 

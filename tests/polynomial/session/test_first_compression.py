@@ -24,7 +24,13 @@ Way = Callable[[ContextSession, Path], ContextSession]
 def talk(length: int) -> list[Turn]:
     """Return a conversation of so many turns, each with something of its own."""
     roles = ("user", "assistant")
-    return [Turn(roles[n % 2], f"Shelf s-{n} holds {n * 7 % 101} jars of plums and {n * 13 % 97} of quinces.") for n in range(length)]
+    return [
+        Turn(
+            roles[n % 2],
+            f"Shelf s-{n} holds {n * 7 % 101} jars of plums and {n * 13 % 97} of quinces.",
+        )
+        for n in range(length)
+    ]
 
 
 def grown(length: int) -> ContextSession:
@@ -40,7 +46,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
     seen: Read = Counter()
     reading = ExtractiveSummariser.read
 
-    def noted(summariser: ExtractiveSummariser, turns: Sequence[Turn], *rest: Any, **options: Any) -> Any:
+    def noted(
+        summariser: ExtractiveSummariser, turns: Sequence[Turn], *rest: Any, **options: Any
+    ) -> Any:
         seen.update(turn.resource_id for turn in turns)
         return reading(summariser, turns, *rest, **options)
 
@@ -48,20 +56,32 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
     return seen
 
 
-def in_file(session: ContextSession, folder: Path, opened: int = BUDGET, told: int = BUDGET) -> ContextSession:
+def in_file(
+    session: ContextSession, folder: Path, opened: int = BUDGET, told: int = BUDGET
+) -> ContextSession:
     """Import the session into a file with room for `told` tokens, and open it there with room for `opened`."""
-    ContextSession.history.load(session.history.export(), folder / "kept.db", "again", told, counter=WORDS).close()
+    ContextSession.history.load(
+        session.history.export(), folder / "kept.db", "again", told, counter=WORDS
+    ).close()
     return ContextSession.open(folder / "kept.db", "again", opened, counter=WORDS)
 
 
 WAYS: dict[str, Way] = {
     "a list": lambda session, _: ContextSession.from_messages(session.log(), BUDGET, counter=WORDS),
-    "a log": lambda session, _: ContextSession.history.load_turns(session.history.export_turns(), BUDGET, counter=WORDS),
-    "lines": lambda session, _: ContextSession.history.load(session.history.export(), InMemoryStore(), "again", BUDGET, counter=WORDS),
+    "a log": lambda session, _: ContextSession.history.load_turns(
+        session.history.export_turns(), BUDGET, counter=WORDS
+    ),
+    "lines": lambda session, _: ContextSession.history.load(
+        session.history.export(), InMemoryStore(), "again", BUDGET, counter=WORDS
+    ),
     "lines into a file": in_file,
-    "a file, opened with less room": lambda session, folder: in_file(session, folder, BUDGET * 3 // 4),
+    "a file, opened with less room": lambda session, folder: in_file(
+        session, folder, BUDGET * 3 // 4
+    ),
     "a file, opened with more room": lambda session, folder: in_file(session, folder, BUDGET * 3),
-    "a file, imported with any room": lambda session, folder: in_file(session, folder, told=8 * BUDGET),
+    "a file, imported with any room": lambda session, folder: in_file(
+        session, folder, told=8 * BUDGET
+    ),
     "JSON": lambda session, _: ContextSession.history.load(text_of(session), counter=WORDS),
     "a pickle": lambda session, _: pickle.loads(pickle.dumps(session)),  # noqa: S301 - our own
     "a copy": lambda session, _: deepcopy(session),
@@ -70,7 +90,9 @@ WAYS: dict[str, Way] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_turn_is_read_twice_and_the_first_compression_reads_the_view(way: str, read: Read, tmp_path: Path) -> None:
+def test_no_turn_is_read_twice_and_the_first_compression_reads_the_view(
+    way: str, read: Read, tmp_path: Path
+) -> None:
     """By whatever way a conversation of many windows came in."""
     session = grown(150)
     read.clear()
@@ -82,10 +104,14 @@ def test_no_turn_is_read_twice_and_the_first_compression_reads_the_view(way: str
     assert max(read.values(), default=0) == 1
 
 
-def test_what_the_first_compression_leaves_is_what_it_would_have_left_elsewhere(tmp_path: Path) -> None:
+def test_what_the_first_compression_leaves_is_what_it_would_have_left_elsewhere(
+    tmp_path: Path,
+) -> None:
     """Word for word, under the same budget: reading at once what came in many times chooses the same."""
     session = grown(150)
-    others = [WAYS[way](session, tmp_path) for way in ("lines into a file", "JSON", "a pickle", "a copy")]
+    others = [
+        WAYS[way](session, tmp_path) for way in ("lines into a file", "JSON", "a pickle", "a copy")
+    ]
     for each in (session, *others):
         each.compress(0.2)
     assert all(each.messages() == session.messages() for each in others)
@@ -99,7 +125,9 @@ def test_importing_costs_what_the_log_holds() -> None:
         return texts.setdefault(length, list(grown(length).history.export()))
 
     def imported(length: int) -> None:
-        ContextSession.history.load(lines(length), InMemoryStore(), "again", BUDGET, counter=WORDS).compress(0.1)
+        ContextSession.history.load(
+            lines(length), InMemoryStore(), "again", BUDGET, counter=WORDS
+        ).compress(0.1)
 
     for length in (60, 480):
         lines(length)

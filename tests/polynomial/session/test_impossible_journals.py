@@ -57,7 +57,9 @@ def test_the_honest_journal_loads() -> None:
     session = loaded(data)
     assert json.dumps(document(session)) == honest()
     kinds = [event["event"] for event in data["events"]]
-    assert [kinds[place] for place in (CALL, RESULT, COMPRESS, RECALL, PROMOTE, PRESSED, CLEAR)] == [
+    assert [
+        kinds[place] for place in (CALL, RESULT, COMPRESS, RECALL, PROMOTE, PRESSED, CLEAR)
+    ] == [
         "TurnEvent",
         "TurnEvent",
         "CompressEvent",
@@ -135,7 +137,9 @@ def said_twice(events: list[Json]) -> None:
 
 def all_sources(*ids: str) -> list[str]:
     """Return what the first gist stands for, and more."""
-    sources: list[str] = json.loads(honest())["events"][COMPRESS]["edit"]["splices"][0]["turns"][0]["sources"]
+    sources: list[str] = json.loads(honest())["events"][COMPRESS]["edit"]["splices"][0]["turns"][0][
+        "sources"
+    ]
     return [*ids, *sources]
 
 
@@ -158,8 +162,14 @@ def recalled_twice(events: list[Json]) -> None:
 
 GIST = ("edit", "splices", 0, "turns", 0)
 LIES: dict[str, tuple[int, Lie]] = {
-    "a splice before the window": (COMPRESS, put(COMPRESS, "edit", "splices", 0, "start", value=-1)),
-    "a splice that begins behind the window": (COMPRESS, put(COMPRESS, "edit", "splices", 0, "start", value=999)),
+    "a splice before the window": (
+        COMPRESS,
+        put(COMPRESS, "edit", "splices", 0, "start", value=-1),
+    ),
+    "a splice that begins behind the window": (
+        COMPRESS,
+        put(COMPRESS, "edit", "splices", 0, "start", value=999),
+    ),
     "EMPTY with two turns": (1, put(1, "state", value="EMPTY")),
     # Found where a gist names places that were never given, before anything is replayed.
     "an assistant turn first": (COMPRESS - CALL, without(0, CALL)),
@@ -190,7 +200,10 @@ LIES: dict[str, tuple[int, Lie]] = {
     "a dropped turn that is REQUIRED": (COMPRESS, put(COMPRESS, "edit", "dropped", value=["t4"])),
     "a dropped turn that stands": (8, moved(COMPRESS, 8, edit={"splices": [], "dropped": ["t7"]})),
     "a result parted from its call": (COMPRESS, spliced(COMPRESS, start=3)),
-    "a recall with other words": (RECALL, put(RECALL, *GIST, "content", value="what was never said")),
+    "a recall with other words": (
+        RECALL,
+        put(RECALL, *GIST, "content", value="what was never said"),
+    ),
     "a recall of what stands": (RECALL, standing_recalled),
     "a recall of one turn twice": (RECALL, recalled_twice),
     "a recall that takes a turn away": (RECALL, spliced(RECALL, start=1, stop=2)),

@@ -13,10 +13,23 @@ from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThres
 from polycontext.pressure.threshold import session_threshold
 from polycontext.testing import FAST, Move
 from polycontext.window import ContextWindow, Part, TiktokenCounter, Turn
-from tests.polynomial.conversations import WORDS, Engine, add_all, chat, document, session_moves, text_of, tool_atom, whole, with_engine
+from tests.polynomial.conversations import (
+    WORDS,
+    Engine,
+    add_all,
+    chat,
+    document,
+    session_moves,
+    text_of,
+    tool_atom,
+    whole,
+    with_engine,
+)
 
 SPOKEN = ["compress", "recall", "promote", "clear", "signal"]
-ACTIONS = st.lists(st.tuples(st.integers(0, 40), st.sampled_from(SPOKEN), st.integers(0, 40)), max_size=8)
+ACTIONS = st.lists(
+    st.tuples(st.integers(0, 40), st.sampled_from(SPOKEN), st.integers(0, 40)), max_size=8
+)
 Actions = list[tuple[int, str, int]]
 
 
@@ -60,7 +73,9 @@ def test_replaying_the_journal_gives_the_same_session(
     moves: list[Move], actions: Actions, max_tokens: int, engine: Engine, *, auto: bool
 ) -> None:
     """The events alone lead to the session's state and window, without classifier, clock or summariser."""
-    session = drive(with_engine(engine, ContextSession(max_tokens, counter=FAST, auto=auto)), moves, actions)
+    session = drive(
+        with_engine(engine, ContextSession(max_tokens, counter=FAST, auto=auto)), moves, actions
+    )
     empty = ContextWindow(max_tokens, counter=FAST, classifier=unasked)
     assert replay(session.history.events(), Conversation(empty)) == session.conversation
     assert session.history.revision == len(session.history.events())
@@ -79,7 +94,12 @@ def test_every_accepted_input_is_one_event() -> None:
     session.promote("t4", ResourceClass.PRESERVED)
     session.clear()
     names = [type(event).__name__ for event in session.history.events()]
-    assert names == ["TurnEvent"] * 10 + ["CompressEvent", "RecallEvent", "PromoteEvent", "ClearEvent"]
+    assert names == ["TurnEvent"] * 10 + [
+        "CompressEvent",
+        "RecallEvent",
+        "PromoteEvent",
+        "ClearEvent",
+    ]
     assert [str(event.state) for event in session.history.events()[9:]] == [
         "ACCUMULATING",
         "COMPRESSED",
@@ -117,13 +137,22 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
     )
     session.add_system("Be brief. <|endoftext|> 日本")
     session.add_user_turn("Book a night train.", name="ann")
-    session.add(Turn("user", "look", metadata={"a": {"b": [1, 2.5, None, True]}}, parts=[Part("openai", '{"type": "image_url"}')]))
+    session.add(
+        Turn(
+            "user",
+            "look",
+            metadata={"a": {"b": [1, 2.5, None, True]}},
+            parts=[Part("openai", '{"type": "image_url"}')],
+        )
+    )
     add_all(session, [*tool_atom("search", 60, 40), *chat(60, 25)])
     while session.state is ContextState.COMPRESSED:
         session.add_user_turn("and then?")
     session.compress(0.2)
     session.recall([session.log()[5].resource_id])
-    session.promote(session.log()[6].resource_id, ResourceClass.PRESERVED, rationale="ann came back to it")
+    session.promote(
+        session.log()[6].resource_id, ResourceClass.PRESERVED, rationale="ann came back to it"
+    )
     session.background.signal(Signals(progress=0.5, looping=True))
     return session
 
@@ -143,8 +172,18 @@ def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engin
         moment = session.add(turn).window.extract()
         assert moment is not None
         restored.add(Turn(turn.role, turn.content, timestamp=moment.timestamp))
-    assert (restored.window, restored.state, restored.log()) == (session.window, session.state, session.log())
-    assert sum(type(event).__name__ == "CompressEvent" for event in restored.history.events()[revision:]) > 0
+    assert (restored.window, restored.state, restored.log()) == (
+        session.window,
+        session.state,
+        session.log(),
+    )
+    assert (
+        sum(
+            type(event).__name__ == "CompressEvent"
+            for event in restored.history.events()[revision:]
+        )
+        > 0
+    )
 
 
 @given(session_moves(), ACTIONS)
@@ -159,22 +198,34 @@ def test_any_session_survives_being_saved(moves: list[Move], actions: Actions) -
 def test_an_empty_session_survives_being_saved() -> None:
     """Saving before the first turn is no special case."""
     restored = ContextSession.history.load(text_of(ContextSession(300)))
-    assert (restored.state, restored.history.revision, restored.window.max_tokens) == (ContextState.EMPTY, 0, 300)
+    assert (restored.state, restored.history.revision, restored.window.max_tokens) == (
+        ContextState.EMPTY,
+        0,
+        300,
+    )
 
 
 def test_what_is_no_data_is_passed_again() -> None:
     """A counter of the caller's own cannot be saved: restoring without it is refused and says so. The marks are never saved."""
     given = FixedThreshold(0.9, 0.1)
     saved = text_of(add_all(ContextSession(300, counter=WORDS, threshold=given), chat(2)))
-    with pytest.raises(InvalidDataError, match=r"settings\.counter.*pass counter="):
+    with pytest.raises(InvalidDataError, match=r"settings\.counter.*the same counter="):
         ContextSession.history.load(saved)
-    assert ContextSession.history.load(saved, counter=WORDS).policy.threshold == session_threshold() != given
-    assert ContextSession.history.load(saved, counter=WORDS, threshold=given).policy.threshold == given
+    assert (
+        ContextSession.history.load(saved, counter=WORDS).policy.threshold
+        == session_threshold()
+        != given
+    )
+    assert (
+        ContextSession.history.load(saved, counter=WORDS, threshold=given).policy.threshold == given
+    )
 
 
 def test_a_session_saved_with_its_marks_loads_with_its_own() -> None:
     """Sessions were saved with them once: they load, and take the pair that a session has today."""
-    data = document(ContextSession(300)) | {"threshold": {"kind": "fixed", "marks": {"base": 0.5, "low": 0.1}}}
+    data = document(ContextSession(300)) | {
+        "threshold": {"kind": "fixed", "marks": {"base": 0.5, "low": 0.1}}
+    }
     assert ContextSession.history.load(json.dumps(data)).policy.threshold == session_threshold()
 
 
@@ -219,7 +270,9 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "named"), FAULTS, ids=[f"{path}={value!r:.20}" for path, value, _ in FAULTS])
+@pytest.mark.parametrize(
+    ("path", "value", "named"), FAULTS, ids=[f"{path}={value!r:.20}" for path, value, _ in FAULTS]
+)
 def test_a_faulty_save_is_refused_and_the_place_named(path: str, value: Any, named: str) -> None:
     """Unknown versions, missing, surplus and wrong values are refused with the path of the fault."""
     with pytest.raises(InvalidDataError, match=named) as caught:
@@ -244,7 +297,14 @@ def test_a_truncated_save_is_refused() -> None:
 
 
 JUNK: st.SearchStrategy[Any] = (
-    st.none() | st.booleans() | st.integers(-5, 5) | st.just(10**30) | st.floats() | st.text(max_size=3) | st.just([]) | st.just({})
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.just(10**30)
+    | st.floats()
+    | st.text(max_size=3)
+    | st.just([])
+    | st.just({})
 )
 
 
@@ -257,7 +317,9 @@ def test_any_damage_is_a_snapshot_error_or_harmless(data: st.DataObject) -> None
     step = data.draw(st.sampled_from(sorted(saved)))
     while isinstance(node[step], dict | list) and node[step] and data.draw(st.integers(0, 5)):
         node = node[step]
-        step = data.draw(st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node))))
+        step = data.draw(
+            st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node)))
+        )
     node[step] = data.draw(JUNK)
     try:
         restored = ContextSession.history.load(json.dumps(saved))
@@ -281,7 +343,15 @@ def test_a_promotion_of_schema_1_that_came_in_empty_stands_before_the_clear(engi
     session.clear()
     data = document(session)
     *before, promotion, clearing = data["events"]
-    old = {**data, "schema": 1, "engine": engine, "events": [*before, clearing, {**promotion, "state": "EMPTY"}]}
+    old = {
+        **data,
+        "schema": 1,
+        "engine": engine,
+        "events": [*before, clearing, {**promotion, "state": "EMPTY"}],
+    }
     again = ContextSession.history.load(json.dumps(old), counter=FAST)
-    assert (again.history.events(), again.conversation) == (session.history.events(), session.conversation)
+    assert (again.history.events(), again.conversation) == (
+        session.history.events(),
+        session.conversation,
+    )
     assert document(again) == data

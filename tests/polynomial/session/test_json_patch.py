@@ -31,11 +31,17 @@ def _leads(before: Any, patch: Any, after: Any) -> bool:
 @given(before=JSON, after=JSON)
 def test_a_patch_leads_where_the_library_says(before: Any, after: Any) -> None:
     """What jsonpatch finds between two documents leads from one to the other, and leaves the first as it was."""
-    patch = [each for each in jsonpatch.make_patch(before, after).patch if each["op"] in ("add", "remove", "replace")]
+    patch = [
+        each
+        for each in jsonpatch.make_patch(before, after).patch
+        if each["op"] in ("add", "remove", "replace")
+    ]
     whole = [{"op": "replace", "path": "", "value": after}]
     told = patch if _leads(before, patch, after) else whole
     kept = orjson.dumps(before)
-    assert orjson.dumps(patched(before, json.dumps(told)), option=orjson.OPT_SORT_KEYS) == orjson.dumps(after, option=orjson.OPT_SORT_KEYS)
+    assert orjson.dumps(
+        patched(before, json.dumps(told)), option=orjson.OPT_SORT_KEYS
+    ) == orjson.dumps(after, option=orjson.OPT_SORT_KEYS)
     assert orjson.dumps(before) == kept
 
 
@@ -55,7 +61,11 @@ def test_what_is_not_touched_is_shared() -> None:
         ([1, 2], [{"op": "add", "path": "/2", "value": 3}, {"op": "remove", "path": "/0"}], [2, 3]),
         ([1, 2], [{"op": "add", "path": "/0", "value": 0}], [0, 1, 2]),
         ({"a/b": {"~": 1}}, [{"op": "replace", "path": "/a~1b/~0", "value": 2}], {"a/b": {"~": 2}}),
-        ({"a": [1.0]}, [{"op": "test", "path": "/a/0", "value": 1.0}, {"op": "remove", "path": "/a"}], {}),
+        (
+            {"a": [1.0]},
+            [{"op": "test", "path": "/a/0", "value": 1.0}, {"op": "remove", "path": "/a"}],
+            {},
+        ),
     ],
 )
 def test_each_operation_does_what_it_says(document: Any, patch: Any, after: Any) -> None:
@@ -71,7 +81,11 @@ def test_each_operation_does_what_it_says(document: Any, patch: Any, after: Any)
         ({}, "[1]", ".patch[0]"),
         ({}, '[{"op": "add", "path": "/a"}]', ".patch[0]"),
         ({}, '[{"op": "copy", "from": "/a", "path": "/b", "value": 1}]', ".patch[0]"),
-        ({}, '[{"op": "add", "path": "/a", "value": 1}, {"op": "remove", "path": "/b"}]', ".patch[1]"),
+        (
+            {},
+            '[{"op": "add", "path": "/a", "value": 1}, {"op": "remove", "path": "/b"}]',
+            ".patch[1]",
+        ),
         ({"a": 1}, '[{"op": "add", "path": "a", "value": 1}]', ".patch[0]"),
         ({"a": 1}, '[{"op": "replace", "path": "/b", "value": 1}]', ".patch[0]"),
         ({"a": 1}, '[{"op": "add", "path": "/a/b", "value": 1}]', ".patch[0]"),

@@ -15,7 +15,14 @@ from polycontext.pressure import AdaptiveThreshold, ConflictError
 from polycontext.window import ContextItem, OrderError, ToolCall, Turn
 from tests.polynomial.conversations import WORDS, words
 
-CALLS = [{"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": f'{{"n": {number}}}'}} for number in range(3)]
+CALLS = [
+    {
+        "id": f"c{number}",
+        "type": "function",
+        "function": {"name": "look", "arguments": f'{{"n": {number}}}'},
+    }
+    for number in range(3)
+]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -26,17 +33,25 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> SessionStore:
 
 def session_in(store: SessionStore, **options: Any) -> ContextSession:
     """Return a small session."""
-    return ContextSession(400, counter=WORDS, threshold=AdaptiveThreshold(), store=store, session_id="s", **options)
+    return ContextSession(
+        400, counter=WORDS, threshold=AdaptiveThreshold(), store=store, session_id="s", **options
+    )
 
 
 COMMANDS: Mapping[str, Callable[[ContextSession, str | None], object]] = {
     "add": lambda s, key: s.add(Turn("user", "one"), idempotency_key=key),
     "add_user_turn": lambda s, key: s.add_user_turn("one", idempotency_key=key),
     "add_system": lambda s, key: s.add_system("one", idempotency_key=key),
-    "extend": lambda s, key: s.extend([Turn("user", "one"), Turn("assistant", "two")], idempotency_key=key),
-    "add_message": lambda s, key: s.add_message({"role": "user", "content": "one"}, idempotency_key=key),
+    "extend": lambda s, key: s.extend(
+        [Turn("user", "one"), Turn("assistant", "two")], idempotency_key=key
+    ),
+    "add_message": lambda s, key: s.add_message(
+        {"role": "user", "content": "one"}, idempotency_key=key
+    ),
     "attach": lambda s, key: s.attach(ContextItem("x = 1", "code"), idempotency_key=key),
-    "send_message": lambda s, key: s.send_message("one", [ContextItem("x = 1", "code")], idempotency_key=key),
+    "send_message": lambda s, key: s.send_message(
+        "one", [ContextItem("x = 1", "code")], idempotency_key=key
+    ),
     "compress": lambda s, key: s.compress(0.0, idempotency_key=key),
     "clear": lambda s, key: s.clear(idempotency_key=key),
     "promote": lambda s, key: s.promote("t2", "PRESERVED", idempotency_key=key),
@@ -87,7 +102,14 @@ def test_a_lost_answer_is_asked_for_again(tmp_path: Path) -> None:
     class Silent(SQLiteStore):
         lost = 0
 
-        def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str], **options: Any) -> None:
+        def append(
+            self,
+            session_id: str,
+            base: int,
+            events: Sequence[Event],
+            companions: Mapping[str, str],
+            **options: Any,
+        ) -> None:
             super().append(session_id, base, events, companions, **options)
             if self.lost:
                 self.lost -= 1
@@ -113,7 +135,11 @@ def test_many_ask_for_the_same(store: SessionStore) -> None:
     """Of threads that all ask under one key a single one is heard."""
     sessions = [session_in(store) for _ in range(8)]
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda session: session.add_user_turn("once", idempotency_key="k"), sessions))
+        list(
+            threads.map(
+                lambda session: session.add_user_turn("once", idempotency_key="k"), sessions
+            )
+        )
     assert len(store.load("s").events) == 1
     assert all(len(session.log()) == 1 for session in sessions)
 
@@ -123,7 +149,9 @@ def test_a_task_that_is_cancelled_asks_again(tmp_path: Path) -> None:
 
     async def talk() -> None:
         for number in range(60):
-            task = asyncio.create_task(session.aadd_user_turn(f"turn {number}", idempotency_key=f"{number}"))
+            task = asyncio.create_task(
+                session.aadd_user_turn(f"turn {number}", idempotency_key=f"{number}")
+            )
             for _ in range(number % 5):
                 await asyncio.sleep(0.001 * (number % 3))
             task.cancel()
@@ -161,7 +189,9 @@ def test_calls_that_a_dead_writer_left_are_seen_on_opening(store: SessionStore) 
     """With name and arguments, so that they can be made again, in their order; answered ones are not among them."""
     assert session_in(store).open_calls == ()
     session = left_open(store, results=1)
-    assert session.open_calls == tuple(ToolCall(f"c{number}", "look", f'{{"n": {number}}}') for number in (1, 2))
+    assert session.open_calls == tuple(
+        ToolCall(f"c{number}", "look", f'{{"n": {number}}}') for number in (1, 2)
+    )
     session.add_tool_turn("again", tool_call_id="c1")
     session.add_tool_turn("again", tool_call_id="c2")
     assert session.open_calls == ()
@@ -240,7 +270,9 @@ class Least:
         """Return what is kept behind `after`."""
         return Stored(tuple(self.events[after:]))
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]) -> None:
+    def append(
+        self, session_id: str, base: int, events: Sequence[Event], companions: Mapping[str, str]
+    ) -> None:
         """Keep events."""
         self.events += events
 
@@ -255,6 +287,9 @@ def test_a_store_of_two_methods_keeps_a_session_and_says_what_it_cannot() -> Non
         with pytest.raises(InvalidOptionError, match="keeps no keys"):
             asyncio.run(session.aclear(idempotency_key="k"))
         assert len(store.events) == session.history.revision == 1
-    for act in (lambda: ContextSession.history.list_sessions(store), lambda: ContextSession.history.delete(store, "s")):
+    for act in (
+        lambda: ContextSession.history.list_sessions(store),
+        lambda: ContextSession.history.delete(store, "s"),
+    ):
         with pytest.raises(InvalidOptionError, match="a store with `"):
             act()

@@ -19,7 +19,12 @@ def said(name: str) -> Turn:
 
 def attached(name: str) -> Turn:
     """Return a turn that attaches item ctx-7."""
-    return Turn("user", name, resource_id=name, metadata=item_turn(ContextItem("x", "text", id="ctx-7")).metadata)
+    return Turn(
+        "user",
+        name,
+        resource_id=name,
+        metadata=item_turn(ContextItem("x", "text", id="ctx-7")).metadata,
+    )
 
 
 def test_versions_that_part_find_their_own() -> None:
@@ -30,7 +35,11 @@ def test_versions_that_part_find_their_own() -> None:
     assert [kept.place(name) for name in "abcd"] == [0, 1, 2, 3]
     assert [other.place(name) for name in "adc"] == [0, 1, 2]
     assert not other.knows("b")
-    assert (kept.item("ctx-7"), other.item("ctx-7"), base.item("ctx-7")) == (kept[3], other[1], None)
+    assert (kept.item("ctx-7"), other.item("ctx-7"), base.item("ctx-7")) == (
+        kept[3],
+        other[1],
+        None,
+    )
 
 
 def test_the_journal_behind_any_revision_ends_where_the_session_does() -> None:
@@ -46,17 +55,28 @@ def test_the_journal_behind_any_revision_ends_where_the_session_does() -> None:
     assert [len(session.history.events(after)) for after in range(6)] == [5, 4, 3, 2, 1, 0]
 
 
-NAMES = st.integers(1, 40).map("t{}".format) | st.sampled_from(["g3", "t01", "t", "x9", "t99999999999999", "t-1", "ctx-7"])
+NAMES = st.integers(1, 40).map("t{}".format) | st.sampled_from(
+    ["g3", "t01", "t", "x9", "t99999999999999", "t-1", "ctx-7"]
+)
 
 
-@given(st.lists(NAMES, unique=True, max_size=30), st.lists(NAMES, unique=True, max_size=30), st.integers(0, 30))
-def test_every_id_is_found_whatever_its_number(first: list[str], second: list[str], shared: int) -> None:
+@given(
+    st.lists(NAMES, unique=True, max_size=30),
+    st.lists(NAMES, unique=True, max_size=30),
+    st.integers(0, 30),
+)
+def test_every_id_is_found_whatever_its_number(
+    first: list[str], second: list[str], shared: int
+) -> None:
     """Rising, falling or no numbers, and versions that part: each finds all of its own and nothing else."""
     base = Log()
     for name in first[:shared]:
         base = base.append(said(name))
     kept, other = base, base
-    mine, theirs = first, [*first[:shared], *(name for name in second if name not in first[:shared])]
+    mine, theirs = (
+        first,
+        [*first[:shared], *(name for name in second if name not in first[:shared])],
+    )
     for name in mine[shared:]:
         kept = kept.append(said(name))
     for name in theirs[len(base) :]:

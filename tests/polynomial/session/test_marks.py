@@ -14,11 +14,17 @@ CODES = [f"AB-{1000 + 7 * number}" for number in range(150)]
 def grown(share: float) -> ContextSession:
     """Return a session whose system prompt takes `share` of the budget, after 150 orders."""
     session = ContextSession(ROOM, counter=COUNTER)
-    session.add_system("Mind the shelves. " * max(1, int(share * ROOM / COUNTER.count("Mind the shelves. "))))
+    session.add_system(
+        "Mind the shelves. " * max(1, int(share * ROOM / COUNTER.count("Mind the shelves. ")))
+    )
     session.add_user_turn("Sort the orders.")
     for number, code in enumerate(CODES):
-        session.add_user_turn(f"Order {code} goes to shelf {number}, please, and mind the {number}th box beside it, which is fragile.")
-        session.add_assistant_turn(f"Done: order {code} stands on shelf {number}; the box beside it was moved first.")
+        session.add_user_turn(
+            f"Order {code} goes to shelf {number}, please, and mind the {number}th box beside it, which is fragile."
+        )
+        session.add_assistant_turn(
+            f"Done: order {code} stands on shelf {number}; the box beside it was moved first."
+        )
     return session
 
 
@@ -55,4 +61,6 @@ def test_a_compression_by_hand_makes_room_below_the_marks() -> None:
     assert session.background.plan().lowered
     assert session.compress().compressed
     floor = session.policy.projector.floor(session.window)
-    assert session.window.tokens <= floor + 0.4 * (2_000 - floor) + (session.window.all_turns()[-1].tokens or 0)
+    assert session.window.tokens <= floor + 0.4 * (2_000 - floor) + (
+        session.window.all_turns()[-1].tokens or 0
+    )

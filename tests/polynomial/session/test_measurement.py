@@ -53,7 +53,9 @@ def told(session: ContextSession, tokens: int) -> ContextSession:
     besides=st.integers(0, 1_500),
     lengths=st.lists(st.integers(1, 400), min_size=20, max_size=30),
 )
-def test_no_request_is_over_the_budget_as_the_provider_counts(factor: float, besides: int, lengths: list[int]) -> None:
+def test_no_request_is_over_the_budget_as_the_provider_counts(
+    factor: float, besides: int, lengths: list[int]
+) -> None:
     """Once a request of a thousand tokens was reported: whatever stands for each of our tokens, and whatever stands beside them."""
     session, sure = ContextSession(ROOM, counter=WORDS), False
     for number, length in enumerate(lengths):
@@ -150,7 +152,16 @@ def test_what_cannot_be_is_refused_and_changes_nothing() -> None:
         session.usage.reported(chat(5))
     asked(told(session, 10))
     before = session.window.max_tokens
-    for wrong in (None, 5, {}, {"usage": None}, {"prompt_tokens": 0}, {"prompt_tokens": True}, {"input_tokens": "7"}, {"input_tokens": -1}):
+    for wrong in (
+        None,
+        5,
+        {},
+        {"usage": None},
+        {"prompt_tokens": 0},
+        {"prompt_tokens": True},
+        {"input_tokens": "7"},
+        {"input_tokens": -1},
+    ):
         with pytest.raises(InvalidDataError):
             session.usage.reported(wrong)
     with pytest.raises(ContextOverflowError, match="what was sent beside the turns"):
@@ -177,7 +188,9 @@ def test_a_journal_knows_nothing_of_what_was_reported() -> None:
     session = driven(ContextSession(ROOM, counter=FAST), factor=1.4)
     assert session.window.max_tokens < ROOM
     assert session.window.epoch.number > 2
-    again = replay(session.history.events(), session.conversation.__class__(ContextWindow(ROOM, counter=FAST)))
+    again = replay(
+        session.history.events(), session.conversation.__class__(ContextWindow(ROOM, counter=FAST))
+    )
     assert again.with_room(session.window.max_tokens) == session.conversation
     loaded = ContextSession.history.load(text_of(session), counter=FAST)
     assert loaded.window.max_tokens == ROOM
@@ -254,7 +267,9 @@ class SlowStore(InMemoryStore):
         """Load."""
         return self.load(session_id, after)
 
-    async def aappend(self, session_id: str, base: int, events: Any, companions: Any, *, key: str | None = None) -> None:
+    async def aappend(
+        self, session_id: str, base: int, events: Any, companions: Any, *, key: str | None = None
+    ) -> None:
         """Append, and wait."""
         self.append(session_id, base, events, companions, key=key)
         self.stored.set()
@@ -293,7 +308,9 @@ def test_a_plan_lands_in_another_room() -> None:
     for number in range(8):
         told(session, 200).add_assistant_turn(words(200, f"a{number}."))
     told(session, 50)
-    fulfilment = session.background.fulfil(session.background.plan(0.3), lambda turns, max_tokens: "They talked of words.")
+    fulfilment = session.background.fulfil(
+        session.background.plan(0.3), lambda turns, max_tokens: "They talked of words."
+    )
     session.usage.reported(chat(round(1.1 * asked(session))))
     assert session.window.max_tokens < ROOM
     session.add_assistant_turn("Yes.")
@@ -316,23 +333,52 @@ def test_an_open_call_is_no_request() -> None:
 # --- what providers say -------------------------------------------------------------------
 
 ITERATED = [
-    {"type": "message", "input_tokens": 100, "cache_read_input_tokens": 10, "cache_creation_input_tokens": 0, "output_tokens": 9},
+    {
+        "type": "message",
+        "input_tokens": 100,
+        "cache_read_input_tokens": 10,
+        "cache_creation_input_tokens": 0,
+        "output_tokens": 9,
+    },
     {"type": "message", "input_tokens": 140, "output_tokens": 9},
 ]
-COMPACTED = [{"type": "compaction", "input_tokens": 9, "output_tokens": 9}, {"type": "message", "input_tokens": 30, "output_tokens": 9}]
+COMPACTED = [
+    {"type": "compaction", "input_tokens": 9, "output_tokens": 9},
+    {"type": "message", "input_tokens": 30, "output_tokens": 9},
+]
 
 
 @pytest.mark.parametrize(
     ("given", "tokens", "model"),
     [
         ({"prompt_tokens": 70, "prompt_tokens_details": {"cached_tokens": 64}}, 70, ""),
-        ({"input_tokens": 70, "input_tokens_details": {"cached_tokens": 64}, "output_tokens": 1}, 70, ""),
-        ({"input_tokens": 7, "cache_creation_input_tokens": None, "cache_read_input_tokens": 60}, 67, ""),
+        (
+            {"input_tokens": 70, "input_tokens_details": {"cached_tokens": 64}, "output_tokens": 1},
+            70,
+            "",
+        ),
+        (
+            {"input_tokens": 7, "cache_creation_input_tokens": None, "cache_read_input_tokens": 60},
+            67,
+            "",
+        ),
         ({"input_tokens": 250, "iterations": ITERATED}, 110, ""),
         ({"input_tokens": 30, "iterations": COMPACTED}, None, ""),
         ({"input_tokens": 30, "iterations": None}, 30, ""),
-        ({"input_tokens": 30, "iterations": [{"type": "advisor_message", "input_tokens": 5}]}, 30, ""),
-        ({"model": "m", "usage": {"input_tokens": 30}, "context_management": {"applied_edits": [{"cleared_input_tokens": 12}]}}, 42, "m"),
+        (
+            {"input_tokens": 30, "iterations": [{"type": "advisor_message", "input_tokens": 5}]},
+            30,
+            "",
+        ),
+        (
+            {
+                "model": "m",
+                "usage": {"input_tokens": 30},
+                "context_management": {"applied_edits": [{"cleared_input_tokens": 12}]},
+            },
+            42,
+            "m",
+        ),
         ({"model": "m", "usage": {"input_tokens": 30}, "context_management": None}, 30, "m"),
     ],
 )
@@ -353,7 +399,11 @@ def test_a_request_that_was_summed_up_teaches_nothing() -> None:
 
 def test_the_objects_of_the_sdks_are_taken_as_they_are() -> None:
     """Responses and usages of all three endpoints, over HTTP; the strict provider's accounting is met to within a few tokens."""
-    strict = (StrictChat(lambda _: "Yes."), StrictResponses(lambda _: "Yes."), StrictAnthropic(lambda _: "Yes."))
+    strict = (
+        StrictChat(lambda _: "Yes."),
+        StrictResponses(lambda _: "Yes."),
+        StrictAnthropic(lambda _: "Yes."),
+    )
     session = ContextSession(20_000)
     session.add_system("Be brief.")
     session.add_user_turn("Is it raining? " * 300)
@@ -362,13 +412,30 @@ def test_the_objects_of_the_sdks_are_taken_as_they_are() -> None:
         openai.OpenAI(api_key="none", base_url=f"{server.url}/v1") as one,
         anthropic.Anthropic(api_key="none", base_url=server.url) as two,
     ):
-        answer: Any = one.chat.completions.create(model="gpt-5.6", messages=session.messages("openai"))  # type: ignore[arg-type]
-        seen = [session.usage.reported(answer), session.usage.reported(answer.usage, model="gpt-5.6")]
+        answer: Any = one.chat.completions.create(
+            model="gpt-5.6",
+            messages=session.messages("openai"),  # type: ignore[arg-type]
+        )
+        seen = [
+            session.usage.reported(answer),
+            session.usage.reported(answer.usage, model="gpt-5.6"),
+        ]
         answer = one.responses.create(model="gpt-5.6", input=session.messages("openai-responses"))  # type: ignore[arg-type]
-        seen += [session.usage.reported(answer), session.usage.reported(answer.usage, model="gpt-5.6")]
+        seen += [
+            session.usage.reported(answer),
+            session.usage.reported(answer.usage, model="gpt-5.6"),
+        ]
         request = session.request("anthropic")
-        answer = two.messages.create(model="claude-sonnet-5", max_tokens=50, system=request.system, messages=request.messages)  # type: ignore[arg-type]
-        seen += [session.usage.reported(answer), session.usage.reported(answer.usage, model="claude-sonnet-5")]
+        answer = two.messages.create(
+            model="claude-sonnet-5",
+            max_tokens=50,
+            system=request.system,  # type: ignore[arg-type]
+            messages=request.messages,  # type: ignore[arg-type]
+        )
+        seen += [
+            session.usage.reported(answer),
+            session.usage.reported(answer.usage, model="claude-sonnet-5"),
+        ]
     assert [each.model for each in seen if each] == ["gpt-5.6"] * 4 + ["claude-sonnet-5"] * 2
     for each in seen:
         assert each is not None
@@ -391,7 +458,13 @@ def test_a_provider_that_counts_otherwise_refuses_nothing() -> None:
         for number in range(80):
             session.add_user_turn(f"Note {number}: " + words(60, f"n{number}."))
             try:
-                answer = strict.create({"model": "gpt-5.6", "max_completion_tokens": 200, "messages": session.messages()})
+                answer = strict.create(
+                    {
+                        "model": "gpt-5.6",
+                        "max_completion_tokens": 200,
+                        "messages": session.messages(),
+                    }
+                )
             except Exception:  # noqa: BLE001 - any refusal counts
                 refused += 1
                 session.add_assistant_turn("I have noted it.")

@@ -33,7 +33,10 @@ def talk(session: ContextSession) -> ContextSession:
 def test_a_session_is_made_of_a_models_name() -> None:
     """Its window is the model's without the longest reply, its counter the model's, its requests the provider's."""
     session = talk(ContextSession("claude-sonnet-4-5"))
-    assert (session.window.max_tokens, session.usage.provider) == (200_000 - 64_000, Provider.ANTHROPIC)
+    assert (session.window.max_tokens, session.usage.provider) == (
+        200_000 - 64_000,
+        Provider.ANTHROPIC,
+    )
     assert session.window.counter == find_model("claude-sonnet-4-5").counter()
     assert session.request() == session.request("anthropic")
     assert session.request().system == ({"type": "text", "text": "Be brief."},)
@@ -50,7 +53,9 @@ def test_a_session_is_made_of_a_models_name() -> None:
         ({"provider": "openai"}, 136_000, "openai"),
     ],
 )
-def test_what_is_said_goes_before_the_profile(options: dict[str, Any], room: int, provider: str) -> None:
+def test_what_is_said_goes_before_the_profile(
+    options: dict[str, Any], room: int, provider: str
+) -> None:
     """Window, reserve and provider may each be said."""
     session = ContextSession("claude-sonnet-4-5", **options)
     assert (session.window.max_tokens, session.usage.provider) == (room, provider)
@@ -64,7 +69,11 @@ def test_a_counter_of_ones_own_goes_before_the_profiles() -> None:
 
 def test_without_a_model_nothing_changes() -> None:
     """A number, first or by name, is the window; without any it is 8000; OpenAI's counting and format."""
-    for session, room in ((ContextSession(500), 500), (ContextSession(max_tokens=500), 500), (ContextSession(), 8_000)):
+    for session, room in (
+        (ContextSession(500), 500),
+        (ContextSession(max_tokens=500), 500),
+        (ContextSession(), 8_000),
+    ):
         assert (session.window.max_tokens, session.usage.provider) == (room, Provider.OPENAI)
         assert session.window.counter == TiktokenCounter()
     assert talk(ContextSession(500, provider="anthropic")).request().system
@@ -72,9 +81,15 @@ def test_without_a_model_nothing_changes() -> None:
 
 def test_a_profile_of_ones_own_makes_a_session(registered: ModelProfile) -> None:
     """By its name or itself, with all that it says."""
-    for session in (ContextSession("mine"), ContextSession(registered), ContextSession.from_messages([], "mine")):
+    for session in (
+        ContextSession("mine"),
+        ContextSession(registered),
+        ContextSession.from_messages([], "mine"),
+    ):
         assert (session.window.max_tokens, session.usage.provider) == (800, Provider.ANTHROPIC)
-        assert session.window.counter.count("hello there") == 2 * TiktokenCounter().count("hello there")
+        assert session.window.counter.count("hello there") == 2 * TiktokenCounter().count(
+            "hello there"
+        )
 
 
 def test_a_session_of_a_model_is_saved_and_goes_on(registered: ModelProfile) -> None:
@@ -82,17 +97,27 @@ def test_a_session_of_a_model_is_saved_and_goes_on(registered: ModelProfile) -> 
     session = talk(ContextSession("mine", provider="openai-responses"))
     restored = ContextSession.history.load(text_of(session))
     assert restored.conversation == session.conversation
-    assert (restored.usage.provider, restored.window.counter) == (Provider.RESPONSES, session.window.counter)
+    assert (restored.usage.provider, restored.window.counter) == (
+        Provider.RESPONSES,
+        session.window.counter,
+    )
     assert text_of(restored) == text_of(session)
 
 
-def test_a_saved_session_of_a_model_that_is_not_known_says_so(registered: ModelProfile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_saved_session_of_a_model_that_is_not_known_says_so(
+    registered: ModelProfile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where a profile was not registered, its name and both ways out are told; with a counter it loads."""
     text = text_of(talk(ContextSession("mine")))
     monkeypatch.setattr(module, "_REGISTERED", {})
-    with pytest.raises(InvalidDataError, match=r"settings\.counter: unknown model 'mine'.*register_model"):
+    with pytest.raises(
+        InvalidDataError, match=r"settings\.counter: unknown model 'mine'.*register_model"
+    ):
         ContextSession.history.load(text)
-    assert ContextSession.history.load(text, counter=EstimatingCounter()).usage.provider == Provider.ANTHROPIC
+    assert (
+        ContextSession.history.load(text, counter=EstimatingCounter()).usage.provider
+        == Provider.ANTHROPIC
+    )
 
 
 def test_a_calibrated_counter_is_the_callers_own(registered: ModelProfile) -> None:
@@ -123,7 +148,10 @@ def test_a_copy_keeps_its_provider() -> None:
 
 def messages(count: int) -> list[dict[str, Any]]:
     """Return a chat of that many messages of about a hundred tokens."""
-    return [{"role": ("user", "assistant")[n % 2], "content": f"Fact {n}: " + "word " * 100} for n in range(count)]
+    return [
+        {"role": ("user", "assistant")[n % 2], "content": f"Fact {n}: " + "word " * 100}
+        for n in range(count)
+    ]
 
 
 def test_a_list_is_projected_for_a_model(registered: ModelProfile) -> None:
@@ -134,7 +162,10 @@ def test_a_list_is_projected_for_a_model(registered: ModelProfile) -> None:
     assert project(messages(20), model=registered) == projection
     smaller = project(messages(20), "mine", max_tokens=700, reserve=0)
     assert (smaller.max_tokens, smaller.reached) == (700, True)
-    assert len(smaller.messages) < len(projection.messages) or smaller.tokens_after < projection.tokens_after
+    assert (
+        len(smaller.messages) < len(projection.messages)
+        or smaller.tokens_after < projection.tokens_after
+    )
     with pytest.raises(ContextOverflowError):
         project(messages(3), "mine", max_tokens=50)
 

@@ -31,7 +31,11 @@ def grown(turns: int, max_tokens: int = 400, **options: Any) -> ContextSession:
     session.add_assistant_turn("From which harbour?")
     session.add_user_turn("From now on, name the tide.")
     for number in range(turns):
-        said = "ok" if number % 7 == 3 else f"Crate {number} stands at pier {number * 13 % 101}, behind the red shed."
+        said = (
+            "ok"
+            if number % 7 == 3
+            else f"Crate {number} stands at pier {number * 13 % 101}, behind the red shed."
+        )
         (session.add_assistant_turn if number % 2 == 0 else session.add_user_turn)(said)
     return session
 
@@ -46,14 +50,24 @@ def written(session: ContextSession) -> list[list[Any]]:
     """Return the sources of every gist as they are saved."""
     events = document(session)["events"]
     edits = [event["edit"] for event in events if event["event"] == "CompressEvent"]
-    return [turn["sources"] for edit in edits for splice in edit.get("splices", []) for turn in splice.get("turns", [])]
+    return [
+        turn["sources"]
+        for edit in edits
+        for splice in edit.get("splices", [])
+        for turn in splice.get("turns", [])
+    ]
 
 
 def changed(session: ContextSession, number: int, sources: Any) -> str:
     """Return the saved session with other sources of its gist number `number`."""
     data = document(session)
     edits = [event["edit"] for event in data["events"] if event["event"] == "CompressEvent"]
-    [turn for edit in edits for splice in edit.get("splices", []) for turn in splice.get("turns", [])][number]["sources"] = sources
+    [
+        turn
+        for edit in edits
+        for splice in edit.get("splices", [])
+        for turn in splice.get("turns", [])
+    ][number]["sources"] = sources
     return json.dumps(data)
 
 
@@ -68,10 +82,15 @@ def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
     assert gists(loaded) == [evolve(gist, sources=tuple(gist.sources)) for gist in gists(session)]
     assert text_of(loaded) == text
     again = ContextSession.history.load(text, counter=FAST)
-    assert replay(loaded.history.events(), Conversation(ContextWindow(400, counter=FAST))) == session.conversation
+    assert (
+        replay(loaded.history.events(), Conversation(ContextWindow(400, counter=FAST)))
+        == session.conversation
+    )
     for number in range(80):
         for each in (session, again):
-            (each.add_assistant_turn if number % 2 == 0 else each.add_user_turn)(f"Crate {number} left with the tide.")
+            (each.add_assistant_turn if number % 2 == 0 else each.add_user_turn)(
+                f"Crate {number} left with the tide."
+            )
     assert [gist.sources for gist in gists(session)] == [gist.sources for gist in gists(again)]
     assert written(session) == written(again)
     assert again.window.all_turns()[1].sources == session.window.all_turns()[1].sources
@@ -98,7 +117,10 @@ def test_a_compression_lists_no_ids_again(monkeypatch: pytest.MonkeyPatch) -> No
 
     before = session.conversation
     monkeypatch.setattr(room, "_marked", watched)
-    while sum(isinstance(event, CompressEvent) for event in session.history.events(before.revision)) < 10:
+    while (
+        sum(isinstance(event, CompressEvent) for event in session.history.events(before.revision))
+        < 10
+    ):
         session.add_user_turn("The next crate is here.")
     events = session.history.events(before.revision)
     assert len(listed) < 4 * len(events)
@@ -114,8 +136,22 @@ def test_whatever_happened_loads_as_it_was(moves: list[Move], data: st.DataObjec
     for turn, resource_class in moves:
         try:
             session.add(turn, resource_class)
-            if session.state in (ContextState.ACCUMULATING, ContextState.COMPRESSED) and data.draw(st.integers(0, 3)) == 0:
-                session.recall([data.draw(st.sampled_from([turn.resource_id for turn in (*session.log(), *session.window.all_turns())]))])
+            if (
+                session.state in (ContextState.ACCUMULATING, ContextState.COMPRESSED)
+                and data.draw(st.integers(0, 3)) == 0
+            ):
+                session.recall(
+                    [
+                        data.draw(
+                            st.sampled_from(
+                                [
+                                    turn.resource_id
+                                    for turn in (*session.log(), *session.window.all_turns())
+                                ]
+                            )
+                        )
+                    ]
+                )
         except (ContextOverflowError, OrderError):
             continue
     text = text_of(session)
@@ -125,8 +161,13 @@ def test_whatever_happened_loads_as_it_was(moves: list[Move], data: st.DataObjec
     assert text_of(loaded) == text
 
 
-@pytest.mark.parametrize("way", [copy.deepcopy, lambda session: pickle.loads(pickle.dumps(session))])  # noqa: S301 - our own
-def test_a_session_and_its_copy_go_their_own_ways(way: Callable[[ContextSession], ContextSession]) -> None:
+@pytest.mark.parametrize(
+    "way",
+    [copy.deepcopy, lambda session: pickle.loads(pickle.dumps(session))],  # noqa: S301 - our own
+)
+def test_a_session_and_its_copy_go_their_own_ways(
+    way: Callable[[ContextSession], ContextSession],
+) -> None:
     """Each gives ids of its own from there on, and each loads from its own text."""
     session = grown(120)
     again = way(session)
@@ -148,7 +189,9 @@ def test_a_gist_of_another_session_is_told_by_its_ids() -> None:
     for number in range(100):
         session.add_user_turn(f"Crate {number} stands at pier {number * 13 % 101}.")
     known = set(gist.sources)
-    assert known <= {each for turn in session.window.all_turns() for each in turn.sources or (turn.resource_id,)}
+    assert known <= {
+        each for turn in session.window.all_turns() for each in turn.sources or (turn.resource_id,)
+    }
     loaded = ContextSession.history.load(text_of(session), counter=FAST)
     assert loaded.conversation == session.conversation
     assert text_of(loaded) == text_of(session)
@@ -160,7 +203,10 @@ class Elsewhere(ContextProjector):
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
         """Return the result with gists whose sources are told by another ledger."""
         done = super().commit(window, fulfilment)
-        splices = tuple(Splice(each.start, each.stop, tuple(map(self._moved, each.turns))) for each in done.edit.splices)
+        splices = tuple(
+            Splice(each.start, each.stop, tuple(map(self._moved, each.turns)))
+            for each in done.edit.splices
+        )
         edit = evolve(done.edit, splices=splices)
         return evolve(done, window=apply_edit(window, edit, compressed=True), edit=edit)
 
@@ -168,7 +214,9 @@ class Elsewhere(ContextProjector):
         other = ContextWindow(10**6, counter=FAST).append(Turn(Role.USER, "x", resource_id="none"))
         for each in turn.sources:
             other = other.append(Turn(Role.USER, "x", resource_id=each))
-        return evolve(turn, sources=Sources.joined(other.linearity, [(each, ()) for each in turn.sources]))
+        return evolve(
+            turn, sources=Sources.joined(other.linearity, [(each, ()) for each in turn.sources])
+        )
 
 
 def test_what_a_projector_tells_by_other_places_is_written_by_ids() -> None:
@@ -177,7 +225,10 @@ def test_what_a_projector_tells_by_other_places_is_written_by_ids() -> None:
     told = written(session)
     assert all(isinstance(each, str) for sources in told for each in sources)
     assert [tuple(sources) for sources in told] == [gist.sources for gist in gists(session)]
-    assert ContextSession.history.load(text_of(session), counter=FAST).conversation == session.conversation
+    assert (
+        ContextSession.history.load(text_of(session), counter=FAST).conversation
+        == session.conversation
+    )
 
 
 def test_lists_of_ids_load_as_before() -> None:
@@ -196,7 +247,10 @@ def test_lists_of_ids_load_as_before() -> None:
     for number in range(60):
         loaded.add_user_turn(f"Crate {number} left with the tide.")
     assert any(type(gist.sources) is Sources for gist in gists(loaded))
-    assert ContextSession.history.load(text_of(loaded), counter=FAST).conversation == loaded.conversation
+    assert (
+        ContextSession.history.load(text_of(loaded), counter=FAST).conversation
+        == loaded.conversation
+    )
 
 
 FAULTS: dict[str, tuple[Any, str]] = {
@@ -210,7 +264,10 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "truth values": ([[False, True]], r"sources\[0\]"),
     "a text": ("t3", r"sources: str is not a list"),
     "numbers": ([3], r"sources\[0\]"),
-    "turns that stand": ([[0, 3]], r"\.edit: gist '\w+' stands for what the edit does not take out"),
+    "turns that stand": (
+        [[0, 3]],
+        r"\.edit: gist '\w+' stands for what the edit does not take out",
+    ),
 }
 
 
@@ -226,7 +283,9 @@ def test_a_turn_that_came_in_is_not_told_by_ranges() -> None:
     """Nothing could say what they mean: the ids are those of another conversation."""
     data = document(grown(3))
     data["events"][1]["turn"]["sources"] = [[0, 1]]
-    with pytest.raises(InvalidDataError, match=r"\$\.events\[1\]\.turn\.sources: ranges on a turn that came in"):
+    with pytest.raises(
+        InvalidDataError, match=r"\$\.events\[1\]\.turn\.sources: ranges on a turn that came in"
+    ):
         ContextSession.history.load(json.dumps(data), counter=FAST)
 
 
@@ -241,7 +300,9 @@ def pinned_between() -> ContextSession:
     """Return a session in which a long answer stands between pinned turns."""
     session = ContextSession(400, counter=FAST, auto=False)
     session.add_user_turn("Sort the crates by harbour.")
-    session.add_assistant_turn(" ".join(f"Crate {number} stands at pier {number * 13 % 101}." for number in range(20)))
+    session.add_assistant_turn(
+        " ".join(f"Crate {number} stands at pier {number * 13 % 101}." for number in range(20))
+    )
     session.add_user_turn("From now on, name the tide.")
     session.add_assistant_turn("I will, and always did. " * 4)
     session.add_user_turn("Which crate is first?")
@@ -259,9 +320,16 @@ def compressed(before: Conversation, *ids: str) -> CompressEvent:
 def test_a_recalled_atom_takes_the_place_of_the_gist_that_stood_for_it_alone() -> None:
     """Then its gist goes; a gist that stands for more stays."""
     before = pinned_between().conversation
-    for ids, left in ((("t2",), ["t1", "t2", "t3", "t4", "t5"]), (("t2", "t4"), ["t1", "g1", "t2", "t3", "t5"])):
+    for ids, left in (
+        (("t2",), ["t1", "t2", "t3", "t4", "t5"]),
+        (("t2", "t4"), ["t1", "g1", "t2", "t3", "t5"]),
+    ):
         after = replay([compressed(before, *ids)], before)
-        recall = RecallEvent(ContextState.COMPRESSED, recall_edit(after.window, after.log, ["t2"]), before.log[0].timestamp)
+        recall = RecallEvent(
+            ContextState.COMPRESSED,
+            recall_edit(after.window, after.log, ["t2"]),
+            before.log[0].timestamp,
+        )
         assert [turn.resource_id for turn in replay([recall], after).window.all_turns()] == left
 
 
@@ -272,9 +340,13 @@ def test_a_gist_stands_for_turns_on_both_sides_of_a_pinned_one() -> None:
     assert [turn.resource_id for turn in after.window.all_turns()] == ["t1", "g1", "t3", "t5"]
     with pytest.raises(InvalidDataError, match="stands for what the edit does not take out"):
         replay([compressed(before, "t2", "t3", "t4")], before)
-    untold = evolve(compressed(before, "t2"), edit=Edit((*compressed(before, "t2").edit.splices, Splice(3, 4))))
+    untold = evolve(
+        compressed(before, "t2"), edit=Edit((*compressed(before, "t2").edit.splices, Splice(3, 4)))
+    )
     with pytest.raises(InvalidDataError, match=r"FloorError: .*'t4'"):
         replay([untold], before)
-    recall = RecallEvent(ContextState.COMPRESSED, Edit((Splice(1, 2, (before.log[1],)),)), before.log[0].timestamp)
+    recall = RecallEvent(
+        ContextState.COMPRESSED, Edit((Splice(1, 2, (before.log[1],)),)), before.log[0].timestamp
+    )
     with pytest.raises(InvalidDataError, match="turn 'g1' is taken out and does not come back"):
         replay([recall], after)

@@ -17,13 +17,23 @@ from polycontext.window import Part, Turn
 from polycontext.window.part import native_providers
 from tests.polynomial.conversations import document, text_of
 
-BLOCK = json.dumps({"type": "compaction", "content": "They talked of jars.", "encrypted_content": None, "signature": "c2ln"})
+BLOCK = json.dumps(
+    {
+        "type": "compaction",
+        "content": "They talked of jars.",
+        "encrypted_content": None,
+        "signature": "c2ln",
+    }
+)
 CLAUDE = NativeGist("anthropic", (BLOCK,), keeps_bound=True)
 
 
 def thinking(number: int) -> Part:
     """Return signed thinking."""
-    return Part("anthropic", json.dumps({"type": "thinking", "thinking": f"so {number}", "signature": f"c2ln{number}"}))
+    return Part(
+        "anthropic",
+        json.dumps({"type": "thinking", "thinking": f"so {number}", "signature": f"c2ln{number}"}),
+    )
 
 
 def compacted(**options: Any) -> ContextSession:
@@ -34,7 +44,9 @@ def compacted(**options: Any) -> ContextSession:
     session.add(Turn("assistant", "ok"), ResourceClass.DROPPABLE)
     for number in range(8):
         session.add_user_turn(f"What of shelf {number}? " + f"It holds {number} red jars, " * 10)
-        session.add(Turn("assistant", f"Shelf {number} has {number} jars.", parts=(thinking(number),)))
+        session.add(
+            Turn("assistant", f"Shelf {number} has {number} jars.", parts=(thinking(number),))
+        )
     session.add_user_turn("And now?")
     committed(session)
     return session
@@ -68,7 +80,9 @@ def test_a_recalled_turn_stands_behind_the_block() -> None:
     session.add_user_turn("And now?")
     dropping = session.background.plan(1 - 1 / session.window.max_tokens)
     session.background.commit(
-        session.background.fulfil(session.background.plan((session.window.total_tokens - 3) / session.window.max_tokens))
+        session.background.fulfil(
+            session.background.plan((session.window.total_tokens - 3) / session.window.max_tokens)
+        )
     )
     assert dropping.is_empty
     gone = {"t1", "t2"}.difference(turn.resource_id for turn in session.window.all_turns())
@@ -86,7 +100,11 @@ def test_a_forgotten_turn_takes_the_block_with_it_and_the_twin_stands() -> None:
     session = compacted()
     gist = gist_of(session)
     assert thoughts(session) > 0
-    forgotten = next(each for each in gist.sources if "shelf 1" in session.log()[session.conversation.log.place(each)].text)
+    forgotten = next(
+        each
+        for each in gist.sources
+        if "shelf 1" in session.log()[session.conversation.log.place(each)].text
+    )
     session.history.forget(forgotten)
     left = gist_of(session)
     assert (left.resource_id, left.parts) == (gist.resource_id, ())
@@ -151,7 +169,9 @@ def test_a_turn_behind_the_block_may_be_promoted_and_pinned() -> None:
     session.recall(wanted)
     assert wanted in {turn.resource_id for turn in session.window.all_turns()}
     committed(session, 0.8)
-    assert session.conversation.log[session.conversation.log.place(wanted)].text in {turn.text for turn in session.window.all_turns()}
+    assert session.conversation.log[session.conversation.log.place(wanted)].text in {
+        turn.text for turn in session.window.all_turns()
+    }
 
 
 def test_forks_and_rewinds_stand_where_the_session_stood() -> None:
@@ -161,7 +181,10 @@ def test_forks_and_rewinds_stand_where_the_session_stood() -> None:
     fork = session.history.fork("fork")
     assert fork.window == session.window
     assert fork.messages("anthropic") == session.messages("anthropic")
-    assert not any(native_providers(turn.parts) for turn in session.history.fork("earlier", before).window.all_turns())
+    assert not any(
+        native_providers(turn.parts)
+        for turn in session.history.fork("earlier", before).window.all_turns()
+    )
     turns = session.window.all_turns()
     session.history.rewind(before)
     assert thoughts(session) == 8
@@ -173,7 +196,9 @@ def test_lines_bring_it_to_another_store(tmp_path: Path) -> None:
     """The block, the twin, and what is said again."""
     session = compacted()
     url = f"sqlite:///{tmp_path / 'jars.db'}"
-    again = ContextSession.history.load(session.history.export(), url, max_tokens=100_000, auto=False)
+    again = ContextSession.history.load(
+        session.history.export(), url, max_tokens=100_000, auto=False
+    )
     assert again.window == session.window
     assert again.messages("anthropic") == session.messages("anthropic")
 
@@ -184,7 +209,9 @@ def test_a_database_keeps_the_block_and_what_is_said_again(tmp_path: Path) -> No
 
     path = tmp_path / "jars.db"
     session = compacted(store=SQLiteStore(path), session_id="jars")
-    again = ContextSession(max_tokens=100_000, auto=False, store=SQLiteStore(path), session_id="jars")
+    again = ContextSession(
+        max_tokens=100_000, auto=False, store=SQLiteStore(path), session_id="jars"
+    )
     assert again.window == session.window
     assert text_of(session).count("Count the jars.") == 1
 
@@ -226,5 +253,7 @@ def test_a_journal_of_before_has_none_of_it() -> None:
     for number in range(6):
         session.add_user_turn(f"shelf {number} " * 40)
     session.compress(0.02)
-    edit = next(event for event in document(session)["events"] if event["event"] == "CompressEvent")["edit"]
+    edit = next(
+        event for event in document(session)["events"] if event["event"] == "CompressEvent"
+    )["edit"]
     assert not {"again", "again_at", "keeps_bound"} & set(edit)

@@ -55,7 +55,9 @@ class Store(InMemoryStore):
         super().__init__()
         self.watched = watched
 
-    def append(self, session_id: str, base: int, events: Sequence[Event], *args: Any, **options: Any) -> None:
+    def append(
+        self, session_id: str, base: int, events: Sequence[Event], *args: Any, **options: Any
+    ) -> None:
         """Store it."""
         self.watched.saw("stored")
         super().append(session_id, base, events, *args, **options)
@@ -155,7 +157,11 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
     constraints.default_rule.cache_clear()
 
     async def lived() -> int:
-        session = ContextSession(max_tokens=8_000) if opened == "made" else await ContextSession.aopen(tmp_path / "s.db", max_tokens=8_000)
+        session = (
+            ContextSession(max_tokens=8_000)
+            if opened == "made"
+            else await ContextSession.aopen(tmp_path / "s.db", max_tokens=8_000)
+        )
         assert await asyncio.to_thread(loaded.wait, 30)
         session.close()
         return threading.get_ident()
@@ -165,7 +171,9 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
     assert loop not in watched.threads["vocabulary"] | watched.threads["phrases"]
 
 
-def test_without_a_loop_nothing_is_loaded_before_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_loop_nothing_is_loaded_before_it_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A program that only reads a session does not pay for it."""
     watched = Watched()
     monkeypatch.setattr(vocabulary, "load_encoding", lambda *_, **__: watched.saw("vocabulary"))
@@ -174,7 +182,9 @@ def test_without_a_loop_nothing_is_loaded_before_it_is_needed(monkeypatch: pytes
     assert watched.threads == {}
 
 
-def test_what_cannot_be_loaded_ahead_is_told_by_the_first_turn_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_cannot_be_loaded_ahead_is_told_by_the_first_turn_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """No future is left with an error that nobody hears of."""
 
     class Missing(EstimatingCounter):

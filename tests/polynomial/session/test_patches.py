@@ -24,7 +24,9 @@ Patch = list[dict[str, Any]]
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionStore]:
     """Return a store of each kind."""
-    kept: SessionStore = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "sessions.db")
+    kept: SessionStore = (
+        InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "sessions.db")
+    )
     yield kept
     kept.close()
 
@@ -54,7 +56,9 @@ def test_two_sessions_over_one_store_lose_nothing(store: SessionStore) -> None:
     for _ in range(5):
         count(one)
         count(other)
-    assert one.history.refresh().documents.get("count") == other.documents.get("count") == {"seen": 10}
+    assert (
+        one.history.refresh().documents.get("count") == other.documents.get("count") == {"seen": 10}
+    )
     assert opened(store).conversation == other.conversation
 
 
@@ -91,7 +95,11 @@ def test_a_patch_and_turns_are_one_commit(store: SessionStore) -> None:
     session = opened(store)
     session.add_user_turn("Count.")
     count(session, turns=[{"role": "assistant", "content": "One."}])
-    assert [type(event).__name__ for event in session.history.events()] == ["TurnEvent", "PatchEvent", "TurnEvent"]
+    assert [type(event).__name__ for event in session.history.events()] == [
+        "TurnEvent",
+        "PatchEvent",
+        "TurnEvent",
+    ]
     before = session.conversation
     with pytest.raises(OrderError):
         count(session, turns=[Turn("tool", "x", tool_call_id="c1")])
@@ -122,7 +130,9 @@ def test_a_key_counts_once(store: SessionStore) -> None:
     assert session.documents.get("count") == {"seen": 1}
 
 
-def test_going_back_takes_the_data_back_and_a_fork_has_them_as_they_were(store: SessionStore) -> None:
+def test_going_back_takes_the_data_back_and_a_fork_has_them_as_they_were(
+    store: SessionStore,
+) -> None:
     """The data are what the patches up to there say; what goes on elsewhere changes nothing here."""
     session = opened(store)
     count(session)
@@ -135,7 +145,9 @@ def test_going_back_takes_the_data_back_and_a_fork_has_them_as_they_were(store: 
     count(middle)
     session.history.rewind(here + 1)
     assert [each.documents.get("count")["seen"] for each in (session, fork, middle)] == [2, 2, 3]
-    assert [opened(store, name).documents.get("count")["seen"] for name in ("s", "fork", "middle")] == [2, 2, 3]
+    assert [
+        opened(store, name).documents.get("count")["seen"] for name in ("s", "fork", "middle")
+    ] == [2, 2, 3]
 
 
 def test_json_keeps_them(store: SessionStore) -> None:
@@ -171,7 +183,9 @@ def test_what_is_read_is_a_copy() -> None:
         ("no patch", InvalidDataError),
     ],
 )
-def test_what_is_no_patch_is_refused_and_nothing_changes(patch: Any, error: type[Exception]) -> None:
+def test_what_is_no_patch_is_refused_and_nothing_changes(
+    patch: Any, error: type[Exception]
+) -> None:
     """In words."""
     session = opened(InMemoryStore())
     count(session)
@@ -209,9 +223,18 @@ def test_a_journal_with_a_patch_that_cannot_have_been_is_refused() -> None:
     empty = session._writer.empty
     at = datetime(2026, 1, 1, tzinfo=UTC)
     with pytest.raises(InvalidDataError, match=r"\$\.events\[1\]\.patch\[0\]"):
-        replay([*session.history.events(), PatchEvent(ContextState.EMPTY, "count", '[{"op": "remove", "path": "/x"}]', at)], empty)
+        replay(
+            [
+                *session.history.events(),
+                PatchEvent(ContextState.EMPTY, "count", '[{"op": "remove", "path": "/x"}]', at),
+            ],
+            empty,
+        )
     with pytest.raises(InvalidDataError, match=r"\$\.events\[1\]\.state"):
-        replay([*session.history.events(), PatchEvent(ContextState.PRESSURED, "count", "[]", at)], empty)
+        replay(
+            [*session.history.events(), PatchEvent(ContextState.PRESSURED, "count", "[]", at)],
+            empty,
+        )
 
 
 def test_a_store_that_fails_keeps_the_data_as_they_were(tmp_path: Path) -> None:

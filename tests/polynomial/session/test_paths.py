@@ -28,8 +28,8 @@ from polycontext.nodes import PromptBuilder
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError
 from polycontext.polynomial.session import options
+from polycontext.polynomial.session.commands import WriteOptions
 from polycontext.polynomial.session.paths import ALIASES, NAMESPACES, PATHS, ContextPath, paths
-from polycontext.polynomial.session.verbs import When
 from polycontext.pressure import ConflictError, ContextProjector, FixedThreshold, Signals
 from polycontext.pressure.threshold import mark_above
 from polycontext.testing import sessions
@@ -62,7 +62,9 @@ def invoke(session: ContextSession) -> Invoke:
 
 def ainvoke(session: ContextSession) -> Invoke:
     """Return the door for tasks, as if it were blocking."""
-    return lambda *arguments, **options: asyncio.run(_awaited(session.ainvoke(*arguments, **options)))
+    return lambda *arguments, **options: asyncio.run(
+        _awaited(session.ainvoke(*arguments, **options))
+    )
 
 
 async def _awaited(answer: Awaitable[Any]) -> Any:
@@ -86,7 +88,9 @@ def session() -> ContextSession:
 class Asked:
     """Say for a path what it is given, what it gives, and what the session's own way gives."""
 
-    def __init__(self, kind: type, own: Callable[[ContextSession], object], *arguments: Any, **options: Any) -> None:
+    def __init__(
+        self, kind: type, own: Callable[[ContextSession], object], *arguments: Any, **options: Any
+    ) -> None:
         self.kind, self.own, self.arguments, self.options = kind, own, arguments, options
 
 
@@ -100,17 +104,36 @@ ASKED = {
     "self.context.window.seek": Asked(ContextWindow, lambda s: s.window.seek(3), 3),
     "self.context.window.history": Asked(tuple, lambda s: s.window.all_turns()),
     "self.context.pressure.check": Asked(float, lambda s: s.pressure),
-    "self.context.pressure.compress": Asked(ContextOutput, lambda s: s.compress(0.1, query="m2_3"), 0.1, query="m2_3"),
-    "self.context.pressure.threshold": Asked(float, lambda s: s.policy.threshold.high(s.policy.signals)),
-    "self.context.linearity.tag": Asked(ContextOutput, lambda s: s.promote("t2", 2), "t2", "preserved"),  # type: ignore[arg-type]
+    "self.context.pressure.compress": Asked(
+        ContextOutput, lambda s: s.compress(0.1, query="m2_3"), 0.1, query="m2_3"
+    ),
+    "self.context.pressure.threshold": Asked(
+        float, lambda s: s.policy.threshold.high(s.policy.signals)
+    ),
+    "self.context.linearity.tag": Asked(
+        ContextOutput,
+        lambda s: s.promote("t2", 2),  # type: ignore[arg-type]
+        "t2",
+        "preserved",
+    ),
     "self.context.linearity.promote": Asked(
-        ContextOutput, lambda s: s.promote("t4", "PRESERVED", rationale="why"), "t4", ResourceClass.PRESERVED, rationale="why"
+        ContextOutput,
+        lambda s: s.promote("t4", "PRESERVED", rationale="why"),
+        "t4",
+        ResourceClass.PRESERVED,
+        rationale="why",
     ),
     "self.context.linearity.stats": Asked(LinearityStats, lambda s: s.window.linearity.stats()),
     "self.context.prompt.system": Asked(
-        str, lambda s: s.build_prompt("kgent", {"warmth": 0.9}, ["Be brief."], system_only=True), "kgent", {"warmth": 0.9}, ["Be brief."]
+        str,
+        lambda s: s.build_prompt("kgent", {"warmth": 0.9}, ["Be brief."], system_only=True),
+        "kgent",
+        {"warmth": 0.9},
+        ["Be brief."],
     ),
-    "self.context.prompt.render": Asked(str, lambda s: s.build_prompt(task="Go on."), task="Go on."),
+    "self.context.prompt.render": Asked(
+        str, lambda s: s.build_prompt(task="Go on."), task="Go on."
+    ),
     **{namespace: Asked(tuple, partial(_below, namespace)) for namespace in TABLE["namespaces"]},
 }
 
@@ -118,18 +141,26 @@ ASKED = {
 # --- what there is ---------------------------------------------------------------
 
 
-@pytest.mark.skipif(SPECIFICATION is None, reason="the specification (shared/seeds) is not beside the project")
+@pytest.mark.skipif(
+    SPECIFICATION is None, reason="the specification (shared/seeds) is not beside the project"
+)
 def test_the_list_of_paths_is_the_specifications() -> None:
     """The data file has every path, namespace and alias of its part on paths, and nothing else."""
     assert SPECIFICATION is not None
-    part = SPECIFICATION.read_text(encoding="utf-8").partition("## Part IV")[2].partition("\n## ")[0]
+    part = (
+        SPECIFICATION.read_text(encoding="utf-8").partition("## Part IV")[2].partition("\n## ")[0]
+    )
     tree, aliases = part.split("### ")[1:]
-    named = re.findall(r"^ *(self\.context[\w.]*?)(\.\*)? +[#\w]|^ +(self\.context[\w.]*)\.\* ", tree, re.MULTILINE)
+    named = re.findall(
+        r"^ *(self\.context[\w.]*?)(\.\*)? +[#\w]|^ +(self\.context[\w.]*)\.\* ", tree, re.MULTILINE
+    )
     leaves = [name for name, star, _ in named if name and not star]
     spaces = [space or name for name, star, space in named if star or space]
     assert leaves == TABLE["paths"]
     assert spaces == TABLE["namespaces"]
-    assert dict(re.findall(r'"(self\.stream[\w.]*)": "(self\.[\w.]*)"', aliases)) == TABLE["aliases"]
+    assert (
+        dict(re.findall(r'"(self\.stream[\w.]*)": "(self\.[\w.]*)"', aliases)) == TABLE["aliases"]
+    )
 
 
 def test_what_a_session_answers_is_the_list(session: ContextSession) -> None:
@@ -142,14 +173,18 @@ def test_what_a_session_answers_is_the_list(session: ContextSession) -> None:
 
 @doors
 @pytest.mark.parametrize("name", ASKED)
-def test_a_path_gives_what_the_session_gives(name: str, door: Callable[[ContextSession], Invoke]) -> None:
+def test_a_path_gives_what_the_session_gives(
+    name: str, door: Callable[[ContextSession], Invoke]
+) -> None:
     """Result and whole session are those of a twin that was asked without paths, and the result has its type."""
     asked, one, other = ASKED[name], conversation(), conversation()
     found = door(one)(name, *asked.arguments, **asked.options)
     expected = asked.own(other)
     assert isinstance(found, asked.kind)
     assert _told(found) == _told(expected)
-    assert [turn.text for turn in one.window.all_turns()] == [turn.text for turn in other.window.all_turns()]
+    assert [turn.text for turn in one.window.all_turns()] == [
+        turn.text for turn in other.window.all_turns()
+    ]
     assert one.window.linearity.stats() == other.window.linearity.stats()
     assert one.history.revision == other.history.revision
 
@@ -158,7 +193,11 @@ def _told(result: object) -> object:
     """Return what can be compared between two sessions, whose turns have times of their own."""
     match result:
         case ContextOutput():
-            return result.state, [turn.text for turn in result.window.all_turns()], result.compression is None
+            return (
+                result.state,
+                [turn.text for turn in result.window.all_turns()],
+                result.compression is None,
+            )
         case ContextWindow():
             return result.position, _told(result.all_turns())
         case Turn():
@@ -173,12 +212,16 @@ def _told(result: object) -> object:
 
 @doors
 @pytest.mark.parametrize("former", FORMER)
-def test_a_former_path_does_the_same_and_warns_its_caller(former: str, door: Callable[[ContextSession], Invoke]) -> None:
+def test_a_former_path_does_the_same_and_warns_its_caller(
+    former: str, door: Callable[[ContextSession], Invoke]
+) -> None:
     """It names where the path stands today."""
     asked, one, other = ASKED[FORMER[former]], conversation(), conversation()
     with pytest.warns(DeprecationWarning, match="deprecated") as told:
         found = door(one)(former, *asked.arguments, **asked.options)
-    assert [str(each.message) for each in told] == [f"{former!r} is deprecated; legal: {FORMER[former]!r}"]
+    assert [str(each.message) for each in told] == [
+        f"{former!r} is deprecated. Use {FORMER[former]!r}."
+    ]
     assert _told(found) == _told(asked.own(other))
 
 
@@ -192,8 +235,14 @@ def test_the_warning_points_at_the_line_that_called(session: ContextSession) -> 
 
     with pytest.warns(DeprecationWarning, match="deprecated") as told:
         asyncio.run(scene())
-    lines = [Path(each.filename).read_text(encoding="utf-8").splitlines()[each.lineno - 1].strip() for each in told]
-    assert lines == ['session.invoke("self.stream.focus")', 'task = asyncio.create_task(session.ainvoke("self.stream.pressure.check"))']
+    lines = [
+        Path(each.filename).read_text(encoding="utf-8").splitlines()[each.lineno - 1].strip()
+        for each in told
+    ]
+    assert lines == [
+        'session.invoke("self.stream.focus")',
+        'task = asyncio.create_task(session.ainvoke("self.stream.pressure.check"))',
+    ]
 
 
 def test_where_warnings_are_errors_a_former_path_does_nothing(session: ContextSession) -> None:
@@ -223,7 +272,9 @@ def test_a_namespace_may_be_written_with_its_star(session: ContextSession) -> No
 
 def test_the_paths_below_a_path_are_itself() -> None:
     """A path that does something has none below it, and a former one leads to today's."""
-    assert [path.name for path in paths("self.context.pressure.check")] == ["self.context.pressure.check"]
+    assert [path.name for path in paths("self.context.pressure.check")] == [
+        "self.context.pressure.check"
+    ]
     assert paths("self.stream.focus") == paths("self.context.window.focus")
 
 
@@ -251,7 +302,9 @@ def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
 def test_a_session_without_paths_loads_none() -> None:
     """The table of paths does not come with a plain session."""
     code = "import sys; from polycontext import ContextSession; ContextSession(max_tokens=100); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert "polycontext.polynomial.session.context_session" in loaded
     assert "polycontext.polynomial.session.paths" not in loaded
 
@@ -290,10 +343,14 @@ def test_history_is_the_view_and_the_log_stays() -> None:
 
 
 @given(sessions(), st.sampled_from([0.0, 0.3, 1.0]))
-def test_the_threshold_parts_what_is_pressured_from_what_is_not(session: ContextSession, progress: float) -> None:
+def test_the_threshold_parts_what_is_pressured_from_what_is_not(
+    session: ContextSession, progress: float
+) -> None:
     """What is asked by path is what the guard of the machine asks: above it a window counts as pressured, at it it does not."""
     session.background.signal(Signals(progress=progress))
-    above = session.invoke("self.context.pressure.check") > session.invoke("self.context.pressure.threshold")
+    above = session.invoke("self.context.pressure.check") > session.invoke(
+        "self.context.pressure.threshold"
+    )
     assert above == session.policy.is_above(session.window)
 
 
@@ -303,8 +360,13 @@ def test_the_threshold_follows_what_it_is_told() -> None:
     floor = session.policy.projector.floor(session.window) / 1000
     assert session.invoke("self.context.pressure.threshold") == mark_above(floor, 0.7) > 0.7
     session.background.signal(Signals(progress=1.0))
-    assert session.invoke("self.context.pressure.threshold") == pytest.approx(mark_above(floor, 0.9))
-    assert conversation(threshold=FixedThreshold(0.6, 0.2)).invoke("self.context.pressure.threshold") == 0.6
+    assert session.invoke("self.context.pressure.threshold") == pytest.approx(
+        mark_above(floor, 0.9)
+    )
+    assert (
+        conversation(threshold=FixedThreshold(0.6, 0.2)).invoke("self.context.pressure.threshold")
+        == 0.6
+    )
     full = session_of(100, preserved_share=1.0)
     full.add_user_turn(words(80))
     floor = full.policy.projector.floor(full.window) / 100
@@ -315,7 +377,9 @@ def test_the_threshold_follows_what_it_is_told() -> None:
 
 
 @doors
-def test_tagging_twice_is_tagging_once_and_promoting_twice_is_refused(door: Callable[[ContextSession], Invoke]) -> None:
+def test_tagging_twice_is_tagging_once_and_promoting_twice_is_refused(
+    door: Callable[[ContextSession], Invoke],
+) -> None:
     """Neither lowers a class."""
     session = conversation()
     call = door(session)
@@ -332,7 +396,10 @@ def test_tagging_twice_is_tagging_once_and_promoting_twice_is_refused(door: Call
 
 def test_templates_of_ones_own_have_their_values() -> None:
     """A builder and the values of its templates go through; the system prompt has no word of the conversation."""
-    session, prompts = conversation(), PromptBuilder({"guide": "You guide through {position} with {query} in {session}."})
+    session, prompts = (
+        conversation(),
+        PromptBuilder({"guide": "You guide through {position} with {query} in {session}."}),
+    )
     given = {"prompts": prompts, "position": "Vienna", "query": 3, "session": "spring"}
     system = session.invoke("self.context.prompt.system", "guide", **given)
     whole_prompt = session.invoke("self.context.prompt.render", agent_type="guide", **given)
@@ -346,10 +413,22 @@ def test_a_session_of_ones_own_is_asked_by_its_own_methods() -> None:
     """A subclass that compresses otherwise is heard."""
 
     class Refusing(ContextSession):
-        def compress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
+        def compress(
+            self,
+            target: float | None = None,
+            *,
+            query: str | None = None,
+            **when: Unpack[WriteOptions],
+        ) -> ContextOutput:
             return self.output
 
-        async def acompress(self, target: float | None = None, *, query: str | None = None, **when: Unpack[When]) -> ContextOutput:
+        async def acompress(
+            self,
+            target: float | None = None,
+            *,
+            query: str | None = None,
+            **when: Unpack[WriteOptions],
+        ) -> ContextOutput:
             return self.output
 
     session = add_all(Refusing(1000, counter=WORDS), chat(4))
@@ -366,7 +445,10 @@ def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
         session = add_all(session_of(projector=ContextProjector(summariser)), chat(20, 30))
         before = whole(session)
         task = asyncio.create_task(session.ainvoke("self.context.pressure.compress", 0.2))
-        await asyncio.wait({task, asyncio.create_task(summariser.started.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            {task, asyncio.create_task(summariser.started.wait())},
+            return_when=asyncio.FIRST_COMPLETED,
+        )
         assert not task.done()
         assert session.invoke("self.context.pressure.check") == session.pressure
         task.cancel()
@@ -407,13 +489,15 @@ def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
         (" self.context.window.focus", "self.context.window.focus"),
     ],
 )
-def test_a_path_that_is_none_names_the_one_that_was_meant(name: str, near: str, door: Callable[[ContextSession], Invoke]) -> None:
+def test_a_path_that_is_none_names_the_one_that_was_meant(
+    name: str, near: str, door: Callable[[ContextSession], Invoke]
+) -> None:
     """The first that comes to mind is the one; what stands where it was looked for is listed; nobody is warned of a path that is none."""
     with pytest.raises(UnknownPathError) as refused:
         door(conversation())(name)
     assert (refused.value.kind, refused.value.name, refused.value.near[0]) == ("path", name, near)
     assert set(refused.value.legal) <= set(ASKED)
-    assert f"unknown path {name!r}; did you mean {near!r}" in str(refused.value)
+    assert f"unknown path {name!r}. Did you mean {near!r}" in str(refused.value)
 
 
 def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
@@ -435,10 +519,22 @@ def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
 
 
 @doors
-@pytest.mark.parametrize("name", [None, 7, b"self.context.window.focus", ["self.context.window.focus"], ContextSession, float("nan")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        None,
+        7,
+        b"self.context.window.focus",
+        ["self.context.window.focus"],
+        ContextSession,
+        float("nan"),
+    ],
+)
 def test_a_path_is_a_text(name: Any, door: Callable[[ContextSession], Invoke]) -> None:
     """What is none is refused in words."""
-    with pytest.raises(InvalidOptionError, match=r"path = .*legal: a text, such as 'self.context.window.focus'"):
+    with pytest.raises(
+        InvalidOptionError, match=r"path = .*Use a text, such as 'self.context.window.focus'"
+    ):
         door(conversation())(name)
 
 
@@ -453,7 +549,12 @@ def test_no_text_does_worse_than_to_be_unknown(name: str) -> None:
             assert len(str(refused.value)) < 1500
 
 
-W, P, L, T = "self.context.window.", "self.context.pressure.", "self.context.linearity.", "self.context.prompt."
+W, P, L, T = (
+    "self.context.window.",
+    "self.context.pressure.",
+    "self.context.linearity.",
+    "self.context.prompt.",
+)
 WRONG_CALLS: Mapping[str, tuple[str, Sequence[Any], Mapping[str, Any], str]] = {
     "nothing to seek": (f"{W}seek", [], {}, "position: is missing"),
     "no function": (f"{W}map", [], {}, "function: is missing"),
@@ -476,7 +577,9 @@ WRONG_CALLS: Mapping[str, tuple[str, Sequence[Any], Mapping[str, Any], str]] = {
 
 @doors
 @pytest.mark.parametrize("case", WRONG_CALLS)
-def test_arguments_that_do_not_fit_are_named(case: str, door: Callable[[ContextSession], Invoke]) -> None:
+def test_arguments_that_do_not_fit_are_named(
+    case: str, door: Callable[[ContextSession], Invoke]
+) -> None:
     """The path, the argument and the signature that is legal stand in the error, and nothing has changed."""
     name, arguments, options, problem = WRONG_CALLS[case]
     session = conversation()
@@ -515,7 +618,9 @@ FITTING = {"function": len, "position": 1, "resource_id": "t2", "resource_class"
 
 @doors
 @pytest.mark.parametrize(("name", "argument"), WRONG_VALUES, ids=" ".join)
-def test_a_value_that_cannot_be_is_named(name: str, argument: str, door: Callable[[ContextSession], Invoke]) -> None:
+def test_a_value_that_cannot_be_is_named(
+    name: str, argument: str, door: Callable[[ContextSession], Invoke]
+) -> None:
     """Which argument, what it was, and what would be legal; nothing has changed."""
     (path,) = paths(name)
     fitting = {each: value for each, value in FITTING.items() if each in path.signature.parameters}
@@ -546,7 +651,11 @@ def test_a_value_that_cannot_be_is_named(name: str, argument: str, door: Callabl
     ],
 )
 def test_what_the_session_refuses_is_refused_by_path(
-    name: str, arguments: Sequence[Any], options: Mapping[str, Any], error: type[Exception], door: Callable[[ContextSession], Invoke]
+    name: str,
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+    error: type[Exception],
+    door: Callable[[ContextSession], Invoke],
 ) -> None:
     """Its own error comes through, and nothing has changed."""
     session = conversation()
@@ -560,7 +669,10 @@ def test_what_is_wrong_with_a_task_is_said_when_it_is_awaited(session: ContextSe
     """So one wrong call among several gathered leaves no other without its answer."""
 
     async def scene() -> list[object]:
-        calls = (session.ainvoke(name) for name in ("self.context.pressure.check", "nothing", "self.context.window.seek"))
+        calls = (
+            session.ainvoke(name)
+            for name in ("self.context.pressure.check", "nothing", "self.context.window.seek")
+        )
         return [*await asyncio.gather(*calls, return_exceptions=True)]
 
     pressure, unknown, missing = asyncio.run(scene())
@@ -572,6 +684,14 @@ def test_what_is_wrong_with_a_task_is_said_when_it_is_awaited(session: ContextSe
 def test_every_argument_of_a_path_that_nobody_else_looks_at_is_looked_at() -> None:
     """An argument that is added to a path is checked here or, by name, known to be checked by the session."""
     elsewhere = {"target", "resource_class", "values"}
-    of_methods = {"content", "piece", "line", "reason", "change", "name", *options.NewOptions.__annotations__}
+    of_methods = {
+        "content",
+        "piece",
+        "line",
+        "reason",
+        "change",
+        "name",
+        *options.NewOptions.__annotations__,
+    }
     named = {name for path in PATHS for name in path.signature.parameters}
     assert named - elsewhere == set(options._FITS) - of_methods

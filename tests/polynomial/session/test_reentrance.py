@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import ResourceClass, default_classifier
-from polycontext.polynomial import ContextOutput, ContextSession, ContextState, Conversation, SessionWriteError, replay
+from polycontext.polynomial import (
+    ContextOutput,
+    ContextSession,
+    ContextState,
+    Conversation,
+    SessionWriteError,
+    replay,
+)
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
@@ -56,7 +63,14 @@ class Helper:
             self.act = None
             self.came_to.append(act(session))
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Summarise."""
         self.asked("summariser")
         return f"{len(turns)} turns were said"
@@ -82,7 +96,14 @@ class Awaited:
     def __init__(self, helper: Helper) -> None:
         self._helper = helper
 
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    async def asummarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Summarise, and await what comes of it."""
         helper = self._helper
         act, helper.act = helper.act, None
@@ -140,13 +161,22 @@ def check_sound(session: ContextSession) -> None:
     """Expect that nothing was lost or doubled."""
     events = session.history.events()
     assert session.history.revision == len(events)
-    assert replay(events, Conversation(ContextWindow(BUDGET, counter=WORDS))).log == session.conversation.log
-    assert (session.machine.context_state, session.machine.window) == (session.state, session.window)
+    assert (
+        replay(events, Conversation(ContextWindow(BUDGET, counter=WORDS))).log
+        == session.conversation.log
+    )
+    assert (session.machine.context_state, session.machine.window) == (
+        session.state,
+        session.window,
+    )
     assert max(Counter(turn.text for turn in session.log()).values()) == 1
 
 
 SUMMARISERS = [("summariser", False), ("summariser", True), ("asummariser", True)]
-WAYS = [*SUMMARISERS, *((way, tasks) for way in ("classifier", "companion", "listener") for tasks in (False, True))]
+WAYS = [
+    *SUMMARISERS,
+    *((way, tasks) for way in ("classifier", "companion", "listener") for tasks in (False, True)),
+]
 ways = pytest.mark.parametrize(("way", "tasks"), WAYS)
 
 
@@ -179,7 +209,11 @@ def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureF
         assert whole(session) == before
     else:
         run(session, tasks=tasks)
-        logged = [record for record in caplog.records if "a listener of the machine failed" in record.message]
+        logged = [
+            record
+            for record in caplog.records
+            if "a listener of the machine failed" in record.message
+        ]
         assert len(logged) == (way == "listener")
         assert all(REFUSED in str(record.exc_info) for record in logged)
     assert helper.came_to == []
@@ -253,11 +287,16 @@ def test_a_helper_may_write_to_a_session_that_another_task_writes_to() -> None:
 
     async def scene() -> None:
         helper = Helper("asummariser")
-        session, notebook = pressed(helper), ContextSession(BUDGET, counter=WORDS, store=FaultyAsyncStore())
+        session, notebook = (
+            pressed(helper),
+            ContextSession(BUDGET, counter=WORDS, store=FaultyAsyncStore()),
+        )
         tasks: list[asyncio.Task[ContextOutput]] = []
 
         async def noting() -> ContextOutput:
-            tasks.append(asyncio.get_running_loop().create_task(notebook.aadd_user_turn("somebody's")))
+            tasks.append(
+                asyncio.get_running_loop().create_task(notebook.aadd_user_turn("somebody's"))
+            )
             await asyncio.sleep(0)
             return await notebook.aadd_user_turn("the helper's")
 
@@ -327,7 +366,9 @@ class Crowd:
             while True:
                 await asyncio.sleep(0)
                 try:
-                    await self.session.aadd_user_turn(text, expected_revision=self.session.history.revision)
+                    await self.session.aadd_user_turn(
+                        text, expected_revision=self.session.history.revision
+                    )
                 except ConflictError as late:
                     assert late.found != late.expected
                     self.conflicts += 1
@@ -342,20 +383,32 @@ class Crowd:
     def check(self, expected: Mapping[str, int]) -> None:
         """Expect every turn once, those of a thread in its order."""
         said = [turn.text.split()[0] for turn in self.session.log()[1:]]
-        assert sorted(said) == sorted(f"{name}/{number}" for name, count in expected.items() for number in range(count))
+        assert sorted(said) == sorted(
+            f"{name}/{number}" for name, count in expected.items() for number in range(count)
+        )
         for name, count in expected.items():
             if name.startswith("thread"):
-                assert [each for each in said if each.startswith(f"{name}/")] == [f"{name}/{number}" for number in range(count)]
+                assert [each for each in said if each.startswith(f"{name}/")] == [
+                    f"{name}/{number}" for number in range(count)
+                ]
         session = self.session
         assert session.history.revision == len(session.history.events())
-        assert replay(session.history.events(), Conversation(ContextWindow(2000, counter=WORDS))) == session.conversation
-        assert (session.machine.context_state, session.machine.window) == (session.state, session.window)
+        assert (
+            replay(session.history.events(), Conversation(ContextWindow(2000, counter=WORDS)))
+            == session.conversation
+        )
+        assert (session.machine.context_state, session.machine.window) == (
+            session.state,
+            session.window,
+        )
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("turns", "tasks"), sizes((8, 5), (40, 25)))
 @pytest.mark.parametrize("store", [InMemoryStore, FaultyAsyncStore])
-def test_threads_and_event_loops_lose_no_turn(store: type[InMemoryStore], turns: int, tasks: int) -> None:
+def test_threads_and_event_loops_lose_no_turn(
+    store: type[InMemoryStore], turns: int, tasks: int
+) -> None:
     """Eight threads with some turns each and four event loops with some tasks each write to one session, which a live machine follows.
 
     Every turn is in it once, in the order of its thread, and the journal replays. Who names no revision succeeds.
@@ -364,11 +417,20 @@ def test_threads_and_event_loops_lose_no_turn(store: type[InMemoryStore], turns:
     session.add_user_turn("the task")
     assert session.machine.context_state is session.state
     crowd = Crowd(session)
-    threads: list[Callable[[], None]] = [lambda name=f"thread{number}": crowd.thread(name, turns) for number in range(8)]  # type: ignore[misc]
-    loops: list[Callable[[], None]] = [lambda name=f"loop{number}": crowd.loop(name, tasks) for number in range(4)]  # type: ignore[misc]
+    threads: list[Callable[[], None]] = [
+        lambda name=f"thread{number}": crowd.thread(name, turns)  # type: ignore[misc]
+        for number in range(8)
+    ]
+    loops: list[Callable[[], None]] = [
+        lambda name=f"loop{number}": crowd.loop(name, tasks)  # type: ignore[misc]
+        for number in range(4)
+    ]
     with impatient_threads():
         in_threads([*threads, *loops])
-    crowd.check({f"thread{number}": turns for number in range(8)} | {f"loop{number}": tasks for number in range(4)})
+    crowd.check(
+        {f"thread{number}": turns for number in range(8)}
+        | {f"loop{number}": tasks for number in range(4)}
+    )
 
 
 class Slow:
@@ -378,7 +440,14 @@ class Slow:
         self.begun, self.go_on = Event(), Event()
         self.calls = 0
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Wait, then summarise."""
         self.calls += 1
         self.begun.set()
@@ -389,7 +458,9 @@ class Slow:
 def test_a_slow_summariser_holds_nobody_up() -> None:
     """While a summary is made readers read and other writers write; who waited for the summary then decides again, and nothing is lost."""
     slow = Slow()
-    session = add_all(ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45))
+    session = add_all(
+        ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45)
+    )
     outputs: list[ContextOutput] = []
     waiting = Thread(target=lambda: outputs.append(session.compress(0.2)))
     waiting.start()
@@ -397,7 +468,9 @@ def test_a_slow_summariser_holds_nobody_up() -> None:
     assert len(reading(session)["said"]) == 10  # type: ignore[arg-type]
     session.add_user_turn("by a thread")
     asyncio.run(asyncio_add(session, "by a task"))
-    session.promote("t1", ResourceClass.PRESERVED) if session.window.linearity.get("t1") < ResourceClass.PRESERVED else None
+    session.promote("t1", ResourceClass.PRESERVED) if session.window.linearity.get(
+        "t1"
+    ) < ResourceClass.PRESERVED else None
     assert outputs == []
     slow.go_on.set()
     waiting.join()
@@ -416,7 +489,9 @@ async def asyncio_add(session: ContextSession, text: str) -> None:
 def test_a_slow_summary_with_a_revision_is_refused_if_others_wrote() -> None:
     """Who named a revision is not decided again on another one: the conflict says so, and what others wrote stands."""
     slow = Slow()
-    session = add_all(ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45))
+    session = add_all(
+        ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45)
+    )
     failures: list[ConflictError] = []
 
     def compress() -> None:

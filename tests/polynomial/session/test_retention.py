@@ -9,7 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, PolycontextError, ResourceClass, UnknownResourceError
+from polycontext.linearity import (
+    InvalidDataError,
+    InvalidOptionError,
+    PolycontextError,
+    ResourceClass,
+    UnknownResourceError,
+)
 from polycontext.polynomial import ContextSession, replay
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, TurnEvent, is_erased
@@ -33,15 +39,31 @@ def told(session: Any) -> str:
     shown: object = session.window.all_turns()
     with suppress(PolycontextError):
         shown = session.messages(allow_open=True)
-    return "\n".join([*journals, repr(session.conversation), *map(repr, session.log()), repr(shown), text_of(session)])
+    return "\n".join(
+        [
+            *journals,
+            repr(session.conversation),
+            *map(repr, session.log()),
+            repr(shown),
+            text_of(session),
+        ]
+    )
 
 
 def long_talk(session: ContextSession, turns: int = 60) -> ContextSession:
     """Return a session that has compressed often, with a secret early in it, of which gists tell."""
     for number in range(turns):
-        said_besides = f" Its password is {SECRET}, see /srv/{SECRET}/key.pem line 4711." if number == 3 else ""
-        session.add_user_turn(f"We talk of /srv/file{number % 7}.py and of other things, as people do.{said_besides}")
-        session.add_assistant_turn(f"Yes, that we do, number {number}, for a while at least, and then we go on with the next.")
+        said_besides = (
+            f" Its password is {SECRET}, see /srv/{SECRET}/key.pem line 4711."
+            if number == 3
+            else ""
+        )
+        session.add_user_turn(
+            f"We talk of /srv/file{number % 7}.py and of other things, as people do.{said_besides}"
+        )
+        session.add_assistant_turn(
+            f"Yes, that we do, number {number}, for a while at least, and then we go on with the next."
+        )
     return session
 
 
@@ -53,8 +75,12 @@ def test_a_forgotten_turn_is_nowhere() -> None:
     assert any(SECRET in turn.text for turn in session.window.all_turns() if turn.is_gist)
     assert session.history.forget(forgotten.resource_id)
     assert SECRET not in told(session)
-    assert [turn for turn in session.log() if turn.resource_id != forgotten.resource_id] == [t for t in before if t is not forgotten]
-    assert session.log()[session.conversation.log.place(forgotten.resource_id)].text == "[forgotten]"
+    assert [turn for turn in session.log() if turn.resource_id != forgotten.resource_id] == [
+        t for t in before if t is not forgotten
+    ]
+    assert (
+        session.log()[session.conversation.log.place(forgotten.resource_id)].text == "[forgotten]"
+    )
     long_talk(session, 3)
     session.compress(0.1)
     assert SECRET not in told(session)
@@ -94,14 +120,18 @@ def test_after_any_life_words_are_gone_and_all_else_is_there(seed: int) -> None:
     log = session.log()
     assert session.history.forget(forgotten.resource_id)
     assert f"{mark} " not in told(session).replace("\n", " ")
-    assert [turn for turn in session.log() if not is_erased(turn)] == [turn for turn in log if turn.resource_id != forgotten.resource_id]
+    assert [turn for turn in session.log() if not is_erased(turn)] == [
+        turn for turn in log if turn.resource_id != forgotten.resource_id
+    ]
     living.check_at(living.store.load("s"))
     assert not session.history.forget(forgotten.resource_id)
     with suppress(PolycontextError):
         session.compress(0.2)
     assert f"{mark} " not in told(session).replace("\n", " ")
     again = Conversation(ContextWindow(session.window.max_tokens, counter=WORDS))
-    assert replay(session.history.events(), again) == session.conversation.__class__(**_fields(session.conversation))
+    assert replay(session.history.events(), again) == session.conversation.__class__(
+        **_fields(session.conversation)
+    )
 
 
 def _fields(conversation: Conversation) -> dict[str, Any]:
@@ -114,14 +144,24 @@ def test_calls_stay_with_their_results() -> None:
     session = session_of()
     session.add_user_turn("one", name="ann")
     parts = (Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}'),)
-    calls = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": "home"}'}}]
+    calls = [
+        {
+            "id": "c1",
+            "type": "function",
+            "function": {"name": "look", "arguments": '{"at": "home"}'},
+        }
+    ]
     session.add_assistant_turn(None, calls)
     session.add_tool_turn("seen", tool_call_id="c1")
     session.add(Turn("assistant", "done", parts=parts, metadata={"who": "ann"}))
     for turn in session.log():
         assert session.history.forget(turn.resource_id)
-    assert [(turn.text, turn.name, turn.parts) for turn in session.log()] == [("[forgotten]", None, ())] * 4
-    assert [(call.id, call.name, call.arguments) for call in session.log()[1].tool_calls] == [("c1", "look", "{}")]
+    assert [(turn.text, turn.name, turn.parts) for turn in session.log()] == [
+        ("[forgotten]", None, ())
+    ] * 4
+    assert [(call.id, call.name, call.arguments) for call in session.log()[1].tool_calls] == [
+        ("c1", "look", "{}")
+    ]
     for provider in ("openai", "anthropic", "openai-responses"):
         assert session.messages(provider)
 
@@ -142,10 +182,16 @@ def test_forks_copies_and_abandoned_branches_forget_as_well() -> None:
     """Also what was forked from a fork, imported under another id, and taken back."""
     session = long_talk(session_of(400, clock=Ticking(), session_id="first"), 20)
     fork = session.history.fork("second").history.fork("third", session.history.revision - 3)
-    copy = ContextSession.history.load(text_of(session), counter=WORDS, url=session._writer.store, session_id="copy")
+    copy = ContextSession.history.load(
+        text_of(session), counter=WORDS, url=session._writer.store, session_id="copy"
+    )
     session.history.rewind(1)
     session.add_assistant_turn("else")
-    secret = next(event.turn for event in session.history.events() if isinstance(event, TurnEvent) and SECRET in event.turn.text)
+    secret = next(
+        event.turn
+        for event in session.history.events()
+        if isinstance(event, TurnEvent) and SECRET in event.turn.text
+    )
     assert session.history.forget(secret.resource_id)
     assert SECRET not in told(session)
     for other in (fork, copy):
@@ -224,7 +270,9 @@ def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
         fork = session.history.fork("other")
         secret = next(turn for turn in session.log() if SECRET in turn.text)
         # Made by the search: an index of words.
-        assert {found.resource_id for found in session.history.search(SECRET)} == {secret.resource_id}
+        assert {found.resource_id for found in session.history.search(SECRET)} == {
+            secret.resource_id
+        }
         assert session.history.forget(secret.resource_id)
         fork.close()
         assert not session.history.search(SECRET)
@@ -242,7 +290,13 @@ def spoken(session: ContextSession) -> str:
     """Return all words of a journal: those of turns, and of gists."""
     turns = [event.turn for event in session.history.events() if isinstance(event, TurnEvent)]
     edits = [event.edit for event in session.history.events() if isinstance(event, CompressEvent)]
-    return "".join(turn.text for turn in [*turns, *(turn for edit in edits for splice in edit.splices for turn in splice.turns)])
+    return "".join(
+        turn.text
+        for turn in [
+            *turns,
+            *(turn for edit in edits for splice in edit.splices for turn in splice.turns),
+        ]
+    )
 
 
 # --- retention --------------------------------------------------------------------
@@ -258,11 +312,15 @@ def test_what_is_too_old_expires_and_the_view_stays() -> None:
     assert count == sum(turn.resource_id not in standing for turn in session.log())
     assert session.window.all_turns() == view
     assert repr(session.messages()) == words_before
-    assert {turn.text for turn in session.log() if turn.resource_id not in standing} == {"[expired]"}
+    assert {turn.text for turn in session.log() if turn.resource_id not in standing} == {
+        "[expired]"
+    }
     gist = next(turn for turn in view if turn.is_gist)
     assert SECRET in gist.text
     for _ in range(60):
-        session.add_user_turn("And then we go on, and say a little more of this and that, as it comes.")
+        session.add_user_turn(
+            "And then we go on, and say a little more of this and that, as it comes."
+        )
     later = next(turn for turn in session.window.all_turns() if turn.is_gist)
     assert later.resource_id != gist.resource_id
     assert SECRET in later.text
@@ -309,12 +367,17 @@ def test_age_is_reckoned_by_the_sessions_clock() -> None:
     session.add_user_turn("new")
     session.clear()
     assert session.history.retain(days=2) == 0
-    assert session.history.retain(days=1e300) == session.history.retain(days=float("inf")) == 0  # before there were days
+    assert (
+        session.history.retain(days=1e300) == session.history.retain(days=float("inf")) == 0
+    )  # before there were days
     assert session.history.retain(days=1.4) == 1
     assert said(session) == ["[expired]", "new"]
 
 
-@pytest.mark.parametrize("limits", [{}, {"days": -1}, {"days": True}, {"max_bytes": 1.5}, {"max_bytes": -1}, {"days": "7"}])
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"days": -1}, {"days": True}, {"max_bytes": 1.5}, {"max_bytes": -1}, {"days": "7"}],
+)
 def test_limits_that_are_none_are_refused(limits: dict[str, Any]) -> None:
     """Nothing expires by mistake."""
     session = spoken_twice()
@@ -335,7 +398,14 @@ def test_forks_keep_what_expired_elsewhere() -> None:
 
 def test_what_expired_can_still_be_forgotten() -> None:
     """Gists in the view may quote it: then they lose it, too."""
-    session = long_talk(session_of(400, clock=Ticking(), projector=ContextProjector(lambda turns, tokens: f"the code is {SECRET}")), 20)
+    session = long_talk(
+        session_of(
+            400,
+            clock=Ticking(),
+            projector=ContextProjector(lambda turns, tokens: f"the code is {SECRET}"),
+        ),
+        20,
+    )
     session.history.retain(days=0)
     secret = session.log()[6].resource_id
     assert session.log()[6].text == "[expired]"

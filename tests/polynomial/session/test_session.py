@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from polycontext.linearity import DemotionError, InvalidOptionError, ResourceClass, UnknownResourceError
+from polycontext.linearity import (
+    DemotionError,
+    InvalidOptionError,
+    ResourceClass,
+    UnknownResourceError,
+)
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,
@@ -38,7 +43,11 @@ from tests.polynomial.conversations import (
     words,
 )
 
-ACCUMULATING, PRESSURED, COMPRESSED = ContextState.ACCUMULATING, ContextState.PRESSURED, ContextState.COMPRESSED
+ACCUMULATING, PRESSURED, COMPRESSED = (
+    ContextState.ACCUMULATING,
+    ContextState.PRESSURED,
+    ContextState.COMPRESSED,
+)
 engines = pytest.mark.parametrize("engine", ["machine", "table"])
 
 
@@ -59,7 +68,11 @@ def test_exactly_the_high_mark_is_not_pressured(engine: Engine) -> None:
 def test_hysteresis(engine: Engine) -> None:
     """Compression aims at the low mark, so many turns go in before the next one."""
     session = add_all(with_engine(engine, session_of(1000)), chat(80, 20))
-    compressions = [event for event in session.history.events() if event.state is COMPRESSED and type(event).__name__ == "CompressEvent"]
+    compressions = [
+        event
+        for event in session.history.events()
+        if event.state is COMPRESSED and type(event).__name__ == "CompressEvent"
+    ]
     assert 2 <= len(compressions) <= 80 * 24 / 250
     assert session.pressure <= 0.7 + 24 / 1000
 
@@ -100,7 +113,10 @@ def test_with_auto_a_pressured_session_compresses_before_the_next_turn() -> None
     events = session.history.revision
     output = session.add_user_turn("and another thing")
     assert output.state is COMPRESSED
-    assert [type(event).__name__ for event in session.history.events()[events:]] == ["CompressEvent", "TurnEvent"]
+    assert [type(event).__name__ for event in session.history.events()[events:]] == [
+        "CompressEvent",
+        "TurnEvent",
+    ]
 
 
 def test_with_auto_a_turn_over_the_budget_compresses_at_once() -> None:
@@ -144,7 +160,9 @@ def test_signals_move_the_threshold(engine: Engine) -> None:
 
 @engines
 @pytest.mark.parametrize("auto", [True, False])
-def test_a_turn_that_could_never_fit_is_refused_with_both_numbers(engine: Engine, *, auto: bool) -> None:
+def test_a_turn_that_could_never_fit_is_refused_with_both_numbers(
+    engine: Engine, *, auto: bool
+) -> None:
     """The error names what the request would need at least and the budget; nothing changes."""
     session = with_engine(engine, session_of(100, auto=auto))
     session.add_system(words(10, "s"))
@@ -180,13 +198,18 @@ ADD_BIG: dict[str, Callable[[ContextSession], object]] = {
 
 
 @pytest.mark.parametrize("add", ADD_BIG.values(), ids=ADD_BIG.keys())
-def test_a_turn_that_only_fits_the_harshest_compression_is_accepted(add: Callable[[ContextSession], object]) -> None:
+def test_a_turn_that_only_fits_the_harshest_compression_is_accepted(
+    add: Callable[[ContextSession], object],
+) -> None:
     """Compressing to the low mark does not always make room; then the session compresses as far as it takes."""
     session = session_of(1000)
     session.add_user_turn(words(10, "task"))
     session.add_assistant_turn(words(800, "long"))
     projector, threshold = session.policy.projector, session.policy.threshold
-    gentlest = projector.commit(session.window, projector.fulfil(projector.plan_between(session.window, threshold.low, threshold.high())))
+    gentlest = projector.commit(
+        session.window,
+        projector.fulfil(projector.plan_between(session.window, threshold.low, threshold.high())),
+    )
     assert gentlest.tokens_after + 904 + 3 > 1000
     add(session)
     assert recount(session.messages(), WORDS) <= 1000
@@ -194,7 +217,16 @@ def test_a_turn_that_only_fits_the_harshest_compression_is_accepted(add: Callabl
 
 def test_reserve_and_tools_are_taken_off_the_window() -> None:
     """What the reply and the tool definitions need is not there for turns."""
-    tools = [{"type": "function", "function": {"name": "search", "description": "find a flight", "parameters": {"type": "object"}}}]
+    tools = [
+        {
+            "type": "function",
+            "function": {
+                "name": "search",
+                "description": "find a flight",
+                "parameters": {"type": "object"},
+            },
+        }
+    ]
     session = session_of(1000, reserve=200, tools=tools)
     assert session.window.max_tokens == 1000 - 200 - count_tools(WORDS, tools) < 800
 
@@ -226,7 +258,13 @@ def test_a_negative_reserve_is_refused() -> None:
         Turn("assistant", "one moment"),
         Turn("system", "be brief"),
     ],
-    ids=["result of an unknown call", "second result", "user turn while open", "assistant turn while open", "system turn while open"],
+    ids=[
+        "result of an unknown call",
+        "second result",
+        "user turn while open",
+        "assistant turn while open",
+        "system turn while open",
+    ],
 )
 def test_turns_out_of_order_are_refused_and_change_nothing(turn: Turn, engine: Engine) -> None:
     """While a call is open only its result may come, and once."""
@@ -260,7 +298,9 @@ def test_calls_come_in_the_shapes_of_providers() -> None:
     ]
     turn = session.add_assistant_turn(tool_calls=calls).window.extract()
     assert turn is not None
-    assert [(call.id, call.name, call.arguments.replace(" ", "")) for call in turn.tool_calls] == [(i, "search", '{"q":1}') for i in "abc"]
+    assert [(call.id, call.name, call.arguments.replace(" ", "")) for call in turn.tool_calls] == [
+        (i, "search", '{"q":1}') for i in "abc"
+    ]
     faulty: list[Any] = [{"id": "d"}, {"id": "d", "name": "f", "input": {1: object()}}, "search"]
     for broken in faulty:
         with pytest.raises(InvalidTurnError, match="tool_calls"):
@@ -329,7 +369,11 @@ def test_a_failing_clock_changes_nothing() -> None:
 
     session = add_all(session_of(clock=clock), chat(5))
     before = whole(session)
-    writers: list[Callable[[], object]] = [session.compress, session.clear, lambda: session.add_user_turn("hi")]
+    writers: list[Callable[[], object]] = [
+        session.compress,
+        session.clear,
+        lambda: session.add_user_turn("hi"),
+    ]
     for write in writers:
         with pytest.raises(OSError, match="no clock"):
             write()
@@ -358,7 +402,12 @@ def test_clear_forgets_the_view_and_keeps_log_and_ledger(engine: Engine) -> None
     session = add_all(with_engine(engine, session_of(auto=False)), chat(6))
     log, ledger = session.log(), session.window.linearity
     assert session.clear().state is ContextState.EMPTY
-    assert (len(session.window), session.pressure, session.log(), session.window.linearity) == (0, 0.0, log, ledger)
+    assert (len(session.window), session.pressure, session.log(), session.window.linearity) == (
+        0,
+        0.0,
+        log,
+        ledger,
+    )
     session.add_user_turn("a new task")
     assert session.log()[-1].resource_id not in {turn.resource_id for turn in log}
     assert session.window.linearity.get(session.log()[-1].resource_id) is ResourceClass.PRESERVED
@@ -376,10 +425,14 @@ def test_the_log_keeps_every_accepted_turn_in_order(moves: list[Move]) -> None:
             continue
         accepted.append(turn)
     said = [(turn.role, turn.content, turn.tool_calls, turn.tool_call_id) for turn in session.log()]
-    assert said == [(turn.role, turn.content, turn.tool_calls, turn.tool_call_id) for turn in accepted]
+    assert said == [
+        (turn.role, turn.content, turn.tool_calls, turn.tool_call_id) for turn in accepted
+    ]
 
 
-@pytest.mark.parametrize(("option", "value"), [("cooldown", -1), ("cooldown", 1.5), ("cooldown", True)])
+@pytest.mark.parametrize(
+    ("option", "value"), [("cooldown", -1), ("cooldown", 1.5), ("cooldown", True)]
+)
 def test_an_impossible_option_is_refused(option: str, value: Any) -> None:
     """An option out of its range is named with what would be legal, instead of meaning something else in silence."""
     with pytest.raises(InvalidOptionError, match=option):
@@ -399,7 +452,12 @@ def test_a_loop_lowers_the_high_mark_without_being_told() -> None:
         session = session_of(auto=False)
         session.add_user_turn("read the file")
         session.add_assistant_turn(words(570))
-        states.append([_asks_again(session, number, "no such file" if number < 2 else last) for number in range(3)])
+        states.append(
+            [
+                _asks_again(session, number, "no such file" if number < 2 else last)
+                for number in range(3)
+            ]
+        )
         assert 0.6 < session.pressure < 0.7
     assert states == [["ACCUMULATING", "ACCUMULATING", "PRESSURED"], ["ACCUMULATING"] * 3]
 

@@ -48,9 +48,14 @@ def test_a_turn_arrives_with_all_that_was_said_of_it(door: Callable[[ContextSess
     write.add_system("s", resource_class=ResourceClass.REQUIRED)
     write.add_user_turn("u", name="ann", resource_class=ResourceClass.DROPPABLE)
     write.add_assistant_turn("a", calls, resource_class=ResourceClass.PRESERVED)
-    write.add_tool_turn("t", tool_call_id="a", name="search", resource_class=ResourceClass.PRESERVED)
+    write.add_tool_turn(
+        "t", tool_call_id="a", name="search", resource_class=ResourceClass.PRESERVED
+    )
     write.add(Turn("user", "x", timestamp=LATER, tokens=99), ResourceClass.DROPPABLE)
-    assert [(turn.role, turn.text, turn.name, turn.tool_calls, turn.tool_call_id, turn.timestamp) for turn in session.log()] == [
+    assert [
+        (turn.role, turn.text, turn.name, turn.tool_calls, turn.tool_call_id, turn.timestamp)
+        for turn in session.log()
+    ] == [
         ("system", "s", None, (), None, NOON),
         ("user", "u", "ann", (), None, NOON),
         ("assistant", "a", None, tuple(calls), None, NOON),
@@ -67,7 +72,9 @@ def test_a_turn_arrives_with_all_that_was_said_of_it(door: Callable[[ContextSess
 
 
 @doors
-def test_every_write_asks_for_the_revision_that_its_caller_saw(door: Callable[[ContextSession], Any]) -> None:
+def test_every_write_asks_for_the_revision_that_its_caller_saw(
+    door: Callable[[ContextSession], Any],
+) -> None:
     """A stale number is refused whatever is written, the current one is not."""
     session = add_all(session_of(), chat(6))
     write = door(session)
@@ -84,7 +91,9 @@ def test_every_write_asks_for_the_revision_that_its_caller_saw(door: Callable[[C
     for name, arguments in attempts.items():
         options = {"tool_call_id": "a"} if name == "add_tool_turn" else {}
         with pytest.raises(ConflictError):
-            getattr(write, name)(*arguments, **options, expected_revision=session.history.revision - 1)
+            getattr(write, name)(
+                *arguments, **options, expected_revision=session.history.revision - 1
+            )
         getattr(write, name)(*arguments, **options, expected_revision=session.history.revision)
 
 
@@ -95,17 +104,28 @@ class Asked(Says):
         super().__init__("All is well.")
         self.queries: list[str | None] = []
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Note the question and return the answer."""
         self.queries.append(query)
         return super().summarise(turns, max_tokens, counter=counter, query=query)
 
 
 @doors
-def test_a_compression_has_its_target_and_its_question(door: Callable[[ContextSession], Any]) -> None:
+def test_a_compression_has_its_target_and_its_question(
+    door: Callable[[ContextSession], Any],
+) -> None:
     """The summariser hears the question, and the pressure falls to the target, by default to the low mark."""
     asked = Asked()
-    session = add_all(session_of(projector=ContextProjector(asked), auto=False, cooldown=0), chat(40, 10))
+    session = add_all(
+        session_of(projector=ContextProjector(asked), auto=False, cooldown=0), chat(40, 10)
+    )
     write = door(session)
     write.compress(query="What about the train?")
     assert set(asked.queries) == {"What about the train?"}
@@ -129,14 +149,19 @@ def test_the_live_machine_is_made_when_it_is_looked_at() -> None:
 
 def test_open_calls_are_handed_out_only_where_asked_for() -> None:
     """A view that ends on open calls is refused unless the caller says that it may."""
-    window = add_all(session_of(), [Turn("user", "u"), Turn("assistant", None, tool_calls=(ToolCall("a", "search"),))]).window
+    window = add_all(
+        session_of(),
+        [Turn("user", "u"), Turn("assistant", None, tool_calls=(ToolCall("a", "search"),))],
+    ).window
     with pytest.raises(InvalidMessagesError, match="calls without results: a"):
         Delivery().deliver(window)
     assert len(Delivery().deliver(window, allow_open=True).messages) == 2
 
 
 @doors
-def test_an_item_keeps_the_source_it_was_given_under_a_fresh_id_too(door: Callable[[ContextSession], Any]) -> None:
+def test_an_item_keeps_the_source_it_was_given_under_a_fresh_id_too(
+    door: Callable[[ContextSession], Any],
+) -> None:
     """Where its id named another item it gets a new one, and still supersedes by the source that the caller named."""
     session = session_of()
     write = door(session)
@@ -163,7 +188,17 @@ class Scribe:
         **values: str | float,
     ) -> str:
         """Return everything as text."""
-        return repr((len(output.window), agent_type, eigenvectors, tuple(constraints), task, system_only, values))
+        return repr(
+            (
+                len(output.window),
+                agent_type,
+                eigenvectors,
+                tuple(constraints),
+                task,
+                system_only,
+                values,
+            )
+        )
 
 
 @pytest.mark.parametrize("system_only", [True, False])
@@ -171,9 +206,17 @@ def test_a_prompt_builder_of_ones_own_is_told_everything(system_only: bool) -> N
     """Output, agent, eigenvectors, constraints, task and values arrive as they were given."""
     session = add_all(session_of(), chat(3))
     said = session.build_prompt(
-        "critic", {"warmth": 0.5}, ["be brief"], task="review", system_only=system_only, prompts=Scribe(), mood="calm"
+        "critic",
+        {"warmth": 0.5},
+        ["be brief"],
+        task="review",
+        system_only=system_only,
+        prompts=Scribe(),
+        mood="calm",
     )
-    assert said == repr((3, "critic", {"warmth": 0.5}, ("be brief",), "review", system_only, {"mood": "calm"}))
+    assert said == repr(
+        (3, "critic", {"warmth": 0.5}, ("be brief",), "review", system_only, {"mood": "calm"})
+    )
     assert session.build_prompt(prompts=Scribe()) == repr((3, "default", None, (), None, False, {}))
 
 

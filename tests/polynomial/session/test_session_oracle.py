@@ -31,11 +31,21 @@ class SessionAgainstReplay(RuleBasedStateMachine):
 
     def attempt(self, act: Callable[[], object]) -> bool:
         """Do it, or be refused and find everything as it was."""
-        before = self.session.state, self.session.window, self.session.history.revision, self.session.log()
+        before = (
+            self.session.state,
+            self.session.window,
+            self.session.history.revision,
+            self.session.log(),
+        )
         try:
             act()
         except PolycontextError:
-            assert (self.session.state, self.session.window, self.session.history.revision, self.session.log()) == before
+            assert (
+                self.session.state,
+                self.session.window,
+                self.session.history.revision,
+                self.session.log(),
+            ) == before
             return False
         return True
 
@@ -53,7 +63,13 @@ class SessionAgainstReplay(RuleBasedStateMachine):
     def reports(self, count: int, resource_class: ResourceClass | None) -> None:
         """Report at length, in turns that are worth a gist."""
         for number in range(count):
-            self.add(Turn(Role.ASSISTANT, f"Part {number} of the report: " + "the night train runs again. " * 20), resource_class)
+            self.add(
+                Turn(
+                    Role.ASSISTANT,
+                    f"Part {number} of the report: " + "the night train runs again. " * 20,
+                ),
+                resource_class,
+            )
 
     @rule(size=st.sampled_from([120, 300, 3_000]))
     def overflows(self, size: int) -> None:
@@ -63,7 +79,13 @@ class SessionAgainstReplay(RuleBasedStateMachine):
     @rule(count=st.integers(1, 2))
     def calls(self, count: int) -> None:
         """Call tools."""
-        self.add(Turn(Role.ASSISTANT, None, tool_calls=[ToolCall(f"c{number}", "search") for number in range(count)]))
+        self.add(
+            Turn(
+                Role.ASSISTANT,
+                None,
+                tool_calls=[ToolCall(f"c{number}", "search") for number in range(count)],
+            )
+        )
 
     @rule(call_id=st.sampled_from(["c0", "c1", "unknown"]), text=PROSE)
     def answers(self, call_id: str, text: str) -> None:
@@ -79,7 +101,9 @@ class SessionAgainstReplay(RuleBasedStateMachine):
     def recalls(self, number: int, more: int) -> None:
         """Ask for turns of the log back, those that yielded first of all."""
         seen = {turn.resource_id for turn in self.session.window.all_turns()}
-        log = sorted((turn.resource_id for turn in self.session.log()), key=seen.__contains__) or ["t1"]
+        log = sorted((turn.resource_id for turn in self.session.log()), key=seen.__contains__) or [
+            "t1"
+        ]
         first = number % max(1, len(log) - len(seen))
         self.attempt(lambda: self.session.recall(log[first : first + 1 + more]))
 
@@ -87,7 +111,11 @@ class SessionAgainstReplay(RuleBasedStateMachine):
     def promotes(self, number: int, resource_class: ResourceClass) -> None:
         """Raise a class."""
         log = [turn.resource_id for turn in self.session.log()] or ["t1"]
-        self.attempt(lambda: self.session.promote(log[number % len(log)], resource_class, rationale="asked for"))
+        self.attempt(
+            lambda: self.session.promote(
+                log[number % len(log)], resource_class, rationale="asked for"
+            )
+        )
 
     @rule(progress=st.sampled_from([0.0, 0.5, 1.0]))
     def signals(self, progress: float) -> None:
@@ -104,8 +132,14 @@ class SessionAgainstReplay(RuleBasedStateMachine):
         """Replaying every event gives the state and the window; the log is what was accepted, in order."""
         if hasattr(self, "session"):
             events = self.session.history.events()
-            assert replay(events, Conversation(ContextWindow(self.budget, counter=FAST))) == self.session.conversation
-            assert tuple(event.turn for event in events if isinstance(event, TurnEvent)) == self.session.log()
+            assert (
+                replay(events, Conversation(ContextWindow(self.budget, counter=FAST)))
+                == self.session.conversation
+            )
+            assert (
+                tuple(event.turn for event in events if isinstance(event, TurnEvent))
+                == self.session.log()
+            )
             assert [turn.text for turn in self.session.log()] == self.accepted
 
 

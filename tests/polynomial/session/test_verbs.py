@@ -33,7 +33,15 @@ from tests.polynomial.conversations import WORDS
 MOST_NAMES = 45
 MOST_FILES = 32
 SUBJECTS = (ContextSession, History, Usage, Background, Documents)
-OTHERS = (ContextProjector, SQLiteStore, ModelSummariser, AnthropicCompaction, OpenAICompaction, Bridge, ContextManagers)
+OTHERS = (
+    ContextProjector,
+    SQLiteStore,
+    ModelSummariser,
+    AnthropicCompaction,
+    OpenAICompaction,
+    Bridge,
+    ContextManagers,
+)
 
 
 def methods(kind: type) -> list[tuple[str, str]]:
@@ -50,9 +58,15 @@ async def typed(session: ContextSession) -> None:
     """Say what each verb and its twin return."""
     assert_type(session.add_system("Be brief."), ContextOutput)
     assert_type(await session.aadd_system("Be brief.", expected_revision=2), ContextOutput)
-    assert_type(session.add_user_turn("hi", name="ana", resource_class="required", oversize="error"), ContextOutput)
+    assert_type(
+        session.add_user_turn("hi", name="ana", resource_class="required", oversize="error"),
+        ContextOutput,
+    )
     assert_type(await session.aadd_user_turn("hi", idempotency_key="k"), ContextOutput)
-    assert_type(session.add_assistant_turn(None, [{"id": "c1", "name": "look", "arguments": "{}"}]), ContextOutput)
+    assert_type(
+        session.add_assistant_turn(None, [{"id": "c1", "name": "look", "arguments": "{}"}]),
+        ContextOutput,
+    )
     assert_type(session.add_tool_turn("seen", tool_call_id="c1"), ContextOutput)
     assert_type(await session.aadd_assistant_turn("Hello."), ContextOutput)
     assert_type(session.add(Turn("user", "x"), "preserved"), ContextOutput)
@@ -99,7 +113,10 @@ async def typed_parts(session: ContextSession) -> None:
     assert_type(session.history.regenerate(), ContextOutput)
     assert_type(await session.history.aregenerate(), ContextOutput)
     assert_type(session.history.edit(session.log()[0].resource_id, "Say it."), ContextOutput)
-    assert_type(await session.history.aedit(session.log()[0].resource_id, "Say it otherwise."), ContextOutput)
+    assert_type(
+        await session.history.aedit(session.log()[0].resource_id, "Say it otherwise."),
+        ContextOutput,
+    )
     assert_type(session.history.fork("one"), ContextSession)
     assert_type(await session.history.afork("two", 1), ContextSession)
     assert_type(session.history.search("say"), tuple[Found, ...])
@@ -113,7 +130,12 @@ async def typed_parts(session: ContextSession) -> None:
     assert_type(session.documents.save(), ContextOutput)
     assert_type(await session.documents.asave(), ContextOutput)
     assert_type(session.documents.patch("n", lambda _: None), ContextOutput)
-    assert_type(await session.documents.apatch("n", lambda _: None, expected_revision=session.history.revision), ContextOutput)
+    assert_type(
+        await session.documents.apatch(
+            "n", lambda _: None, expected_revision=session.history.revision
+        ),
+        ContextOutput,
+    )
     assert_type(await ContextSession.aopen(session._writer.store, "other"), ContextSession)
 
 
@@ -126,10 +148,15 @@ async def typed_others(projector: ContextProjector, bridge: Bridge[Message]) -> 
     assert_type(projector.compress(window, 0.5, query="it"), CompressionResult)
     assert_type(await projector.acompress(window, 0.5, query="it"), CompressionResult)
     messages: list[Message] = [{"role": "user", "content": "Say it."}]
-    assert_type(bridge.fit(messages, key="k", system="Be brief.", tools=(), reserve=10), list[Message])
-    assert_type(await bridge.afit(messages, key="k", system="Be brief.", tools=None, reserve=10), list[Message])
-    assert_type(bridge.fitted(messages, key="k", reserve=10), Fitted[Message])
-    assert_type(await bridge.afitted(messages, key="k", reserve=10), Fitted[Message])
+    assert_type(
+        bridge.fit(messages, key="k", system="Be brief.", tools=(), reserve=10), list[Message]
+    )
+    assert_type(
+        await bridge.afit(messages, key="k", system="Be brief.", tools=None, reserve=10),
+        list[Message],
+    )
+    assert_type(bridge.fit_with_session(messages, key="k", reserve=10), Fitted[Message])
+    assert_type(await bridge.afit_with_session(messages, key="k", reserve=10), Fitted[Message])
 
 
 def test_types_are_kept_and_every_call_works() -> None:
@@ -140,15 +167,21 @@ def test_types_are_kept_and_every_call_works() -> None:
     other = ContextSession(8000, counter=WORDS)
     other.add_user_turn("Say it.")
     asyncio.run(typed_parts(other))
-    asyncio.run(typed_others(ContextProjector(), Bridge(WireDialect("openai"), model=1_000, counter=WORDS)))
+    asyncio.run(
+        typed_others(ContextProjector(), Bridge(WireDialect("openai"), model=1_000, counter=WORDS))
+    )
 
 
 def test_a_name_that_means_nothing_is_refused() -> None:
     """By the checkers, and when it is called: by the method and by its twin; nothing is written."""
     session = ContextSession(8000, counter=WORDS)
-    with pytest.raises(TypeError, match=r"add_user_turn\(\) got an unexpected keyword argument 'nme'"):
+    with pytest.raises(
+        TypeError, match=r"add_user_turn\(\) got an unexpected keyword argument 'nme'"
+    ):
         session.add_user_turn("hi", nme="ana")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    with pytest.raises(TypeError, match=r"compress\(\) got an unexpected keyword argument 'revision'"):
+    with pytest.raises(
+        TypeError, match=r"compress\(\) got an unexpected keyword argument 'revision'"
+    ):
         asyncio.run(session.acompress(revision=1))  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     assert session.history.revision == 0
 
@@ -158,9 +191,15 @@ def test_a_twin_has_the_parameters_of_its_method(kind: type) -> None:
     """The same names and defaults; it is a coroutine function with a name and a docstring of its own."""
     for name, twin in methods(kind):
         method, made = getattr(kind, name), getattr(kind, twin)
-        assert inspect.signature(made).parameters == inspect.signature(method).parameters or name == "open"
+        assert (
+            inspect.signature(made).parameters == inspect.signature(method).parameters
+            or name == "open"
+        )
         assert name == "open" or made.__name__ == f"a{name}"
-        assert made.__doc__ == f"Do what `{name}` does without blocking the event loop." or name == "open"
+        assert (
+            made.__doc__ == f"Do what `{name}` does without blocking the event loop."
+            or name == "open"
+        )
 
 
 # --- what a reader has to hold in mind ----------------------------------------------------

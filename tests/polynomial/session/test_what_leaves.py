@@ -23,7 +23,9 @@ KINDS = {
 }
 COUNTER = Remembering(TiktokenCounter())
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project"
+)
 
 
 def talks(name: str) -> Iterator[list[dict[str, Any]]]:
@@ -36,7 +38,11 @@ def requests(kind: str) -> Iterator[list[dict[str, Any]]]:
     """Yield the message lists of the recorded requests of `kind` that their provider accepted."""
     with WIRE.open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
-            messages = row["request"].get(KINDS[kind][1]) if row["kind"] == kind and row["status"] == 200 else None
+            messages = (
+                row["request"].get(KINDS[kind][1])
+                if row["kind"] == kind and row["status"] == 200
+                else None
+            )
             if isinstance(messages, list):
                 yield messages
 
@@ -59,7 +65,9 @@ def test_recorded_conversations_leave_with_no_more_than_is_told(name: str, one_o
         check(messages, "openai")
 
 
-@pytest.mark.parametrize("kind", [kind for kind, (provider, _) in KINDS.items() if provider in tuple(Provider)])
+@pytest.mark.parametrize(
+    "kind", [kind for kind, (provider, _) in KINDS.items() if provider in tuple(Provider)]
+)
 def test_recorded_requests_leave_with_no_more_than_is_told(kind: str) -> None:
     """Requests that a provider accepted, with their server tools, thinking and files, cost no other provider more than was told."""
     recorded = list(requests(kind))

@@ -4,7 +4,13 @@ import pytest
 
 from polycontext.linearity import InvalidDataError
 from polycontext.polynomial.journal.events import Event, TurnEvent
-from polycontext.polynomial.journal.rows import Row, event_from_json, event_of_row, event_to_json, row_of
+from polycontext.polynomial.journal.rows import (
+    Row,
+    event_from_json,
+    event_of_row,
+    event_to_json,
+    row_of,
+)
 from polycontext.polynomial.journal.source_ranges import with_sources
 from polycontext.testing.store_lives import lived_events
 
@@ -16,7 +22,7 @@ GOOD = Row("user", "ACCUMULATING", 0, "t1", 1, 0, 3, "hello")
     [
         (
             GOOD._replace(kind="poet"),
-            "kind: 'poet' is no kind of event; legal: system, user, assistant, tool, compress, recall, promote, clear",
+            "kind: 'poet' is no kind of event. Use system, user, assistant, tool, compress, recall, promote, clear",
         ),
         (GOOD._replace(state=""), "state: '' is no state"),
         (GOOD._replace(resource_class=7), "class: 7 is no class"),
@@ -29,8 +35,14 @@ GOOD = Row("user", "ACCUMULATING", 0, "t1", 1, 0, 3, "hello")
         (GOOD._replace(more='{"mood":"gay"}'), "more.mood: is unknown"),
         (GOOD._replace(kind="compress", more=None), "more: not JSON"),
         (GOOD._replace(kind="compress", more='{"splices":7}'), "more.splices: int is not a list"),
-        (GOOD._replace(kind="recall", more='{"splices":[{"start":0,"stop":0,"turns":[4]}]}'), "more: event 4 brought no turn in"),
-        (GOOD._replace(kind="recall", more='{"splices":[7]}'), "more.splices[0]: int is not an object"),
+        (
+            GOOD._replace(kind="recall", more='{"splices":[{"start":0,"stop":0,"turns":[4]}]}'),
+            "more: event 4 brought no turn in",
+        ),
+        (
+            GOOD._replace(kind="recall", more='{"splices":[7]}'),
+            "more.splices[0]: int is not an object",
+        ),
         (GOOD._replace(kind="recall", more="7"), "more: int is not an object"),
         (GOOD._replace(kind="promote", resource_id=None), "resource_id: None is no id"),
         (GOOD._replace(kind="promote", more="7"), "more: "),
@@ -46,7 +58,9 @@ def test_what_is_no_row_of_an_event_is_refused(row: Row, told: str) -> None:
 def test_rows_and_texts_hold_events() -> None:
     """Both ways and back, whatever kind of event; recalled turns are told by the numbers of their events where these are known."""
     events = lived_events()
-    turns = {number: event.turn for number, event in enumerate(events) if isinstance(event, TurnEvent)}
+    turns = {
+        number: event.turn for number, event in enumerate(events) if isinstance(event, TurnEvent)
+    }
     numbers = {turn.resource_id: number for number, turn in turns.items()}
     for known in (numbers, {}):
         rows = [row_of(event, lambda _, known=known: known) for event in events]  # type: ignore[misc]  # bound at once
@@ -54,10 +68,12 @@ def test_rows_and_texts_hold_events() -> None:
     assert tuple(with_sources(event_from_json(event_to_json(event)) for event in events)) == events
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"event":"Poem"}', '{"event":"ClearEvent","state":"EMPTY"}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"event":"Poem"}', '{"event":"ClearEvent","state":"EMPTY"}']
+)
 def test_what_is_no_event_is_refused(text: str) -> None:
     """A text that `event_to_json` did not write names its first fault; a thing that is no event is not written."""
-    with pytest.raises(InvalidDataError, match="legal: "):
+    with pytest.raises(InvalidDataError, match="Use "):
         event_from_json(text)
     thing: Event = object()  # type: ignore[assignment]
     with pytest.raises(TypeError, match="object is no event"):

@@ -18,7 +18,13 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, word_index
-from polycontext.polynomial.stores.search_query import MOST_TERMS, MOST_TOKENS, MOST_TOKENS_A_TERM, SNIPPET, AskedWords
+from polycontext.polynomial.stores.search_query import (
+    MOST_TERMS,
+    MOST_TOKENS,
+    MOST_TOKENS_A_TERM,
+    SNIPPET,
+    AskedWords,
+)
 from polycontext.testing import ANY_TEXT, FAST
 from polycontext.window import Role, ToolCall, Turn
 
@@ -26,7 +32,9 @@ from polycontext.window import Role, ToolCall, Turn
 @pytest.fixture(params=["in memory", "in a file"])
 def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ContextSession]:
     """Return a session that is searched by its log, or by its store."""
-    store = InMemoryStore() if request.param == "in memory" else SQLiteStore(tmp_path / "sessions.db")
+    store = (
+        InMemoryStore() if request.param == "in memory" else SQLiteStore(tmp_path / "sessions.db")
+    )
     yield ContextSession(2_000, counter=FAST, store=store, session_id="s")
     store.close()
 
@@ -43,7 +51,11 @@ def found(session: ContextSession, text: str, limit: int = 10) -> list[str]:
 
 def test_a_finding_says_who_said_what_and_can_be_recalled(session: ContextSession) -> None:
     """Its id, its role, a line of it, and a score."""
-    said(session, "Where is my parcel?", *(f"filler {number} " + "word " * 60 for number in range(40)))
+    said(
+        session,
+        "Where is my parcel?",
+        *(f"filler {number} " + "word " * 60 for number in range(40)),
+    )
     session.compress(0.1)
     (first,) = session.history.search("parcel")
     assert first == Found("t1", Role.USER, "Where is my parcel?", first.score)
@@ -53,15 +65,33 @@ def test_a_finding_says_who_said_what_and_can_be_recalled(session: ContextSessio
 
 def test_who_says_more_of_it_comes_first_and_of_equals_the_newest(session: ContextSession) -> None:
     """Words weigh by how few turns say them; one of them is enough."""
-    said(session, "red apple", "red pear", "green apple", "red apple", "sky", "sea", "sand", "stone", "grass")
+    said(
+        session,
+        "red apple",
+        "red pear",
+        "green apple",
+        "red apple",
+        "sky",
+        "sea",
+        "sand",
+        "stone",
+        "grass",
+    )
     assert found(session, "apple pear") == ["red pear", "red apple", "green apple", "red apple"]
-    assert [each.resource_id for each in session.history.search("red apple", 3)] == ["t4", "t1", "t3"]
+    assert [each.resource_id for each in session.history.search("red apple", 3)] == [
+        "t4",
+        "t1",
+        "t3",
+    ]
 
 
 def test_phrases_in_quotes_must_be_there(session: ContextSession) -> None:
     """All of them, as they stand; words beside them only rank."""
     said(session, "night train to Vienna", "the train at night", "Vienna", "a night train to Graz")
-    assert set(found(session, '"night train"')) == {"a night train to Graz", "night train to Vienna"}
+    assert set(found(session, '"night train"')) == {
+        "a night train to Graz",
+        "night train to Vienna",
+    }
     assert found(session, '"night train" Vienna')[0] == "night train to Vienna"
     assert len(found(session, '"night train" Vienna')) == 2
     assert found(session, '"night train" "to Graz"') == ["a night train to Graz"]
@@ -121,7 +151,9 @@ def test_what_is_said_later_is_found_by_the_next_search(session: ContextSession)
     assert found(other, "parcel") == found(session, "parcel")
 
 
-def test_a_session_finds_its_own_turns_and_not_those_of_a_writer_ahead(session: ContextSession) -> None:
+def test_a_session_finds_its_own_turns_and_not_those_of_a_writer_ahead(
+    session: ContextSession,
+) -> None:
     """What it has not read yet it could not recall; its own come in their stead."""
     said(session, "parcel one", "parcel two")
     ahead = ContextSession(2_000, counter=FAST, store=session._writer.store, session_id="s")
@@ -130,7 +162,9 @@ def test_a_session_finds_its_own_turns_and_not_those_of_a_writer_ahead(session: 
     assert len(found(ahead, "parcel", 20)) == 11
 
 
-@given(text=ANY_TEXT | st.text(alphabet='ab"*()^:-+ANDORNEAR \0\ud800日本'), limit=st.integers(1, 3))
+@given(
+    text=ANY_TEXT | st.text(alphabet='ab"*()^:-+ANDORNEAR \0\ud800日本'), limit=st.integers(1, 3)
+)
 def test_any_text_is_a_search(text: str, limit: int) -> None:
     """No sign has a meaning that could be wrong, and what says nothing finds nothing."""
     session = ContextSession(100_000, counter=FAST)
@@ -165,9 +199,14 @@ def test_a_long_question_is_looked_for_by_its_first_words(session: ContextSessio
 
 @pytest.mark.parametrize("piece", ["a/", "a.", "ab ", "快", "a-é/", 'a/"b c" '])
 @pytest.mark.parametrize("quotes", ["", '"'])
-def test_a_query_asks_for_few_tokens_however_long_it_is(session: ContextSession, piece: str, quotes: str) -> None:
+def test_a_query_asks_for_few_tokens_however_long_it_is(
+    session: ContextSession, piece: str, quotes: str
+) -> None:
     """An index is asked for a bounded number of tokens, in each term and in all: a common one costs a pass over all that was said."""
-    asked = AskedWords.of(f"{quotes}{piece * 50_000}{quotes} " + " ".join(f"{piece * number}{number}" for number in range(2, 500)))
+    asked = AskedWords.of(
+        f"{quotes}{piece * 50_000}{quotes} "
+        + " ".join(f"{piece * number}{number}" for number in range(2, 500))
+    )
     terms = [len(re.findall(r"[a-zé\d]+|快", term)) for term in (*asked.phrases, *asked.words)]
     assert terms
     assert max(terms) <= MOST_TOKENS_A_TERM
@@ -177,7 +216,9 @@ def test_a_query_asks_for_few_tokens_however_long_it_is(session: ContextSession,
 
 
 @pytest.mark.parametrize("word", ["हिन्दी", "e\u0301te\u0301", "كِتَاب"])
-def test_a_long_phrase_is_cut_behind_a_word_whatever_its_script(session: ContextSession, word: str) -> None:
+def test_a_long_phrase_is_cut_behind_a_word_whatever_its_script(
+    session: ContextSession, word: str
+) -> None:
     """Vowel signs and accents are parts of a word: what is cut between them would be a word that nobody said."""
     said(session, " ".join([word] * 50))
     assert len(found(session, f'"{" ".join([word] * 50)}"')) == 1
@@ -186,7 +227,13 @@ def test_a_long_phrase_is_cut_behind_a_word_whatever_its_script(session: Context
 
 
 @pytest.mark.parametrize(
-    "text", ["x" * 3_000 + " needle " + "y" * 3_000, "needle " + "y " * 3_000, "é " * 1_000 + "needle", " needle ".center(3_000)]
+    "text",
+    [
+        "x" * 3_000 + " needle " + "y" * 3_000,
+        "needle " + "y " * 3_000,
+        "é " * 1_000 + "needle",
+        " needle ".center(3_000),
+    ],
 )
 def test_a_snippet_shows_where_it_stands(session: ContextSession, text: str) -> None:
     """A long turn is cut around the word."""
@@ -197,7 +244,10 @@ def test_a_snippet_shows_where_it_stands(session: ContextSession, text: str) -> 
     assert "\n" not in snippet
 
 
-@pytest.mark.parametrize(("text", "limit"), [(None, 10), (5, 10), ("a", 0), ("a", 1_001), ("a", True), ("a", "3"), ("a", None)])
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [(None, 10), (5, 10), ("a", 0), ("a", 1_001), ("a", True), ("a", "3"), ("a", None)],
+)
 def test_what_is_no_search_is_refused(session: ContextSession, text: Any, limit: Any) -> None:
     """Text and a number of turns are what a search is made of."""
     said(session, "a")
@@ -273,7 +323,10 @@ def test_what_is_deleted_leaves_no_word_in_the_index(path: Path) -> None:
     with kept(path, "stays") as stays, kept(path) as gone:
         said(stays, "parcel")
         for step in range(30):
-            said(gone, *(f"{number} quittengelee schluesselwort{step}x{number}" for number in range(40)))
+            said(
+                gone,
+                *(f"{number} quittengelee schluesselwort{step}x{number}" for number in range(40)),
+            )
             assert gone.history.search(f"schluesselwort{step}x7")
         stays.history.search("parcel")
         raw = bytes_of(path)
@@ -302,7 +355,9 @@ def test_an_append_indexes_nothing(path: Path) -> None:
 def tables(path: Path, session: ContextSession) -> list[str]:
     """Return the names of the tables of indexes."""
     with session._writer.store._file.reading() as db:  # type: ignore[attr-defined]  # it is a SQLite store
-        rows = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'words%' ORDER BY name").fetchall()
+        rows = db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'words%' ORDER BY name"
+        ).fetchall()
     return [name for (name,) in rows]
 
 
@@ -331,7 +386,9 @@ def test_a_long_session_is_indexed_in_steps(path: Path, monkeypatch: pytest.Monk
         assert len(found(session, "parcel", 100)) == 50
 
 
-def test_the_oldest_index_makes_room_for_a_new_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_index_makes_room_for_a_new_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file holds so many of them; what lost its index is indexed anew by its next search."""
     monkeypatch.setattr(word_index, "MOST_INDEXES", 3)
     with kept(path, "0") as first:
@@ -342,10 +399,20 @@ def test_the_oldest_index_makes_room_for_a_new_one(path: Path, monkeypatch: pyte
         indexes = [name for name in tables(path, first) if name.count("_") == 1]
         assert indexes == ["words_3", "words_4", "words_5"]
         assert found(kept(path, "0"), "parcel") == ["parcel 0"]
-        assert [name for name in tables(path, first) if name.count("_") == 1] == ["words_1", "words_4", "words_5"]
+        assert [name for name in tables(path, first) if name.count("_") == 1] == [
+            "words_1",
+            "words_4",
+            "words_5",
+        ]
 
 
-@pytest.mark.parametrize("damage", ["UPDATE words_1_data SET block = x'0102' WHERE id > 10", "DELETE FROM words_1_data WHERE id > 10"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE words_1_data SET block = x'0102' WHERE id > 10",
+        "DELETE FROM words_1_data WHERE id > 10",
+    ],
+)
 def test_an_index_that_is_damaged_is_made_anew(path: Path, damage: str) -> None:
     """It is derived: the words it was made of are there."""
     with kept(path) as session:
@@ -360,7 +427,11 @@ def test_an_index_that_is_damaged_is_made_anew(path: Path, damage: str) -> None:
         assert found(session, '"parcel 7"') == ["parcel 7"]
 
 
-@pytest.mark.parametrize("released", sorted((Path(__file__).parent / "released").glob("*.db")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "released",
+    sorted((Path(__file__).parent / "released").glob("*.db")),
+    ids=lambda path: path.name,
+)
 def test_a_file_of_before_is_searched(released: Path, path: Path) -> None:
     """One of an earlier schema is brought to the newest, and indexed when it is searched; an index that is there goes on."""
     path.write_bytes(released.read_bytes())
@@ -375,7 +446,7 @@ def test_python_without_fts5_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     session = ContextSession(2_000, counter=FAST)
     said(session, "parcel")
     monkeypatch.setattr(word_index, "_MAKE", word_index._MAKE.replace("fts5", "no_fts5"))
-    with pytest.raises(StoreError, match=r"has no FTS5 .*; legal: a Python whose SQLite has it"):
+    with pytest.raises(StoreError, match=r"has no FTS5 .*. Use a Python whose SQLite has it"):
         session.history.search("parcel")
     monkeypatch.setattr(word_index, "_MAKE", "CREATE nonsense")
     with pytest.raises(sqlite3.OperationalError, match="nonsense"):

@@ -61,7 +61,9 @@ class Snapped:
 
     def turns(self, first: int, last: int) -> tuple[Turn, ...]:
         """Return the turns that came with some events."""
-        return tuple(event.turn for event in self.events[first - 1 : last] if isinstance(event, TurnEvent))
+        return tuple(
+            event.turn for event in self.events[first - 1 : last] if isinstance(event, TurnEvent)
+        )
 
 
 def replayed(events: tuple[Event, ...], empty: Conversation) -> Conversation:
@@ -76,23 +78,42 @@ def test_a_snapshot_is_what_replaying_gives(seed: int) -> None:
     if not snapped.pieces:
         pytest.skip("no snapshot was taken")
     since = snapped.pieces[-1][0]
-    there, wanted = restored(snapped.opened(), snapped.empty), replayed(snapped.events[:since], snapped.empty)
+    there, wanted = (
+        restored(snapped.opened(), snapped.empty),
+        replayed(snapped.events[:since], snapped.empty),
+    )
     assert there is not None
     assert there == wanted
     assert list(there.past.batches) == list(wanted.past.batches)
     assert there.window.facts == wanted.window.facts
     assert there.window.open_calls == wanted.window.open_calls
     assert there.window.linearity.stats() == wanted.window.linearity.stats()
-    assert [turn.sources for turn in there.window.all_turns()] == [turn.sources for turn in wanted.window.all_turns()]
-    named = [[turn.sources.named for turn in each.window.all_turns() if isinstance(turn.sources, Sources)] for each in (there, wanted)]
+    assert [turn.sources for turn in there.window.all_turns()] == [
+        turn.sources for turn in wanted.window.all_turns()
+    ]
+    named = [
+        [
+            turn.sources.named
+            for turn in each.window.all_turns()
+            if isinstance(turn.sources, Sources)
+        ]
+        for each in (there, wanted)
+    ]
     assert named[0] == named[1]
     for turn in wanted.log:
         assert there.log.place(turn.resource_id) == wanted.log.place(turn.resource_id)
     later = replayed(snapped.events[since:], there)
     assert later == evolve(snapped.conversation, companions={})
     snapshot = snapshot_of(there, later)
-    pieces = [*snapped.pieces, (later.revision, snapshot.piece)] if later.revision > since else snapped.pieces
-    assert restored(evolve(snapped.opened(), pieces=pieces, head=snapshot.head), snapped.empty) == later
+    pieces = (
+        [*snapped.pieces, (later.revision, snapshot.piece)]
+        if later.revision > since
+        else snapped.pieces
+    )
+    assert (
+        restored(evolve(snapped.opened(), pieces=pieces, head=snapshot.head), snapped.empty)
+        == later
+    )
     assert pickle.loads(pickle.dumps(later)) == later  # noqa: S301 - made a moment ago
 
 
@@ -128,7 +149,9 @@ def test_no_turn_is_read_before_it_is_looked_at() -> None:
         lambda head, pieces: (head, [(at, orjson.dumps({**orjson.loads(piece), "kinds": [[7, "", "", False]]})) for at, piece in pieces]),
     ],
 )  # fmt: skip
-def test_a_snapshot_that_cannot_be_read_is_none(spoil: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_snapshot_that_cannot_be_read_is_none(
+    spoil: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     """Then all events are replayed, and the log says so."""
     snapped = Snapped(5)
     head, pieces = spoil(snapped.head, snapped.pieces)
@@ -151,15 +174,21 @@ def test_snapshots_are_due_by_events_and_by_what_stands() -> None:
 def test_stored_turns_read_as_a_list() -> None:
     """By index from both ends, by slice, in order; a part that is not what the snapshot says is refused."""
     turns = [Turn("user", f"{number}") for number in range(10)]
-    stored = StoredTurns([(0, 1, 4), (4, 5, 5), (5, 6, 10)], 10, lambda first, last: tuple(turns[first - 1 : last]))
+    stored = StoredTurns(
+        [(0, 1, 4), (4, 5, 5), (5, 6, 10)], 10, lambda first, last: tuple(turns[first - 1 : last])
+    )
     assert list(stored) == turns
     assert [stored[place] for place in range(-10, 10)] == [turns[place] for place in range(-10, 10)]
     assert stored[2:9:3] == tuple(turns[2:9:3])
     for place in (10, -11):
         with pytest.raises(IndexError):
             stored[place]
-    less = StoredTurns([(0, 1, 4), (4, 5, 10)], 9, lambda first, last: tuple(turns[first - 1 : last]))
-    with pytest.raises(InvalidDataError, match=r"6 turns came with events 5\.\.10; legal: 5, as the snapshot says"):
+    less = StoredTurns(
+        [(0, 1, 4), (4, 5, 10)], 9, lambda first, last: tuple(turns[first - 1 : last])
+    )
+    with pytest.raises(
+        InvalidDataError, match=r"6 turns came with events 5\.\.10. Use 5, as the snapshot says"
+    ):
         list(less)
 
 
@@ -168,7 +197,9 @@ def test_a_ledger_is_told_by_its_columns() -> None:
     older = LinearityMap()
     for number in range(1, 3_000):
         older = older.tag(f"t{number}", ResourceClass(number % 2))
-    newer = older.promote("t7", ResourceClass.PRESERVED).promote("t2999", ResourceClass.PRESERVED, rationale="why")
+    newer = older.promote("t7", ResourceClass.PRESERVED).promote(
+        "t2999", ResourceClass.PRESERVED, rationale="why"
+    )
     for number in range(3_000, 4_200):
         newer = newer.tag(f"t{number}", ResourceClass.REQUIRED)
     assert newer.changed_since(older) == [6, 2_998]
@@ -194,17 +225,29 @@ def talked(session: ContextSession, first: int, last: int) -> None:
         text = LATELY[number % 4].format(n=number % 7, m=number % 31)
         session.add(Turn("user" if number % 2 == 0 else "assistant", text))
         if number % 50 == 49:
-            call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": f'{{"path": "src/pump{number % 7}.py"}}'}}
+            call = {
+                "id": "c",
+                "type": "function",
+                "function": {"name": "read", "arguments": f'{{"path": "src/pump{number % 7}.py"}}'},
+            }
             session.add_assistant_turn(None, [call])
             session.add_tool_turn(f"timeout = {number % 31}\nretries = {number}", tool_call_id="c")
 
 
-@pytest.mark.parametrize("summariser", [ExtractiveSummariser(), ExtractiveSummariser(ids=True, frozen=1, failure_bonus=2.5)])
+@pytest.mark.parametrize(
+    "summariser",
+    [ExtractiveSummariser(), ExtractiveSummariser(ids=True, frozen=1, failure_bonus=2.5)],
+)
 def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) -> None:
     """A snapshot knows what the summariser has read: gists come out as without it, and no old turn is looked at for them."""
 
     def session_of(conversation: Conversation | None = None) -> ContextSession:
-        made = ContextSession(600, counter=WORDS, projector=ContextProjector(summariser), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        made = ContextSession(
+            600,
+            counter=WORDS,
+            projector=ContextProjector(summariser),
+            clock=lambda: datetime(2026, 1, 1, tzinfo=UTC),
+        )
         if conversation is not None:
             made._writer.store.append("session", 0, session.history.events(), {})
             made._writer.stored = made._writer.conversation = conversation
@@ -219,9 +262,16 @@ def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) 
 
     def turns(first: int, last: int) -> tuple[Turn, ...]:
         reads.append((first, last))
-        return tuple(event.turn for event in events[first - 1 : last] if isinstance(event, TurnEvent))
+        return tuple(
+            event.turn for event in events[first - 1 : last] if isinstance(event, TurnEvent)
+        )
 
-    there = restored(Opened([(now.revision, snapshot.piece)], snapshot.head, Stored((), {}, now.revision), turns), empty)
+    there = restored(
+        Opened(
+            [(now.revision, snapshot.piece)], snapshot.head, Stored((), {}, now.revision), turns
+        ),
+        empty,
+    )
     assert there == now
     assert there is not None
     known, found = now.past.remembered(), there.past.remembered()
@@ -259,13 +309,26 @@ def test_what_an_older_version_has_read_is_read_anew() -> None:
     snapshot = snapshot_of(empty, session.conversation)
     head = orjson.loads(snapshot.head)
     assert head["read"]["units"]
-    head["read"] = {**{key: told for key, told in head["read"].items() if key != "units"}, "candidates": "an older form"}
+    head["read"] = {
+        **{key: told for key, told in head["read"].items() if key != "units"},
+        "candidates": "an older form",
+    }
     events, now = session.history.events(), session.conversation
 
     def turns(first: int, last: int) -> tuple[Turn, ...]:
-        return tuple(event.turn for event in events[first - 1 : last] if isinstance(event, TurnEvent))
+        return tuple(
+            event.turn for event in events[first - 1 : last] if isinstance(event, TurnEvent)
+        )
 
-    there = restored(Opened([(now.revision, snapshot.piece)], orjson.dumps(head), Stored((), {}, now.revision), turns), empty)
+    there = restored(
+        Opened(
+            [(now.revision, snapshot.piece)],
+            orjson.dumps(head),
+            Stored((), {}, now.revision),
+            turns,
+        ),
+        empty,
+    )
     assert there == now
     assert there is not None
     assert there.past.remembered() is None

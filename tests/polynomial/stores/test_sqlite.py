@@ -77,13 +77,15 @@ class Secret:
 # --- one process ---------------------------------------------------------------------
 
 
-def test_a_second_process_waits_and_is_told_who_holds_the_file(path: Path, holder: subprocess.Popen[str]) -> None:
+def test_a_second_process_waits_and_is_told_who_holds_the_file(
+    path: Path, holder: subprocess.Popen[str]
+) -> None:
     """It waits for as long as it is told, and then names the file and the process, which is not disturbed."""
     with pytest.raises(StoreBusyError) as refused:
         opened(path, timeout=0.3)
     assert refused.value.pid == holder.pid
     assert str(refused.value) == (
-        f"store '{path}': process {holder.pid} has it open, for more than the 0.3 seconds that were waited; legal: closing it there, or a longer timeout"
+        f"store '{path}': process {holder.pid} has it open, for more than the 0.3 seconds that were waited. Close it there, or raise the timeout."
     )
     assert isinstance(refused.value, TimeoutError)
     assert pickle.loads(pickle.dumps(refused.value)).pid == holder.pid  # noqa: S301 - made a moment ago
@@ -110,13 +112,16 @@ def test_a_process_that_was_killed_holds_nothing(path: Path, holder: subprocess.
 
 def test_sessions_of_one_process_share_the_file(path: Path) -> None:
     """Any number of sessions and stores can be open; the last one that closes lets the file go."""
-    first, second = opened(path), ContextSession.open(path.parent / "." / path.name, "other", max_tokens=1000, counter=WORDS)
+    first, second = (
+        opened(path),
+        ContextSession.open(path.parent / "." / path.name, "other", max_tokens=1000, counter=WORDS),
+    )
     first.add_user_turn("one")
     second.add_user_turn("two")
     first.close()
     first.close()
     second.add_user_turn("three")
-    with pytest.raises(StoreError, match="it was closed; legal: opening it again"):
+    with pytest.raises(StoreError, match=r"it was closed. Open it again"):
         first.add_user_turn("four")
     assert [turn.text for turn in first.log()] == ["one"]
     second.close()
@@ -124,7 +129,9 @@ def test_sessions_of_one_process_share_the_file(path: Path) -> None:
     assert not path.with_name("sessions.db-wal").exists()
 
 
-def test_a_session_that_nobody_closed_lets_go_when_it_is_gone(path: Path, holder: subprocess.Popen[str]) -> None:
+def test_a_session_that_nobody_closed_lets_go_when_it_is_gone(
+    path: Path, holder: subprocess.Popen[str]
+) -> None:
     """A store closes itself when it is collected: another process can open the file."""
     holder.kill()
     session = opened(path, timeout=60)
@@ -160,9 +167,11 @@ def test_a_forked_process_leaves_the_file_alone(path: Path) -> None:
     """
     said = in_a_process(code, path).communicate(timeout=60)[0].splitlines()
     assert said[0].startswith("StoreError False ")
-    assert "it was opened before this process was forked; legal: opening it anew here" in said[0]
+    assert "it was opened before this process was forked. Open it again here" in said[0]
     assert said[1].startswith("StoreBusyError True ")
-    assert said[2:] == ["True", "['before', 'after']"], "what was not brought into the database yet is still beside it"
+    assert said[2:] == ["True", "['before', 'after']"], (
+        "what was not brought into the database yet is still beside it"
+    )
     with opened(path) as session:
         assert [turn.text for turn in session.log()] == ["before", "after"]
 
@@ -180,7 +189,7 @@ def test_a_newer_version_is_refused_and_left_as_it_is(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(
         StoreError,
-        match=rf"written by a newer polycontext \(schema {len(STEPS) + 1}; this one reads up to {len(STEPS)}\); legal: a newer polycontext",
+        match=rf"written by a newer polycontext \(schema {len(STEPS) + 1}; this one reads up to {len(STEPS)}\). Upgrade polycontext",
     ):
         opened(path)
     assert path.read_bytes() == before
@@ -192,7 +201,9 @@ def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
         db.execute("CREATE TABLE mine (id)")
     db.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="the database belongs to something else; legal: a file of its own"):
+    with pytest.raises(
+        StoreError, match=r"the database belongs to something else. Use another file"
+    ):
         opened(path)
     assert path.read_bytes() == before
 
@@ -200,16 +211,19 @@ def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
 def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
     """Text is no store."""
     path.write_text("Dear diary, " * 1000)
-    with pytest.raises(StoreError, match=r"the file is no SQLite database .*; legal: the file of a store, or one that is not there yet"):
+    with pytest.raises(
+        StoreError,
+        match=r"the file is no SQLite database .*. Use the file of a store, or a new one",
+    ):
         opened(path)
     assert path.read_text().startswith("Dear diary")
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     """The error says what to do."""
-    with pytest.raises(StoreError, match="its folder is not there; legal: a folder that is there"):
+    with pytest.raises(StoreError, match=r"its folder is not there. Use a folder that exists"):
         opened(tmp_path / "none" / "sessions.db")
-    with pytest.raises(StoreError, match="legal: a file and a folder that this user may write to"):
+    with pytest.raises(StoreError, match="Use a file and a folder that this user may write to"):
         opened(tmp_path)
 
 
@@ -221,7 +235,9 @@ def test_files_of_every_released_version_open(released: Path, path: Path) -> Non
         texts = [turn.text for turn in session.log()]
         assert texts[:2] == ["Where is my parcel? It is number QX7-2281.", "It is on its way."]
         assert session.documents.get("order") == {"number": "QX7-2281"}
-        assert [event.turn.text for event in session.history.events() if isinstance(event, TurnEvent)] == texts
+        assert [
+            event.turn.text for event in session.history.events() if isinstance(event, TurnEvent)
+        ] == texts
         session.add_user_turn("Thank you.")
     with sqlite3.connect(path) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
@@ -230,7 +246,9 @@ def test_files_of_every_released_version_open(released: Path, path: Path) -> Non
 
 def test_every_version_has_a_file() -> None:
     """A new schema comes with a file of the one before it."""
-    assert [path.name for path in sorted(RELEASED.glob("*.db"))] == [f"schema-{number}.db" for number in range(1, len(STEPS) + 1)]
+    assert [path.name for path in sorted(RELEASED.glob("*.db"))] == [
+        f"schema-{number}.db" for number in range(1, len(STEPS) + 1)
+    ]
 
 
 # --- damage -------------------------------------------------------------------------------
@@ -239,16 +257,27 @@ def test_every_version_has_a_file() -> None:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("UPDATE texts SET content = 'no' WHERE content = 'yes'", "the words of event 2 are not what was written"),
+        (
+            "UPDATE texts SET content = 'no' WHERE content = 'yes'",
+            "the words of event 2 are not what was written",
+        ),
         ("UPDATE events SET class = 2 WHERE number = 2", "event 2 is not what was written"),
-        ("DELETE FROM texts WHERE content = 'yes'", "the words of event 2 are not what was written"),
+        (
+            "DELETE FROM texts WHERE content = 'yes'",
+            "the words of event 2 are not what was written",
+        ),
         ("DELETE FROM events WHERE number = 2", "event 3 is missing|event 2 is missing"),
         ("DELETE FROM events WHERE number = 3", "2 events are there of 3"),
-        ("UPDATE companions SET body = '{}'", "companion 'notes' is not what was written|companion 'notes'"),
+        (
+            "UPDATE companions SET body = '{}'",
+            "companion 'notes' is not what was written|companion 'notes'",
+        ),
     ],
     ids=["words", "class", "no words", "no event", "no last event", "companion"],
 )
-def test_what_is_not_what_was_written_is_never_handed_out(damage: str, told: str, path: Path) -> None:
+def test_what_is_not_what_was_written_is_never_handed_out(
+    damage: str, told: str, path: Path
+) -> None:
     """A row that has changed is an error that says so, and where to look for help."""
     store = SQLiteStore(path)
     with ContextSession.open(path, "s", max_tokens=1000, counter=WORDS) as session:
@@ -261,7 +290,7 @@ def test_what_is_not_what_was_written_is_never_handed_out(damage: str, told: str
     db.close()
     with pytest.raises(
         StoreError,
-        match=rf"the file is damaged: ({told}).*; legal: a copy of the file from before, or what `sqlite3 FILE .recover` brings back",
+        match=rf"the file is damaged: ({told}).*. Restore a copy of the file, or what `sqlite3 FILE .recover` brings back",
     ):
         opened(path)
 
@@ -271,7 +300,9 @@ def test_whatever_bytes_are_damaged_the_error_is_one_of_the_store(path: Path, se
     """Of damaged schema text not even SQLite's own message can be read; nothing but typed errors leaves a store."""
     store = SQLiteStore(path)
     session = ContextSession(1000, counter=WORDS, store=store, session_id="s")
-    session.extend([Turn("user" if number % 2 else "assistant", f"parcel {number} é") for number in range(20)])
+    session.extend(
+        [Turn("user" if number % 2 else "assistant", f"parcel {number} é") for number in range(20)]
+    )
     session.history.search("parcel")
     revision = session.history.revision
     store.close()
@@ -280,9 +311,11 @@ def test_whatever_bytes_are_damaged_the_error_is_one_of_the_store(path: Path, se
     for number in range(100):
         data = bytearray(whole)
         for _ in range(chance.choice((1, 3, 20))):
-            data[chance.choice(names) + chance.randrange(60) if number % 2 else chance.randrange(len(data))] = chance.choice(
-                (0xFF, 0x9B, 0)
-            )
+            data[
+                chance.choice(names) + chance.randrange(60)
+                if number % 2
+                else chance.randrange(len(data))
+            ] = chance.choice((0xFF, 0x9B, 0))
         path.write_bytes(data)
         for beside in ("-wal", "-shm"):
             path.with_name(path.name + beside).unlink(missing_ok=True)
@@ -358,11 +391,16 @@ def test_words_stand_in_the_file_once(path: Path) -> None:
 
 def test_what_is_deleted_is_nowhere(path: Path) -> None:
     """After `delete` no word of the session is in the database or beside it, while it is open and afterwards; other sessions are whole."""
-    with opened(path) as kept, ContextSession.open(path, "gone", max_tokens=200, counter=WORDS) as session:
+    with (
+        opened(path) as kept,
+        ContextSession.open(path, "gone", max_tokens=200, counter=WORDS) as session,
+    ):
         kept.add_user_turn("this stays")
         session.documents.accompany("secret", Secret())
         for number in range(400):
-            session.add_user_turn(f"{number}: the secret is Quittengelee", idempotency_key=f"Quittengelee {number}")
+            session.add_user_turn(
+                f"{number}: the secret is Quittengelee", idempotency_key=f"Quittengelee {number}"
+            )
         assert b"Quittengelee" in b"".join(file.read_bytes() for file in path.parent.iterdir())
         assert ContextSession.history.delete(path, "gone") is True
         assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
@@ -378,7 +416,9 @@ def test_threads_and_tasks_write_one_session(path: Path) -> None:
     """Numbers are contiguous and nothing is lost, whoever writes."""
     with opened(path) as session, ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda number: session.add_user_turn(f"turn {number}"), range(200)))
-        assert sorted(turn.text for turn in session.log()) == sorted(f"turn {number}" for number in range(200))
+        assert sorted(turn.text for turn in session.log()) == sorted(
+            f"turn {number}" for number in range(200)
+        )
         assert session.history.revision == len(session.history.events())
 
 
@@ -394,7 +434,9 @@ def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> No
         assert found is not None
         assert len(found.stored.events) < 300
         assert len(found.pieces) >= 3
-        assert {each._writer._snapped.revision for each in (one, other)} == {found.pieces[-1][0]}, "both know the newest"
+        assert {each._writer._snapped.revision for each in (one, other)} == {found.pieces[-1][0]}, (
+            "both know the newest"
+        )
         with opened(path) as third:
             assert third._writer._snapped.revision == found.pieces[-1][0]
             assert third.history.revision == len(third.history.events())
@@ -407,10 +449,18 @@ def test_a_snapshot_that_goes_on_from_another_is_left_out(path: Path) -> None:
     """One that begins at 0 takes the place of all; one that goes on from the newest goes behind it; any other is not stored."""
     store, events = SQLiteStore(path), lived_events()[:5]
     for base, event in enumerate(events):
-        store.append("s", base, [event], {}, snapshot=Snapshot((0, 1, 1, 2, 0)[base], b"piece %d" % base, b"head"))
+        store.append(
+            "s",
+            base,
+            [event],
+            {},
+            snapshot=Snapshot((0, 1, 1, 2, 0)[base], b"piece %d" % base, b"head"),
+        )
         found = store.opened("s")
         assert found is not None
-        assert [revision for revision, _ in found.pieces] == ([1], [1, 2], [1, 2], [1, 2, 4], [5])[base]
+        assert [revision for revision, _ in found.pieces] == ([1], [1, 2], [1, 2], [1, 2, 4], [5])[
+            base
+        ]
         assert len(found.stored.events) == (0, 0, 1, 0, 0)[base]
     store.close()
 
@@ -449,7 +499,16 @@ def test_every_kind_of_event_is_one_row(path: Path) -> None:
     """What is written in one process is read in the next, whatever kind of event it is."""
     events = lived_events()
     kinds = {type(event).__name__ for event in events}
-    assert kinds == {"TurnEvent", "CompressEvent", "RecallEvent", "PromoteEvent", "ClearEvent", "RewindEvent", "EraseEvent", "PatchEvent"}
+    assert kinds == {
+        "TurnEvent",
+        "CompressEvent",
+        "RecallEvent",
+        "PromoteEvent",
+        "ClearEvent",
+        "RewindEvent",
+        "EraseEvent",
+        "PatchEvent",
+    }
 
 
 # --- where a store is -----------------------------------------------------------------------
@@ -458,7 +517,12 @@ def test_every_kind_of_event_is_one_row(path: Path) -> None:
 def test_a_store_is_found_by_path_and_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A relative path, an absolute one and the two URLs of them are one file."""
     monkeypatch.chdir(tmp_path)
-    for place in ("a b.db", tmp_path / "a b.db", "sqlite:///a b.db", f"sqlite:///{tmp_path}/a%20b.db"):
+    for place in (
+        "a b.db",
+        tmp_path / "a b.db",
+        "sqlite:///a b.db",
+        f"sqlite:///{tmp_path}/a%20b.db",
+    ):
         with opened(place) as session:
             session.add_user_turn("one")
     assert ContextSession.history.list_sessions("a b.db") == ("s",)
@@ -469,7 +533,7 @@ def test_a_store_is_found_by_path_and_url(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("url", ["", ":memory:", "sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///x.db?mode=ro", "mysql://u:pw@h/d?key=s3cret", 7, None, object(), b"x"])  # fmt: skip
 def test_no_store_is_at_such_a_url(url: object) -> None:
     """What names no store is refused in words, without a secret."""
-    with pytest.raises(InvalidOptionError, match="legal: the path of a SQLite file") as refused:
+    with pytest.raises(InvalidOptionError, match="Use the path of a SQLite file") as refused:
         ContextSession.open(url)  # type: ignore[arg-type]
     assert "pw" not in str(refused.value)
     assert "s3cret" not in repr(refused.value)
@@ -485,7 +549,9 @@ def test_a_timeout_is_a_number_of_seconds(timeout: object, path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_lock_that_cannot_be_made_or_read_is_told(path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_cannot_be_made_or_read_is_told(
+    path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What stands in the way of the lock is named; a holder that has not said who it is has no number; another process is no writer here."""
     with sqlite3.connect(":memory:"):
         path.with_name("sessions.db.lock").write_text("?")
@@ -509,7 +575,9 @@ def test_tasks_open_and_close(path: Path) -> None:
 
     async def talk() -> list[str]:
         async with await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS) as session:
-            await asyncio.gather(*(session.aadd_user_turn(f"turn {number}") for number in range(40)))
+            await asyncio.gather(
+                *(session.aadd_user_turn(f"turn {number}") for number in range(40))
+            )
         again = await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS)
         await again.aclose()
         with pytest.raises(StoreError, match="it was closed"):
@@ -538,7 +606,9 @@ def test_a_journal_that_is_read_in_part_knows_what_gists_stand_for(path: Path) -
             for each in (session, memory):
                 each.add(Turn("user", f"{number} is said " + "so " * 20))
         middle = memory.history.revision // 2
-        assert [event.state for event in session.history.events(middle)] == [event.state for event in memory.history.events(middle)]
+        assert [event.state for event in session.history.events(middle)] == [
+            event.state for event in memory.history.events(middle)
+        ]
         gists = [
             turn.sources
             for event in session.history.events(middle)

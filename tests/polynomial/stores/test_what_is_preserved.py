@@ -24,7 +24,10 @@ SAID = [
     "  spaces at both ends  \n\n",
     "日本語の指示：必ず守ってください。" * 40,
 ]
-PINNED = Part("anthropic", '{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}')
+PINNED = Part(
+    "anthropic",
+    '{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}',
+)
 OPTIONS: dict[str, Any] = {"max_tokens": 12_000, "counter": WORDS}
 
 
@@ -44,8 +47,15 @@ def lived(store: SessionStore) -> ContextSession:
 
 def preserved(session: ContextSession) -> dict[str, bytes]:
     """Return the bytes of each turn that is PRESERVED, as the view has it and as it goes out."""
-    kept = [turn for turn in session.window.all_turns() if session.window.class_of(turn) is ResourceClass.PRESERVED]
-    return {turn.resource_id: f"{turn!r} {get_format('anthropic').render([turn], readable=True)!r}".encode() for turn in kept}
+    kept = [
+        turn
+        for turn in session.window.all_turns()
+        if session.window.class_of(turn) is ResourceClass.PRESERVED
+    ]
+    return {
+        turn.resource_id: f"{turn!r} {get_format('anthropic').render([turn], readable=True)!r}".encode()
+        for turn in kept
+    }
 
 
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
@@ -60,7 +70,9 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
             yield lambda: stack.enter_context(closing(PostgreSQLStore(server.url, schema=schema)))
 
 
-def journeys(session: ContextSession, stores: Callable[[], SessionStore], folder: Path) -> Iterator[tuple[str, ContextSession]]:
+def journeys(
+    session: ContextSession, stores: Callable[[], SessionStore], folder: Path
+) -> Iterator[tuple[str, ContextSession]]:
     """Yield where the session goes, by name."""
     yield "restart", ContextSession(store=stores(), session_id="s", **OPTIONS)
     fork = session.history.fork("a fork")
@@ -80,11 +92,16 @@ def journeys(session: ContextSession, stores: Callable[[], SessionStore], folder
     lines = [*session.history.export()]
     there = ContextSession.history.load(lines, folder / "other.db", "elsewhere", **OPTIONS)
     yield "export to another store", there
-    yield "and back", ContextSession.history.load(there.history.export(), stores(), "back", **OPTIONS)
+    yield (
+        "and back",
+        ContextSession.history.load(there.history.export(), stores(), "back", **OPTIONS),
+    )
     there.close()
 
 
-def test_what_is_preserved_is_the_same_wherever_it_has_been(stores: Callable[[], SessionStore], tmp_path: Path) -> None:
+def test_what_is_preserved_is_the_same_wherever_it_has_been(
+    stores: Callable[[], SessionStore], tmp_path: Path
+) -> None:
     """Odd characters, pictures and what was raised later: none is lost, none is changed."""
     session = lived(stores())
     before = preserved(session)

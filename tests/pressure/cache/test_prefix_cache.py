@@ -23,16 +23,34 @@ class Oracle:
         found = [(until, seconds) for known, until, seconds in self.kept if known == prefix]
         return found[-1][1] if found and found[-1][0] >= now else None
 
-    def marked(self, blocks: Blocks, marks: Sequence[tuple[int, float]], now: float, floor: int, look_back: int) -> tuple[int, int]:
+    def marked(
+        self,
+        blocks: Blocks,
+        marks: Sequence[tuple[int, float]],
+        now: float,
+        floor: int,
+        look_back: int,
+    ) -> tuple[int, int]:
         """Return what is read and what is written."""
         heard = [mark for mark in sorted(marks) if sum(blocks[: mark[0] + 1]) >= floor]
         near = [
-            [place for place in range(mark, max(mark - look_back, -1), -1) if self.lives(blocks[: place + 1], now) is not None]
+            [
+                place
+                for place in range(mark, max(mark - look_back, -1), -1)
+                if self.lives(blocks[: place + 1], now) is not None
+            ]
             for mark, _ in reversed(heard)
         ]
         hit = next((places[0] for places in near if places), -1)
-        used = [(place, self.lives(blocks[: place + 1], now)) for place in {hit, *(mark for mark, _ in heard)} if place <= hit]
-        for place, seconds in [*used, *((place, seconds) for place, seconds in heard if place > hit)]:
+        used = [
+            (place, self.lives(blocks[: place + 1], now))
+            for place in {hit, *(mark for mark, _ in heard)}
+            if place <= hit
+        ]
+        for place, seconds in [
+            *used,
+            *((place, seconds) for place, seconds in heard if place > hit),
+        ]:
             if seconds is not None:
                 self.kept.append((blocks[: place + 1], now + seconds, seconds))
         last = max([hit, *(place for place, _ in heard)], default=-1)
@@ -67,8 +85,8 @@ def test_marked_prefixes_are_those_of_an_oracle(
         marks = sorted({place % len(blocks): seconds for place, seconds in wanted}.items())
         points = [Breakpoint(*mark) for mark in marks]
         digests, tokens = _of(blocks)
-        asked = cache.marked(digests, tokens, points, floor=floor, look_back=look_back, sent=False)
-        use = cache.marked(digests, tokens, points, floor=floor, look_back=look_back)
+        asked = cache.serve(digests, tokens, points, floor=floor, look_back=look_back, sent=False)
+        use = cache.serve(digests, tokens, points, floor=floor, look_back=look_back)
         assert asked == use
         assert (use.read, use.all_written) == oracle.marked(blocks, marks, now, floor, look_back)
 
@@ -76,10 +94,16 @@ def test_marked_prefixes_are_those_of_an_oracle(
 @example(requests=[([300, 100], 0), ([300, 100], 200), ([300, 200], 200)])
 @given(
     requests=st.lists(
-        st.tuples(st.lists(st.sampled_from([100, 200, 300]), min_size=1, max_size=4), st.sampled_from([0, 200, 301])), max_size=12
+        st.tuples(
+            st.lists(st.sampled_from([100, 200, 300]), min_size=1, max_size=4),
+            st.sampled_from([0, 200, 301]),
+        ),
+        max_size=12,
     )
 )
-def test_what_is_cached_by_itself_is_the_longest_living_prefix_in_whole_steps(requests: list[tuple[list[int], int]]) -> None:
+def test_what_is_cached_by_itself_is_the_longest_living_prefix_in_whole_steps(
+    requests: list[tuple[list[int], int]],
+) -> None:
     """From the floor on; a prefix of what was sent lives as long as what was sent."""
     now, sent = 0.0, list[tuple[Blocks, float]]()
     cache = PrefixCache(lambda: now)
@@ -95,7 +119,7 @@ def test_what_is_cached_by_itself_is_the_longest_living_prefix_in_whole_steps(re
             ),
             default=0,
         )
-        use = cache.automatic(*_of(blocks), floor=256)
+        use = cache.serve_automatic(*_of(blocks), floor=256)
         assert use.read == (longest // 128 * 128 if longest >= 256 else 0)
         whole = sum(blocks) // 128 * 128 if sum(blocks) >= 256 else 0
         assert use.all_written == max(0, whole - use.read)
@@ -111,7 +135,7 @@ def test_what_is_marked_and_used_lives_on() -> None:
         now = minute * 60.0
         blocks.append(f"turn {minute}".encode())
         tokens = [2000 * (place + 1) for place in range(len(blocks))]
-        cache.marked(blocks, tokens, [Breakpoint(0), Breakpoint(len(blocks) - 1)])
+        cache.serve(blocks, tokens, [Breakpoint(0), Breakpoint(len(blocks) - 1)])
     assert cache.held(b"system") is Held.LIVING
     assert cache.held(b"turn 0") is Held.EXPIRED
     assert cache.held(b"never") is Held.UNKNOWN
@@ -121,7 +145,7 @@ def test_asking_changes_nothing_until_it_is_kept() -> None:
     """A request that is not sent leaves nothing behind; one that was sent earlier expires earlier."""
     now = 1000.0
     cache = PrefixCache(lambda: now)
-    use = cache.automatic([b"a"], [2048], sent=False)
+    use = cache.serve_automatic([b"a"], [2048], sent=False)
     assert cache.held(b"a") is Held.UNKNOWN
     cache.keep(use, 800.0)
     assert cache.held(b"a") is Held.LIVING
@@ -133,16 +157,23 @@ def test_asking_changes_nothing_until_it_is_kept() -> None:
 def test_a_breakpoint_looks_back_twenty_blocks_itself_among_them(blocks: int) -> None:
     """What was written further back is not found."""
     cache = PrefixCache(lambda: 0.0)
-    digests, tokens = [f"{place}".encode() for place in range(blocks + 1)], [2000 + place for place in range(blocks + 1)]
-    cache.marked(digests, tokens, [Breakpoint(0)])
-    assert cache.marked(digests, tokens, [Breakpoint(blocks)]).read == (2000 if blocks < 20 else 0)
+    digests, tokens = (
+        [f"{place}".encode() for place in range(blocks + 1)],
+        [2000 + place for place in range(blocks + 1)],
+    )
+    cache.serve(digests, tokens, [Breakpoint(0)])
+    assert cache.serve(digests, tokens, [Breakpoint(blocks)]).read == (2000 if blocks < 20 else 0)
 
 
 def test_the_oldest_prefixes_are_forgotten_when_there_are_too_many() -> None:
     """The memory is bounded."""
     cache = PrefixCache(lambda: 0.0, most=2)
     for name in (b"a", b"b", b"c"):
-        cache.marked([name], [2000], [Breakpoint(0)])
-    assert [cache.held(name) for name in (b"a", b"b", b"c")] == [Held.UNKNOWN, Held.LIVING, Held.LIVING]
-    assert cache.marked([], [], []) == CacheUse(0, {})
-    assert cache.automatic([], []) == CacheUse(0, {})
+        cache.serve([name], [2000], [Breakpoint(0)])
+    assert [cache.held(name) for name in (b"a", b"b", b"c")] == [
+        Held.UNKNOWN,
+        Held.LIVING,
+        Held.LIVING,
+    ]
+    assert cache.serve([], [], []) == CacheUse(0, {})
+    assert cache.serve_automatic([], []) == CacheUse(0, {})

@@ -62,7 +62,10 @@ def assistant(text: str) -> Turn:
 
 def called(name: str, arguments: str, result: str, call_id: str = "call_1") -> list[Turn]:
     """Return a call and its result."""
-    return [Turn("assistant", None, tool_calls=[ToolCall(call_id, name, arguments)]), Turn("tool", result, tool_call_id=call_id)]
+    return [
+        Turn("assistant", None, tool_calls=[ToolCall(call_id, name, arguments)]),
+        Turn("tool", result, tool_call_id=call_id),
+    ]
 
 
 def gist(body: str) -> Turn:
@@ -70,10 +73,19 @@ def gist(body: str) -> Turn:
     return Turn("user", summary_text(body), sources=("a", "b"))
 
 
-def summarise(turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter = EXACT, query: str | None = None) -> str:
+def summarise(
+    turns: Sequence[Turn],
+    max_tokens: int,
+    *,
+    counter: TokenCounter = EXACT,
+    query: str | None = None,
+) -> str:
     """Summarise with the default options."""
     return ExtractiveSummariser().summarise(turns, max_tokens, counter=counter, query=query)
 
 
-SMALL_TALK = [user(f"The weather in town number {n} was mild and rather pleasant all day long.") for n in range(30)]
+SMALL_TALK = [
+    user(f"The weather in town number {n} was mild and rather pleasant all day long.")
+    for n in range(30)
+]
 BUSY_TALK = [user(f"There is booking QX{n:02}KZ somewhere in the list of them.") for n in range(30)]

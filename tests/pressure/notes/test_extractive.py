@@ -16,7 +16,16 @@ from polycontext import ContextSession
 from polycontext.pressure import AsyncSummariser, ContextProjector, ExtractiveSummariser, Summariser
 from polycontext.testing import ANY_TEXT, FAST, HOSTILE_TEXTS, TEXTS, Move, conversations
 from polycontext.window import TokenCounter, ToolCall, Turn
-from tests.pressure.notes.extractive_samples import COUNTERS, EXACT, LETTERS, Noting, assistant, gist, summarise, user
+from tests.pressure.notes.extractive_samples import (
+    COUNTERS,
+    EXACT,
+    LETTERS,
+    Noting,
+    assistant,
+    gist,
+    summarise,
+    user,
+)
 
 
 @given(conversations(), st.integers(-5, 300), st.sampled_from(COUNTERS), st.none() | TEXTS)
@@ -25,11 +34,19 @@ def test_a_summary_never_takes_more_tokens_than_allowed(
 ) -> None:
     """count(summarise(turns, n)) <= n for every conversation, counter and query."""
     turns = [turn for turn, _ in moves]
-    assert counter.count(summarise(turns, max_tokens, counter=counter, query=query)) <= max(0, max_tokens)
+    assert counter.count(summarise(turns, max_tokens, counter=counter, query=query)) <= max(
+        0, max_tokens
+    )
 
 
-@given(st.lists(st.sampled_from(HOSTILE_TEXTS) | ANY_TEXT, min_size=1, max_size=3), st.integers(0, 400), st.booleans())
-def test_hostile_text_fits_too_and_can_be_stored(texts: list[str], max_tokens: int, as_gists: bool) -> None:
+@given(
+    st.lists(st.sampled_from(HOSTILE_TEXTS) | ANY_TEXT, min_size=1, max_size=3),
+    st.integers(0, 400),
+    st.booleans(),
+)
+def test_hostile_text_fits_too_and_can_be_stored(
+    texts: list[str], max_tokens: int, as_gists: bool
+) -> None:
     """Giant lines, joined emoji, fake special tokens: the summary fits and is text that a turn accepts."""
     summary = summarise([gist(text) if as_gists else user(text) for text in texts], max_tokens)
     assert EXACT.count(summary) <= max_tokens
@@ -48,7 +65,10 @@ def test_nothing_said_gives_no_text(turns: list[Turn]) -> None:
     assert summarise(turns, 100, query="What about the booking?") == ""
 
 
-@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=400), st.integers(1, 50))
+@given(
+    st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=400),
+    st.integers(1, 50),
+)
 def test_a_summary_is_never_empty_where_a_letter_fits(text: str, max_tokens: int) -> None:
     """With one token or more for visible text, something is said."""
     assert summarise([user(text)], max_tokens, counter=LETTERS)
@@ -79,7 +99,12 @@ def test_the_summary_does_not_depend_on_the_process() -> None:
         "print(ExtractiveSummariser().summarise(turns, 120, counter=EstimatingCounter(), query='word2 part_3'))"
     )
     printed = [
-        subprocess.run([sys.executable, "-c", script], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
         for seed in ("1", "2")
     ]
     assert printed[0] == printed[1] != b"\n"
@@ -89,11 +114,24 @@ def test_the_summary_does_not_depend_on_the_process() -> None:
 def test_the_order_of_the_conversation_is_kept(moves: list[Move], max_tokens: int) -> None:
     """What was said first is printed first."""
     numbered = [user(f"{turn.text} mark{number:03}x") for number, (turn, _) in enumerate(moves)]
-    marks = [word for word in summarise(numbered, max_tokens).split() if word.startswith("mark") and word.endswith("x")]
+    marks = [
+        word
+        for word in summarise(numbered, max_tokens).split()
+        if word.startswith("mark") and word.endswith("x")
+    ]
     assert marks == sorted(marks)
 
 
-@pytest.mark.parametrize("text", ["a" * 300_000, '{"a":1,' * 40_000, "never must " * 25_000, "漢字" * 100_000, "e" + "\u0301" * 300_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 300_000,
+        '{"a":1,' * 40_000,
+        "never must " * 25_000,
+        "漢字" * 100_000,
+        "e" + "\u0301" * 300_000,
+    ],
+)
 def test_the_work_is_linear_in_the_text(text: str) -> None:
     """However hostile, each character is counted a few times at most, and so is each segment."""
     counter = Noting()
@@ -104,7 +142,12 @@ def test_the_work_is_linear_in_the_text(text: str) -> None:
 
 @pytest.mark.parametrize("max_tokens", [1_000, 3_000])
 @pytest.mark.parametrize(
-    "text", ["ValueError: x\n" * 3_000, "漢字" * 3_000, " ".join(f"Walk {n} along src/way_{n}.py." for n in range(1_000))]
+    "text",
+    [
+        "ValueError: x\n" * 3_000,
+        "漢字" * 3_000,
+        " ".join(f"Walk {n} along src/way_{n}.py." for n in range(1_000)),
+    ],
 )
 def test_the_tokens_are_used(text: str, max_tokens: int) -> None:
     """A summary of much text leaves few of its tokens unused."""
@@ -114,7 +157,10 @@ def test_the_tokens_are_used(text: str, max_tokens: int) -> None:
 def test_what_still_fits_after_the_first_that_does_not_is_added() -> None:
     """A long piece that finds no room does not keep a shorter one out that matters less."""
     long = "Yesterday evening thunderstorms fallen branches."
-    assert summarise([user("Booking ZFA04Y."), user(long), user("Summer is over.")], 15) == "user: Booking ZFA04Y.\nuser: Summer is over."
+    assert (
+        summarise([user("Booking ZFA04Y."), user(long), user("Summer is over.")], 15)
+        == "user: Booking ZFA04Y.\nuser: Summer is over."
+    )
 
 
 # ---- interface
@@ -137,7 +183,9 @@ def test_a_negative_bonus_is_refused(option: str) -> None:
 # ---- recorded conversations
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project")
+@pytest.mark.skipif(
+    not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project"
+)
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_it_keeps_more_of_what_is_needed_next_than_simple_means(recording: str) -> None:
     """On recorded agents more needles stand than in the tail and the longest sentences; what they are bound to is the matter of `just retention`."""
@@ -148,7 +196,9 @@ def test_it_keeps_more_of_what_is_needed_next_than_simple_means(recording: str) 
     assert set(METHODS) == {name for name, _ in scores}
 
 
-def test_the_benchmark_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_benchmark_says_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """Without the recordings the benchmark ends with one clear line."""
     monkeypatch.setattr("benchmarks.summariser_quality.DATA", tmp_path / "absent")
     assert main([]) == 2
@@ -157,10 +207,16 @@ def test_the_benchmark_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, capsy
 
 def test_lines_begin_with_the_ids_of_their_turns_where_that_is_asked() -> None:
     """What is recalled by one is the turn of the line; a call and its result are one line, and superseded ones are still told once."""
-    session = ContextSession(max_tokens=400, counter=FAST, projector=ContextProjector(ExtractiveSummariser(ids=True, frozen=1)))
+    session = ContextSession(
+        max_tokens=400,
+        counter=FAST,
+        projector=ContextProjector(ExtractiveSummariser(ids=True, frozen=1)),
+    )
     session.add_user_turn("Salt the soups.")
     for number in range(40):
-        session.add_assistant_turn(None, tool_calls=[ToolCall("c", "weigh", f'{{"pot": {number % 20}}}')])
+        session.add_assistant_turn(
+            None, tool_calls=[ToolCall("c", "weigh", f'{{"pot": {number % 20}}}')]
+        )
         session.add_tool_turn(f"Pot {number % 20} has {number * 13} grams.", tool_call_id="c")
         session.add_user_turn(f"How much salt goes into pot {number}?")
         session.add_assistant_turn(f"It wants {number * 7} grams.")

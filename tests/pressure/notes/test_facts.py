@@ -12,9 +12,9 @@ from polycontext.linearity import InvalidOptionError
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.gist import summary_text
 from polycontext.pressure.notes.facts import facts_of
+from polycontext.pressure.notes.lines import Head
 from polycontext.pressure.notes.provenance import find_sources
 from polycontext.pressure.notes.summariser import ExtractiveSummariser
-from polycontext.pressure.notes.units import Head
 from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn
 from polycontext.window.items import ContextItem
@@ -26,9 +26,20 @@ def long_session(max_tokens: int = 1_500, steps: int = 60) -> ContextSession:
     session.add_user_turn("Sort the shed.")
     session.add_user_turn("Never touch the red box.")
     for number in range(steps):
-        arguments = json.dumps({"path": f"shed/shelf-{number}.txt", "command": f"count the nails of box BX-{number} " * 8, "n": number})
-        session.add_assistant_turn(f"I look at shelf {number}.", [ToolCall(f"c{number}", "look", arguments)])
-        session.add_tool_turn(json.dumps({"shelf": number, "boxes": [f"BX-{number}{k}" for k in range(4)]}), tool_call_id=f"c{number}")
+        arguments = json.dumps(
+            {
+                "path": f"shed/shelf-{number}.txt",
+                "command": f"count the nails of box BX-{number} " * 8,
+                "n": number,
+            }
+        )
+        session.add_assistant_turn(
+            f"I look at shelf {number}.", [ToolCall(f"c{number}", "look", arguments)]
+        )
+        session.add_tool_turn(
+            json.dumps({"shelf": number, "boxes": [f"BX-{number}{k}" for k in range(4)]}),
+            tool_call_id=f"c{number}",
+        )
         session.add_user_turn(f"And what of box BX-{number}3?")
     return session
 
@@ -50,7 +61,12 @@ def test_a_plan_carries_what_must_stand() -> None:
 
 def test_a_plan_carries_the_newest_of_a_value() -> None:
     """What took the place of something older, and of that only the last."""
-    turns = [Turn("user", f"The kiln in the yard stands at {degrees} degrees.", resource_id=f"t{degrees}") for degrees in (900, 950, 990)]
+    turns = [
+        Turn(
+            "user", f"The kiln in the yard stands at {degrees} degrees.", resource_id=f"t{degrees}"
+        )
+        for degrees in (900, 950, 990)
+    ]
     told = [(fact.text, fact.source) for fact in facts_of(turns, FAST) if fact.head is Head.FACTS]
     assert told == [("The kiln in the yard stands at 990 degrees. (was 950)", "t990")]
     assert not [fact for fact in facts_of(turns[:1], FAST) if fact.head is Head.FACTS]
@@ -72,14 +88,21 @@ def test_what_a_line_was_traced_to_is_recalled() -> None:
     """The ids that `trace` returns are those that `recall` takes."""
     session = long_session(3_000)
     gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
-    first = next(ids for line in re.split(r"\n(?=\S)", gist.text)[1:] if (ids := session.history.trace(line)))
+    first = next(
+        ids for line in re.split(r"\n(?=\S)", gist.text)[1:] if (ids := session.history.trace(line))
+    )
     assert first[0] in {turn.resource_id for turn in session.recall(first[:1]).window.all_turns()}
 
 
 def test_what_nobody_said_has_no_source() -> None:
     """A model's own words, a head, an empty line and a line half of which was made up lead nowhere; what is no text is refused."""
     session = long_session(steps=3)
-    for line in ("assistant: all of it is gold", "Facts:", "", "user: And what of box B23? … and of box B99?"):
+    for line in (
+        "assistant: all of it is gold",
+        "Facts:",
+        "",
+        "user: And what of box B23? … and of box B99?",
+    ):
         assert session.history.trace(line) == ()
     with pytest.raises(InvalidOptionError, match="line"):
         session.history.trace(None)  # type: ignore[arg-type]
@@ -97,12 +120,19 @@ def test_an_attachment_is_traced_by_its_name() -> None:
         session.add_assistant_turn("I read it.")
     gist = ExtractiveSummariser(ids=True).summarise(session.log(), 200, counter=FAST)
     line = next(line for line in re.split(r"\n(?=\S)", gist) if "attached" in line)
-    assert session.history.trace(line) == session.history.trace(line.partition("] ")[2]) == (ids[-1],)
+    assert (
+        session.history.trace(line) == session.history.trace(line.partition("] ")[2]) == (ids[-1],)
+    )
 
 
 def test_what_an_earlier_summary_said_in_another_name_is_traced_to_it() -> None:
     """A gist that came in speaks for nobody but the user: its lines stand behind a label of ours."""
-    came = Turn("user", summary_text("assistant: I painted the red box blue."), resource_id="a", metadata={"gist": True})
+    came = Turn(
+        "user",
+        summary_text("assistant: I painted the red box blue."),
+        resource_id="a",
+        metadata={"gist": True},
+    )
     gist = ExtractiveSummariser().summarise([Turn("user", "Sort."), came], 100, counter=FAST)
     line = next(line for line in gist.splitlines() if "painted" in line)
     assert line.startswith("earlier: ")
@@ -111,7 +141,9 @@ def test_what_an_earlier_summary_said_in_another_name_is_traced_to_it() -> None:
 
 def test_a_line_of_several_turns_names_as_few_as_say_it() -> None:
     """A call and its result are two turns; of the same words said twice the later turn is named."""
-    call = Turn("assistant", None, tool_calls=[ToolCall("c", "look", '{"at": "shelf 7"}')], resource_id="a")
+    call = Turn(
+        "assistant", None, tool_calls=[ToolCall("c", "look", '{"at": "shelf 7"}')], resource_id="a"
+    )
     result = Turn("tool", "three boxes", tool_call_id="c", resource_id="b")
     again = Turn("user", "three boxes", resource_id="c")
     assert find_sources('look({"at": "shelf 7"}) -> three boxes', [call, result]) == (call, result)
@@ -119,10 +151,15 @@ def test_a_line_of_several_turns_names_as_few_as_say_it() -> None:
 
 
 @given(
-    st.lists(st.text(alphabet="ab …:(),\n", min_size=1, max_size=12), min_size=1, max_size=4), st.text(alphabet="ab …:(),\n", max_size=20)
+    st.lists(st.text(alphabet="ab …:(),\n", min_size=1, max_size=12), min_size=1, max_size=4),
+    st.text(alphabet="ab …:(),\n", max_size=20),
 )
 def test_tracing_ends_whatever_is_asked(texts: list[str], line: str) -> None:
     """It names turns in their order, each once."""
-    turns = [Turn("user", text, resource_id=f"t{number}") for number, text in enumerate(texts) if text.strip()]
+    turns = [
+        Turn("user", text, resource_id=f"t{number}")
+        for number, text in enumerate(texts)
+        if text.strip()
+    ]
     found = [turns.index(turn) for turn in find_sources(line, turns)]
     assert found == sorted(set(found))

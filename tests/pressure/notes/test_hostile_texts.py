@@ -8,16 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.pressure import ExtractiveSummariser
-from polycontext.pressure.notes.lines import GAP
-from polycontext.pressure.notes.pieces import MOST_CHARS, excerpt
+from polycontext.pressure.notes.pieces import GAP, MOST_CHARS, excerpt
 from polycontext.pressure.notes.summariser import truncate
 from polycontext.testing import FAST, TEXTS
 from polycontext.window import TokenCounter, ToolCall, Turn
 from tests.growth import BOUND, FACTOR, growth
-from tests.pressure.notes.extractive_samples import COUNTERS, EXACT, Noting, assistant, called, summarise, user
+from tests.pressure.notes.extractive_samples import (
+    COUNTERS,
+    EXACT,
+    Noting,
+    assistant,
+    called,
+    summarise,
+    user,
+)
 
 FAMILY = "👩\u200d👩\u200d👧"
-LOG = "".join(f"09:{n % 60:02} worker {n % 5} took job {n * 7919 % 100_003} and let it go\n" for n in range(2_000))
+LOG = "".join(
+    f"09:{n % 60:02} worker {n % 5} took job {n * 7919 % 100_003} and let it go\n"
+    for n in range(2_000)
+)
 PROSE = "A plain word or two stands here. " * 40_000
 HOSTILE = [
     "[" * 100_000,
@@ -67,34 +77,59 @@ MEASURED = 16_000
 """How many characters of each the growth is measured with; all of it is read once."""
 LIKE_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=200),
-    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=12), inner, max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=12), inner, max_size=8)
+    ),
     max_leaves=60,
 ).map(json.dumps)
 PARTS = st.sampled_from(
-    [*'{}[]",:\\\n\r\t ', "null", "NaN", "1e9", '"a":', '{"a": 1}', "\u0301", FAMILY, "\ud800", "…", " … 3 lines", "a=1"]
+    [
+        *'{}[]",:\\\n\r\t ',
+        "null",
+        "NaN",
+        "1e9",
+        '"a":',
+        '{"a": 1}',
+        "\u0301",
+        FAMILY,
+        "\ud800",
+        "…",
+        " … 3 lines",
+        "a=1",
+    ]
 )
 ANY = TEXTS | LIKE_JSON | st.lists(PARTS | st.text(max_size=8), max_size=80).map("".join)
 
 Reading = Callable[[str], str]
 READINGS: dict[str, Reading] = {
     "result": lambda text: summary(*called("look", "{}", text)),
-    "arguments": lambda text: summary(Turn("assistant", None, tool_calls=[ToolCall("c1", "write", text)])),
+    "arguments": lambda text: summary(
+        Turn("assistant", None, tool_calls=[ToolCall("c1", "write", text)])
+    ),
     "user": lambda text: summary(user(text)),
     "assistant": lambda text: summary(assistant(text), assistant(text[:-1])),
-    "gist": lambda text: summary(Turn("user", f"[Summary of earlier messages]\n{text}", metadata={"gist": True})),
+    "gist": lambda text: summary(
+        Turn("user", f"[Summary of earlier messages]\n{text}", metadata={"gist": True})
+    ),
     "cut": lambda text: truncate(text, 200, FAST, wanted=text[:300], whole="result 7"),
 }
 
 
 def summary(*turns: Turn) -> str:
     """Return a summary of 200 tokens."""
-    return ExtractiveSummariser().summarise(turns, 200, counter=FAST, query="What failed in step 12?")
+    return ExtractiveSummariser().summarise(
+        turns, 200, counter=FAST, query="What failed in step 12?"
+    )
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("reading", "place"),
-    [(reading, place) for reading in READINGS for place in range(0, len(HOSTILE), 1 if reading == "result" else 5)],
+    [
+        (reading, place)
+        for reading in READINGS
+        for place in range(0, len(HOSTILE), 1 if reading == "result" else 5)
+    ],
 )
 def test_hostile_text_costs_linear_time_and_fits(reading: str, place: int) -> None:
     """Unmatched braces, deep JSON, half characters, lines of a megabyte: eight times the text costs no more than about eight times."""
@@ -103,7 +138,13 @@ def test_hostile_text_costs_linear_time_and_fits(reading: str, place: int) -> No
     assert growth(lambda length: read(text[:length]), MEASURED // FACTOR) < BOUND
 
 
-@given(ANY, st.integers(-3, 300), st.sampled_from(COUNTERS), st.text(max_size=40), st.sampled_from(["", "result 7", "x" * 200]))
+@given(
+    ANY,
+    st.integers(-3, 300),
+    st.sampled_from(COUNTERS),
+    st.text(max_size=40),
+    st.sampled_from(["", "result 7", "x" * 200]),
+)
 def test_a_cut_fits_is_the_same_each_time_and_is_not_cut_again(
     text: str, room: int, counter: TokenCounter, wanted: str, whole: str
 ) -> None:
@@ -128,7 +169,9 @@ def test_a_log_keeps_head_tail_what_failed_and_what_is_wanted() -> None:
     """The error in the middle has its nearest frame, and the named line stands whole."""
     trace = 'Traceback (most recent call last):\n  File "app/pay.py", line 31, in charge\n    total / parts\nZeroDivisionError: by zero\n'
     lines = LOG.splitlines(keepends=True)
-    text = "".join([*lines[:900], trace, *lines[900:1_500], "see ticket KX-4411-B\n", *lines[1_500:]])
+    text = "".join(
+        [*lines[:900], trace, *lines[900:1_500], "see ticket KX-4411-B\n", *lines[1_500:]]
+    )
     short = truncate(text, 400, EXACT, wanted="what about KX-4411-B?")
     assert short.startswith(lines[0])
     assert short.endswith(lines[-1].strip())
@@ -162,8 +205,13 @@ def test_a_long_text_is_read_at_its_ends() -> None:
     assert excerpt(PROSE[:MOST_CHARS]) == PROSE[:MOST_CHARS]
 
 
-@pytest.mark.parametrize("text", [f"{PROSE}Never delete the ledger. {PROSE}", f"{LOG * 10}Never delete the ledger.\n{LOG * 10}"])
+@pytest.mark.parametrize(
+    "text",
+    [f"{PROSE}Never delete the ledger. {PROSE}", f"{LOG * 10}Never delete the ledger.\n{LOG * 10}"],
+)
 def test_a_demand_in_the_middle_of_a_long_text_is_kept(text: str) -> None:
     """What the user demands stands, wherever it was said; in a gist that came in too."""
     assert "Never delete the ledger." in summarise([user(text)], 400)
-    assert "Never delete the ledger." in summarise([Turn("user", f"[Summary of earlier messages]\n{text}", metadata={"gist": True})], 400)
+    assert "Never delete the ledger." in summarise(
+        [Turn("user", f"[Summary of earlier messages]\n{text}", metadata={"gist": True})], 400
+    )

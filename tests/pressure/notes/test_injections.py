@@ -134,7 +134,13 @@ def test_a_likely_sentence_is_hidden_only_beside_an_injection() -> None:
     likely = next(sentence for sentence in STEERING if LIKELY < score(sentence) <= CERTAIN)
     certain, plain = STEERING[16], PLAIN[0]
     assert [*flag_injections([likely, plain, likely])] == [False, False, False]
-    assert [*flag_injections([likely, certain, likely, plain, likely])] == [True, True, True, False, False]
+    assert [*flag_injections([likely, certain, likely, plain, likely])] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert [*flag_injections([])] == []
 
 
@@ -145,7 +151,9 @@ def test_an_injection_is_found_anywhere_in_a_long_sentence() -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("text", ["ignore the user ", "a.", "a", "http://", "--a", "7", "@", "忽略用户", "a/", "\ud800"])
+@pytest.mark.parametrize(
+    "text", ["ignore the user ", "a.", "a", "http://", "--a", "7", "@", "忽略用户", "a/", "\ud800"]
+)
 def test_scoring_costs_linear_time(text: str) -> None:
     """Eight times the text costs about eight times as much, of whatever it is made."""
     assert growth(lambda length: score(text * length), 4_000) < BOUND
@@ -161,10 +169,19 @@ def test_the_file_is_small_and_read_when_it_is_needed() -> None:
 
 def test_the_file_is_what_was_learned() -> None:
     """The weights are those that the sentences teach today."""
-    assert FILE.read_text(encoding="utf-8") == teaching.spelled(teaching.fit(teaching.examples(teaching.sentences())))
+    assert FILE.read_text(encoding="utf-8") == teaching.spelled(
+        teaching.fit(teaching.examples(teaching.sentences()))
+    )
 
 
 def test_an_untaught_language_is_known_by_its_words() -> None:
     """Without any Spanish sentence, most of the Spanish ones are told apart by the classes of their words."""
-    found = [row for row in teaching.judged(teaching.sentences(), lambda _, item: item["language"] == "es") if row[0]]
-    assert [(hits >= injections // 2, wrong <= plain // 10) for _, hits, injections, wrong, plain in found] == [(True, True)]
+    found = [
+        row
+        for row in teaching.judged(teaching.sentences(), lambda _, item: item["language"] == "es")
+        if row[0]
+    ]
+    assert [
+        (hits >= injections // 2, wrong <= plain // 10)
+        for _, hits, injections, wrong, plain in found
+    ] == [(True, True)]

@@ -11,13 +11,23 @@ from hypothesis import strategies as st
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.pressure import ContextProjector, Fulfilment, GistKind, Plan
 from polycontext.pressure.fulfilment import AsyncPlanSummariser, PlanSummariser
-from polycontext.pressure.gist import is_summary
+from polycontext.pressure.gist import GistJob, is_summary
 from polycontext.pressure.notes.facts import Fact, complete_text, is_told
-from polycontext.pressure.notes.units import Head
-from polycontext.pressure.plan import GistJob
+from polycontext.pressure.notes.lines import Head
 from polycontext.testing import ANY_TEXT
 from polycontext.window import ContextWindow, TokenCounter, Turn
-from tests.pressure.samples import Says, assistant, calls, extended, hard_plan, opened, result, talk, user, words
+from tests.pressure.samples import (
+    Says,
+    assistant,
+    calls,
+    extended,
+    hard_plan,
+    opened,
+    result,
+    talk,
+    user,
+    words,
+)
 
 DEMAND = "Never delete a file that begins with draft."
 FACTS = st.lists(st.builds(Fact, st.sampled_from(Head), ANY_TEXT, st.just("t1")), max_size=8)
@@ -25,9 +35,14 @@ FACTS = st.lists(st.builds(Fact, st.sampled_from(Head), ANY_TEXT, st.just("t1"))
 
 def demanding(turns: int = 10) -> ContextWindow:
     """Return a window whose oldest turns hold a demand, and results."""
-    told = [assistant("I begin with shelf-42."), assistant("shelf-42 is sorted, next I'll do shelf-43.")]
+    told = [
+        assistant("I begin with shelf-42."),
+        assistant("shelf-42 is sorted, next I'll do shelf-43."),
+    ]
     begun = opened(1_000).append(user(f"Sort the shelf. {DEMAND}"), ResourceClass.REQUIRED)
-    return extended(begun, [*told, *talk(turns), calls("read"), result(0, words(30, 60)), user("Well?")])
+    return extended(
+        begun, [*told, *talk(turns), calls("read"), result(0, words(30, 60)), user("Well?")]
+    )
 
 
 def the_plan(window: ContextWindow | None = None) -> Plan:
@@ -41,21 +56,33 @@ def fits(most: int) -> Any:
 
 
 @given(ANY_TEXT, FACTS, st.integers(0, 200))
-def test_what_is_missing_comes_behind_and_only_once(text: str, facts: list[Fact], most: int) -> None:
+def test_what_is_missing_comes_behind_and_only_once(
+    text: str, facts: list[Fact], most: int
+) -> None:
     """The text stands as it stood, the whole fits where the text did, and completing it again changes nothing."""
     whole = complete_text(text, facts, fits(most))
     assert whole.startswith(text)
     assert len(whole) <= most or whole == text
     assert complete_text(whole, facts, fits(most)) == whole
     if len(text) <= most and text.strip():
-        assert all(is_told(fact, complete_text(text, facts, fits(10_000))) for fact in facts if fact.text.strip())
+        assert all(
+            is_told(fact, complete_text(text, facts, fits(10_000)))
+            for fact in facts
+            if fact.text.strip()
+        )
 
 
 def test_what_is_missing_comes_in_the_order_of_the_heads() -> None:
     """Each head stands once, whatever order the facts are in; what does not fit is left out, what is shorter may still come."""
-    facts = [Fact(Head.NEXT, "Ask Mia.", "t3"), Fact(Head.CONSTRAINTS, "Never pay.", "t1"), Fact(Head.FILES, "See a_file.", "t2")]
+    facts = [
+        Fact(Head.NEXT, "Ask Mia.", "t3"),
+        Fact(Head.CONSTRAINTS, "Never pay.", "t1"),
+        Fact(Head.FILES, "See a_file.", "t2"),
+    ]
     facts += [Fact(Head.CONSTRAINTS, "Always\n ask.", "t1")]
-    whole = "Fine.\nConstraints:\nNever pay.\nAlways ask.\nFiles:\nSee a_file.\nNext step:\nAsk Mia."
+    whole = (
+        "Fine.\nConstraints:\nNever pay.\nAlways ask.\nFiles:\nSee a_file.\nNext step:\nAsk Mia."
+    )
     assert complete_text("Fine.", facts, fits(1_000)) == whole
     facts[1] = Fact(Head.CONSTRAINTS, "Never pay. " * 9, "t1")
     assert complete_text("Fine.", facts, fits(40)) == "Fine.\nConstraints:\nAlways ask."
@@ -64,7 +91,12 @@ def test_what_is_missing_comes_in_the_order_of_the_heads() -> None:
 @pytest.mark.parametrize(
     ("head", "fact", "text", "told"),
     [
-        (Head.CONSTRAINTS, "Never  delete a File.", "The user said: never delete a file. Fine.", True),
+        (
+            Head.CONSTRAINTS,
+            "Never  delete a File.",
+            "The user said: never delete a file. Fine.",
+            True,
+        ),
         (Head.CONSTRAINTS, "Never delete shelf-42.", "shelf-42 is there", False),
         (Head.FILES, "I sort shelf-42 now.", "shelf-42: sorted", True),
         (Head.FILES, "I sort shelf-4 now.", "shelf-42: sorted", False),
@@ -94,9 +126,13 @@ def test_what_a_summary_forgot_stands_in_the_window() -> None:
     for each in (done, adone):
         assert each.rejections == ()
         (gist,) = [turn for turn in each.window.all_turns() if is_summary(turn)]
-        assert gist.text.startswith(f"[Summary of earlier messages]\nShelves were sorted.\nConstraints:\nuser: {DEMAND}\nFiles:\n")
+        assert gist.text.startswith(
+            f"[Summary of earlier messages]\nShelves were sorted.\nConstraints:\nuser: {DEMAND}\nFiles:\n"
+        )
         assert "I begin with shelf-42.\n" in gist.text
-        assert (gist.tokens or 0) <= next(job.allowance for job in each.plan.jobs if job.kind is GistKind.BLOCK)
+        assert (gist.tokens or 0) <= next(
+            job.allowance for job in each.plan.jobs if job.kind is GistKind.BLOCK
+        )
 
 
 @pytest.mark.parametrize("text", ["", " \n", words(0, 4_000)])
@@ -113,10 +149,15 @@ def test_texts_make_a_fulfilment() -> None:
     fulfilment = Fulfilment.of(plan, " All is well. ")
     done = ContextProjector().commit(window, fulfilment)
     assert done.rejections == ()
-    assert any(f"]\nAll is well.\nConstraints:\nuser: {DEMAND}\n" in turn.text for turn in done.window.all_turns())
-    assert [offer for offer, job in zip(fulfilment.offers, plan.jobs, strict=True) if not job.kind.needs_words] == [(None, None)] * (
-        len(plan.jobs) - 1
+    assert any(
+        f"]\nAll is well.\nConstraints:\nuser: {DEMAND}\n" in turn.text
+        for turn in done.window.all_turns()
     )
+    assert [
+        offer
+        for offer, job in zip(fulfilment.offers, plan.jobs, strict=True)
+        if not job.kind.needs_words
+    ] == [(None, None)] * (len(plan.jobs) - 1)
 
 
 def test_a_plan_without_words_takes_no_text() -> None:
@@ -127,10 +168,10 @@ def test_a_plan_without_words_takes_no_text() -> None:
 @pytest.mark.parametrize(
     ("texts", "fault"),
     [
-        ((), r"texts = 0; legal: 1, one for each gist of the plan that needs words"),
-        (("a", "b"), r"texts = 2; legal: 1"),
-        ((None,), r"texts\[0\] = None; legal: a text"),
-        ((b"bytes",), r"texts\[0\] = b'bytes'; legal: a text"),
+        ((), r"texts = 0. Use 1, one for each gist of the plan that needs words"),
+        (("a", "b"), r"texts = 2. Use 1"),
+        ((None,), r"texts\[0\] = None. Use a text"),
+        ((b"bytes",), r"texts\[0\] = b'bytes'. Use a text"),
         ((Says("x"),), r"texts\[0\] = "),
     ],
 )
@@ -143,9 +184,9 @@ def test_a_wrong_number_of_texts_is_refused(texts: tuple[Any, ...], fault: str) 
 @pytest.mark.parametrize(
     ("offers", "fault"),
     [
-        ([], r"legal: \d, one for each of the plan's jobs"),
-        ([("a", None)] * 9, r"legal: \d, one for each"),
-        ("texts", r"offers\[0\] = 't'; legal: a text and None"),
+        ([], r"Use \d, one for each of the plan's jobs"),
+        ([("a", None)] * 9, r"Use \d, one for each"),
+        ("texts", r"offers\[0\] = 't'. Use a text and None"),
         ([("a",)] * 5, r"offers\[0\] = \('a',\)"),
         ([("a", None, None)] * 5, r"offers\[0\] = \('a', None, None\)"),
         ([("a", RuntimeError())] * 5, r"offers\[0\] = "),
@@ -166,20 +207,38 @@ class Seeing:
     def __init__(self) -> None:
         self.seen: list[tuple[Plan, GistJob, int, TokenCounter]] = []
 
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Never asked."""
         raise AssertionError
 
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None) -> str:
+    async def asummarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
         """Never asked."""
         raise AssertionError
 
-    def summarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
+    def summarise_plan(
+        self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
+    ) -> str:
         """Remember what was asked."""
         self.seen.append((plan, job, max_tokens, counter))
         return "Seen."
 
-    async def asummarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
+    async def asummarise_plan(
+        self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
+    ) -> str:
         """Do the same."""
         await asyncio.sleep(0)
         return self.summarise_plan(plan, job, max_tokens, counter=counter)
@@ -199,14 +258,18 @@ def test_a_summariser_that_takes_a_plan_is_given_it() -> None:
     (gist,) = [turn for turn in done.window.all_turns() if is_summary(turn)]
     assert f"Seen.\nConstraints:\nuser: {DEMAND}" in gist.text
     block = next(job for job in plan.jobs if job.kind is GistKind.BLOCK)
-    assert [(seen[0] is plan, seen[1] is block, seen[3]) for seen in seeing.seen] == [(True, True, window.counter)] * 2
+    assert [(seen[0] is plan, seen[1] is block, seen[3]) for seen in seeing.seen] == [
+        (True, True, window.counter)
+    ] * 2
     assert all(seen[2] < block.allowance for seen in seeing.seen)
 
 
 class SeeingOnly:
     """Summarise with the plan in sight and no other way."""
 
-    def summarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
+    def summarise_plan(
+        self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
+    ) -> str:
         """Say how much there is to read."""
         return f"{len(plan.window)} turns, {len(job.reads)} of them yield."
 
@@ -214,7 +277,9 @@ class SeeingOnly:
 class AwaitedOnly:
     """Do so when awaited."""
 
-    async def asummarise_plan(self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter) -> str:
+    async def asummarise_plan(
+        self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
+    ) -> str:
         """Say the same."""
         await asyncio.sleep(0)
         return SeeingOnly().summarise_plan(plan, job, max_tokens, counter=counter)
@@ -225,7 +290,11 @@ def test_a_summariser_may_see_plans_alone() -> None:
     window = demanding()
     seen: Any = ContextProjector(SeeingOnly())
     awaited: Any = ContextProjector(AwaitedOnly())
-    reports = [seen.compress(window, 0.5), asyncio.run(seen.acompress(window, 0.5)), asyncio.run(awaited.acompress(window, 0.5))]
+    reports = [
+        seen.compress(window, 0.5),
+        asyncio.run(seen.acompress(window, 0.5)),
+        asyncio.run(awaited.acompress(window, 0.5)),
+    ]
     for done in reports:
         assert done.rejections == ()
         assert any("turns, " in turn.text for turn in done.window.all_turns() if is_summary(turn))

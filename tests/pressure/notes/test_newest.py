@@ -20,7 +20,9 @@ def noted(*turns: Turn) -> str:
 
 def looked(one: str, other: str) -> str:
     """Return what is noted of two results of one tool."""
-    return noted(*called("look", '{"a": 1}', one, "c1"), BETWEEN, *called("look", '{"a": 2}', other, "c2"))
+    return noted(
+        *called("look", '{"a": 1}', one, "c1"), BETWEEN, *called("look", '{"a": 2}', other, "c2")
+    )
 
 
 def test_only_the_user_changes_what_the_user_demands() -> None:
@@ -37,8 +39,14 @@ def test_a_projection_tells_the_newest_alone() -> None:
     messages = [{"role": "user", "content": "Watch the kiln."}]
     for number in range(40):
         messages += [
-            {"role": "assistant", "content": f"The kiln in the yard stands at {900 + number} degrees, as far as the dial can tell."},
-            {"role": "user", "content": f"Tell me more about glaze {number} and what it is made of, please."},
+            {
+                "role": "assistant",
+                "content": f"The kiln in the yard stands at {900 + number} degrees, as far as the dial can tell.",
+            },
+            {
+                "role": "user",
+                "content": f"Tell me more about glaze {number} and what it is made of, please.",
+            },
         ]
     view = str(project(messages, 500, counter=FAST).messages)
     assert "939 degrees" in view
@@ -46,7 +54,9 @@ def test_a_projection_tells_the_newest_alone() -> None:
 
 
 @given(conversations(), st.integers(1, 5))
-def test_what_a_summary_says_is_what_it_said_before_twice_read(moves: list[Move], times: int) -> None:
+def test_what_a_summary_says_is_what_it_said_before_twice_read(
+    moves: list[Move], times: int
+) -> None:
     """Reading is deterministic, whatever is said and however often."""
     turns = [turn for turn, _ in moves] * times
     assert noted(*turns) == noted(*turns)
@@ -54,7 +64,19 @@ def test_what_a_summary_says_is_what_it_said_before_twice_read(moves: list[Move]
 
 @pytest.mark.parametrize(
     "unit",
-    ['"', '{"a":', '[{"a":1},', "a=1 ", "k: 1\n", "moved it from ", "instead of x. ", "Update: the pie is now 3. ", "改成三。", "1", '\\"'],
+    [
+        '"',
+        '{"a":',
+        '[{"a":1},',
+        "a=1 ",
+        "k: 1\n",
+        "moved it from ",
+        "instead of x. ",
+        "Update: the pie is now 3. ",
+        "改成三。",
+        "1",
+        '\\"',
+    ],
 )
 def test_hostile_text_costs_no_more_than_any(unit: str) -> None:
     """Nothing is found, or little, and it ends; what is left is printed."""

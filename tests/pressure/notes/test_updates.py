@@ -21,7 +21,9 @@ def told(*turns: Turn) -> str:
 def results(*texts: str) -> list[Turn]:
     """Return calls that differ, each with a result."""
     return [
-        turn for number, text in enumerate(texts) for turn in (*called("look", json.dumps({"at": number}), text, f"c{number}"), BETWEEN)
+        turn
+        for number, text in enumerate(texts)
+        for turn in (*called("look", json.dumps({"at": number}), text, f"c{number}"), BETWEEN)
     ]
 
 
@@ -33,24 +35,51 @@ def results(*texts: str) -> list[Turn]:
             '{"order_id": "W1", "state": "paid", "total": 12}',
             "W1: state paid (was open), total 12",
         ),
-        ("# app.ini\n[http]\ntimeout = 30\nverify = true", "# app.ini\n[http]\ntimeout = 90\nverify = true", "timeout = 90 (was 30)"),
-        ("queue=emails depth=1840 consumers=3", "queue=emails depth=26 consumers=3", "queue=emails depth=26 consumers=3 (was 1840)"),
-        ("circuit-breaker payments -> OPEN at 09:14", "circuit-breaker payments -> CLOSED at 09:31", "CLOSED at 09:31"),
+        (
+            "# app.ini\n[http]\ntimeout = 30\nverify = true",
+            "# app.ini\n[http]\ntimeout = 90\nverify = true",
+            "timeout = 90 (was 30)",
+        ),
+        (
+            "queue=emails depth=1840 consumers=3",
+            "queue=emails depth=26 consumers=3",
+            "queue=emails depth=26 consumers=3 (was 1840)",
+        ),
+        (
+            "circuit-breaker payments -> OPEN at 09:14",
+            "circuit-breaker payments -> CLOSED at 09:31",
+            "CLOSED at 09:31",
+        ),
     ],
 )
 def test_the_newest_value_of_a_result_says_what_it_replaces(old: str, new: str, says: str) -> None:
     """By record and key, by file and setting, by the words of a line around its value."""
     text = told(*results(old, new))
     assert says in text
-    assert len([line for line in text.splitlines() if line.split()[-1] in old and line.split()[-1] not in new]) == 0
+    assert (
+        len(
+            [
+                line
+                for line in text.splitlines()
+                if line.split()[-1] in old and line.split()[-1] not in new
+            ]
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ("The ferry leaves at 17:30 on Saturday.", "The ferry leaves at 19:15 on Saturday."),
-        ("We meet for the regatta at the old pier.", "We meet for the regatta at the lighthouse instead of the old pier."),
-        ("The third lab session takes place in room B204.", "The third lab session has been moved to room E117."),
+        (
+            "We meet for the regatta at the old pier.",
+            "We meet for the regatta at the lighthouse instead of the old pier.",
+        ),
+        (
+            "The third lab session takes place in room B204.",
+            "The third lab session has been moved to room E117.",
+        ),
     ],
 )
 def test_the_user_puts_a_sentence_right(old: str, new: str) -> None:
@@ -64,7 +93,10 @@ def test_the_user_puts_a_sentence_right(old: str, new: str) -> None:
     ("one", "other"),
     [
         ("Session 2 of the course is in room 17.", "Session 3 of the course is in room 18."),
-        ("There is booking QX01KZ in the list of them.", "There is booking QX02KZ in the list of them."),
+        (
+            "There is booking QX01KZ in the list of them.",
+            "There is booking QX02KZ in the list of them.",
+        ),
         ("The unit tests finish in 48 seconds.", "The integration tests finish in 48 minutes."),
         ("Does the ferry leave at 17:30?", "Does the ferry leave at 19:15?"),
         ("Please do not open crate 7 in the yard.", "Please do not open the door of the yard."),
@@ -79,7 +111,12 @@ def test_what_merely_looks_alike_stays(one: str, other: str) -> None:
 
 def test_records_that_differ_in_what_they_are_of_stay() -> None:
     """Another date or host is another thing."""
-    text = told(*results('{"room_id": "B1", "date": "12 June", "by": "Ada"}', '{"room_id": "B1", "date": "13 June", "by": "Bo"}'))
+    text = told(
+        *results(
+            '{"room_id": "B1", "date": "12 June", "by": "Ada"}',
+            '{"room_id": "B1", "date": "13 June", "by": "Bo"}',
+        )
+    )
     assert "date 12 June, by Ada" in text
     assert "date 13 June, by Bo" in text
 
@@ -92,13 +129,19 @@ def test_what_comes_twice_in_one_text_is_a_series() -> None:
 
 def test_a_tool_puts_nothing_right_that_somebody_said() -> None:
     """Its result stands beside the user's words."""
-    text = told(user("The kiln in the yard stands at 900 degrees."), *called("look", "{}", "The kiln in the yard stands at 20 degrees."))
+    text = told(
+        user("The kiln in the yard stands at 900 degrees."),
+        *called("look", "{}", "The kiln in the yard stands at 20 degrees."),
+    )
     assert "user: The kiln in the yard stands at 900 degrees." in text
 
 
 def test_the_same_call_has_one_result_and_a_failed_one_replaces_nothing() -> None:
     """A later answer takes the place of an earlier one, an error does not."""
-    first, second = called("read_file", '{"path": "a.py"}', "mast = 'ash'", "a"), called("view", '{"file": "./a.py"}', "mast = 'oak'", "b")
+    first, second = (
+        called("read_file", '{"path": "a.py"}', "mast = 'ash'", "a"),
+        called("view", '{"file": "./a.py"}', "mast = 'oak'", "b"),
+    )
     failed = called("view", '{"file": "a.py"}', "Error: no such file", "c")
     assert "ash" not in told(*first, BETWEEN, *second)
     assert "oak" in told(*first, BETWEEN, *second, *failed)
@@ -106,8 +149,15 @@ def test_the_same_call_has_one_result_and_a_failed_one_replaces_nothing() -> Non
 
 def test_it_is_no_matter_whether_turns_are_read_at_once_or_one_by_one() -> None:
     """What was known before is put right by what is read."""
-    turns = [*results('{"order_id": "W1", "state": "open"}'), user("The ferry leaves at 17:30."), BETWEEN]
-    turns += [*called("look", '{"at": 9}', '{"order_id": "W1", "state": "paid"}', "z"), user("The ferry leaves at 19:15.")]
+    turns = [
+        *results('{"order_id": "W1", "state": "open"}'),
+        user("The ferry leaves at 17:30."),
+        BETWEEN,
+    ]
+    turns += [
+        *called("look", '{"at": 9}', '{"order_id": "W1", "state": "paid"}', "z"),
+        user("The ferry leaves at 19:15."),
+    ]
     summariser, known = ExtractiveSummariser(), Candidates()
     for first in (0, 3, 5):
         known = summariser.read(turns[first : {0: 3, 3: 5, 5: None}[first]], known, counter=EXACT)
@@ -116,9 +166,15 @@ def test_it_is_no_matter_whether_turns_are_read_at_once_or_one_by_one() -> None:
 
 def test_what_stays_in_the_view_puts_a_summary_right() -> None:
     """The newer value stands behind it as it is."""
-    known = ExtractiveSummariser().read([user("The ferry leaves at 17:30 on Saturday."), BETWEEN], counter=EXACT)
-    assert len(known.beside([(user("The ferry leaves at 19:15 on Saturday."), 0)], EXACT).units) == 1
-    assert len(known.beside([(user("The ferry leaves at 19:15 on Saturday."), 2)], EXACT).units) == 2
+    known = ExtractiveSummariser().read(
+        [user("The ferry leaves at 17:30 on Saturday."), BETWEEN], counter=EXACT
+    )
+    assert (
+        len(known.beside([(user("The ferry leaves at 19:15 on Saturday."), 0)], EXACT).units) == 1
+    )
+    assert (
+        len(known.beside([(user("The ferry leaves at 19:15 on Saturday."), 2)], EXACT).units) == 2
+    )
 
 
 def test_planted_updates_are_seen_and_lookalikes_kept() -> None:
@@ -135,9 +191,16 @@ def test_planted_updates_are_seen_and_lookalikes_kept() -> None:
 
 
 @pytest.mark.parametrize(("behind", "stays"), [(0, False), (2, False), (3, True)])
-def test_what_stands_beside_a_summary_replaces_what_is_older_than_it(behind: int, stays: bool) -> None:
+def test_what_stands_beside_a_summary_replaces_what_is_older_than_it(
+    behind: int, stays: bool
+) -> None:
     """A turn that stands as it is comes before so many of those that were read: it is newer than the ones before it alone."""
-    read = [BETWEEN, user("The ferry leaves at 17:30 on Saturday."), BETWEEN, assistant("Noted, all of it.")]
+    read = [
+        BETWEEN,
+        user("The ferry leaves at 17:30 on Saturday."),
+        BETWEEN,
+        assistant("Noted, all of it."),
+    ]
     candidates = ExtractiveSummariser().read(read, counter=EXACT)
     left = candidates.beside([(user("The ferry leaves at 19:15 on Saturday."), behind)], EXACT)
     text = ExtractiveSummariser().write(left, 1_000, counter=EXACT)

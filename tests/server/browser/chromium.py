@@ -72,14 +72,19 @@ class Tab:
 
     def wait_for(self, selector: str, number: int) -> None:
         """Wait until so many elements are there."""
-        self.page.wait_for_function("([selector, number]) => document.querySelectorAll(selector).length === number", arg=[selector, number])
+        self.page.wait_for_function(
+            "([selector, number]) => document.querySelectorAll(selector).length === number",
+            arg=[selector, number],
+        )
 
     def send(self, text: str, answer: str | None = None) -> None:
         """Write a message, send it, and wait for the answer unless there is to be none."""
         self.input.fill(text)
         self.page.keyboard.press("Enter")
         if answer is not None:
-            self.page.locator(f'.message[data-role="assistant"]:not([aria-busy]):has-text("{answer}")').last.wait_for()
+            self.page.locator(
+                f'.message[data-role="assistant"]:not([aria-busy]):has-text("{answer}")'
+            ).last.wait_for()
 
     @property
     def session(self) -> str:

@@ -1,4 +1,4 @@
-"""Make the pictures of docs/page.md: the page in Chromium, in a conversation, pressured, dark and narrow.
+"""Make the pictures of docs/server.md: the page in Chromium, in a conversation, pressured, dark and narrow.
 
 Usage: python -m tests.server.browser.pictures
 """
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.house import ROOT
+from tests.server.browser.chat_server import served
 from tests.server.browser.chromium import Tab, chromium
-from tests.server.browser.serving import served
 
 FOLDER = ROOT / "docs" / "pictures"
 MOST = 100_000
@@ -36,7 +36,9 @@ def main() -> int:
             tab.send(said, "")
             tab.button("Answer again").wait_for()
         _taken(tab, "page")
-        dark = _opened(browser, f"{server.url}/#/s/{tab.session}", color_scheme="dark", viewport=WIDE)
+        dark = _opened(
+            browser, f"{server.url}/#/s/{tab.session}", color_scheme="dark", viewport=WIDE
+        )
         dark.button("Answer again").wait_for()
         _taken(dark, "page-dark")
         while tab.page.locator('.gauge[data-status="pressured"]').count() == 0:
@@ -45,7 +47,9 @@ def main() -> int:
         _taken(tab, "page-pressured")
         tab.button("Compress").click()
         tab.page.get_by_text("Summed up for the model:").last.wait_for()
-        narrow = _opened(browser, f"{server.url}/#/s/{tab.session}", color_scheme="light", viewport=NARROW)
+        narrow = _opened(
+            browser, f"{server.url}/#/s/{tab.session}", color_scheme="light", viewport=NARROW
+        )
         summary = narrow.page.get_by_text("Summed up for the model:").last
         narrow.button("Answer again").wait_for()
         narrow.messages.last.hover()
@@ -56,7 +60,13 @@ def main() -> int:
             narrow.page.wait_for_timeout(50)
         _taken(narrow, "page-narrow")
     heavy = [path.name for path in sorted(FOLDER.glob("page*.png")) if path.stat().st_size > MOST]
-    print(*(f"{path.stat().st_size:>8} bytes  {path.name}" for path in sorted(FOLDER.glob("page*.png"))), sep="\n")
+    print(
+        *(
+            f"{path.stat().st_size:>8} bytes  {path.name}"
+            for path in sorted(FOLDER.glob("page*.png"))
+        ),
+        sep="\n",
+    )
     return 1 if heavy else 0
 
 

@@ -14,9 +14,9 @@ from time import perf_counter
 from typing import Any
 
 from polycontext.polynomial import ContextSession
-from polycontext.server.chats import owned
+from polycontext.server.chats import key_of
+from tests.server.browser.chat_server import served
 from tests.server.browser.chromium import Tab, chromium
-from tests.server.browser.serving import served
 
 MOST_OPENING, MOST_FRAME = 2.0, 100.0
 """Seconds, and milliseconds at the 95th percentile."""
@@ -43,7 +43,9 @@ def main() -> int:
             warm, tab = opened(browser, f"{server.url}/#/s/long", turns)
             frames, seen = scrolled(tab)
     worst = statistics.quantiles(frames, n=20)[-1]
-    print(f"{turns:,} turns: opened in {cold:.2f} s where the server had not read it, {warm:.2f} s where it had")
+    print(
+        f"{turns:,} turns: opened in {cold:.2f} s where the server had not read it, {warm:.2f} s where it had"
+    )
     print(
         f"scrolled {SCREENS} turns of the wheel through {seen} messages: {len(frames)} frames, median {statistics.median(frames):.0f} ms, ",
         end="",
@@ -54,14 +56,28 @@ def main() -> int:
 
 def write(store: Path, turns: int) -> None:
     """Write a session of many turns into a store."""
-    words = ["plums", "pears", "quinces", "cider", "honey", "shelves", "bottles", "crates", "cellar", "stairs", "lantern", "ledger"]
-    with ContextSession.open(store, owned("local", "long"), max_tokens=8000) as session:
+    words = [
+        "plums",
+        "pears",
+        "quinces",
+        "cider",
+        "honey",
+        "shelves",
+        "bottles",
+        "crates",
+        "cellar",
+        "stairs",
+        "lantern",
+        "ledger",
+    ]
+    with ContextSession.open(store, key_of("local", "long"), max_tokens=8000) as session:
         for numbers in _parts(range(turns), 2000):
             session.extend(
                 [
                     {
                         "role": "user" if number % 2 == 0 else "assistant",
-                        "content": f"line {number}: " + " ".join(words[number % 7 :] * (1 + number % 4)),
+                        "content": f"line {number}: "
+                        + " ".join(words[number % 7 :] * (1 + number % 4)),
                     }
                     for number in numbers
                 ]
@@ -84,8 +100,14 @@ def scrolled(tab: Tab) -> tuple[list[float], int]:
     for _ in range(SCREENS):
         tab.page.mouse.wheel(0, -600)
         tab.page.wait_for_timeout(30)
-        seen |= set(tab.page.evaluate("[...document.querySelectorAll('.message .markdown')].map(each => each.textContent.split(':')[0])"))
-    return tab.page.evaluate("(() => { window.measuring = false; return window.frames_ })()"), len(seen)
+        seen |= set(
+            tab.page.evaluate(
+                "[...document.querySelectorAll('.message .markdown')].map(each => each.textContent.split(':')[0])"
+            )
+        )
+    return tab.page.evaluate("(() => { window.measuring = false; return window.frames_ })()"), len(
+        seen
+    )
 
 
 def _parts(numbers: range, size: int) -> Any:

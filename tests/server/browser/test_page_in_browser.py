@@ -11,14 +11,17 @@ import httpx
 import pytest
 
 from polycontext.polynomial import ContextSession
-from polycontext.server.chats import owned
+from polycontext.server.chats import key_of
 from polycontext.window import ToolCall
+from tests.server.browser.chat_server import Served, served
 from tests.server.browser.chromium import Tab, chromium
-from tests.server.browser.serving import Served, served
 
 pytestmark = pytest.mark.no_cover  # the server is in another process
 
-LONG = "Tell me of the shelves and what stands on them: " + "plums, pears, quinces, cider and honey, " * 8
+LONG = (
+    "Tell me of the shelves and what stands on them: "
+    + "plums, pears, quinces, cider and honey, " * 8
+)
 
 Open = Callable[..., Tab]
 
@@ -235,7 +238,10 @@ def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -
 
 def test_no_message_takes_the_page_with_it(tmp_path: Path, opened: Open) -> None:
     """What cannot be laid out is shown as it is, also after a reload, and the conversation goes on."""
-    table, item = "|a" * 300 + "|\n" + "|-" * 300 + "|\n" + "a\n" * 1_000, "- x\n  ```\n- " + "> " * 4_000
+    table, item = (
+        "|a" * 300 + "|\n" + "|-" * 300 + "|\n" + "a\n" * 1_000,
+        "- x\n  ```\n- " + "> " * 4_000,
+    )
     texts = [">" * 4_000, "[" * 20_000, "*a" * 12_000, "- " * 3_000, table, item, "> - " * 2_000]
     with served(tmp_path / "chats.db", "--max-tokens", "1000000") as server:
         tab = opened(server.url)
@@ -277,7 +283,9 @@ def test_a_killed_server_is_found_again(tmp_path: Path, opened: Open) -> None:
         tab.page.get_by_text("The connection is lost").wait_for(state="detached")
         tab.says("So you say: pears")
         page = httpx.get(f"{server.url}/api/sessions/{tab.session}/history").json()
-        assert [message["content"].strip() for message in page["messages"] if message["role"] == "user"] == ["plums", "pears"]
+        assert [
+            message["content"].strip() for message in page["messages"] if message["role"] == "user"
+        ] == ["plums", "pears"]
 
 
 def test_two_tabs_show_one_chat(server: Served, opened: Open) -> None:
@@ -290,7 +298,9 @@ def test_two_tabs_show_one_chat(server: Served, opened: Open) -> None:
     one.says("plum plum plum")
     one.button("Stop").click()
     for tab in (one, other):
-        tab.page.locator('.message[data-role="assistant"]:not([aria-busy])').filter(has_text="plum plum").wait_for()
+        tab.page.locator('.message[data-role="assistant"]:not([aria-busy])').filter(
+            has_text="plum plum"
+        ).wait_for()
     one.send("pears", "So you say: pears")
     other.says("So you say: pears")
     one.wait_for(".message", 6)
@@ -363,7 +373,16 @@ def test_the_keyboard_is_enough(server: Served, opened: Open) -> None:
         )
         reached.append(said[0].strip())
         assert said[1] or at_body(tab), f"no visible focus on {said[0]!r}"
-    for name in ("New chat", "Compress", "Clear", "Conversation", "Edit", "Branch", "Answer again", "Message"):
+    for name in (
+        "New chat",
+        "Compress",
+        "Clear",
+        "Conversation",
+        "Edit",
+        "Branch",
+        "Answer again",
+        "Message",
+    ):
         assert name in reached, reached
 
 
@@ -383,7 +402,9 @@ def test_axe_finds_nothing(tmp_path: Path, opened: Open, scheme: str) -> None:
         assert told == [], what
 
     look = {"color_scheme": scheme, "reduced_motion": "reduce"}
-    with served(tmp_path / "chats.db", "--max-tokens", "900", "--by-hand", "--token", ANN) as server:
+    with served(
+        tmp_path / "chats.db", "--max-tokens", "900", "--by-hand", "--token", ANN
+    ) as server:
         tab = opened(server.url, **look)
         tab.page.get_by_label("Token").wait_for()
         clean(tab, "token")
@@ -421,9 +442,10 @@ def test_a_narrow_screen_scrolls_one_way(server: Served, opened: Open) -> None:
 def long_session(path: Path, turns: int, name: str = "long", **options: Any) -> None:
     """Write a session of many turns into a store, as whoever reaches the server without a token has it."""
     messages: list[dict[str, Any]] = [
-        {"role": "user" if number % 2 == 0 else "assistant", "content": f"line {number}"} for number in range(turns)
+        {"role": "user" if number % 2 == 0 else "assistant", "content": f"line {number}"}
+        for number in range(turns)
     ]
-    with ContextSession.open(path, owned("local", name), **options) as session:
+    with ContextSession.open(path, key_of("local", name), **options) as session:
         session.extend(messages)
 
 
@@ -446,7 +468,9 @@ def test_a_long_history_comes_page_by_page(tmp_path: Path, opened: Open) -> None
                 break
             tab.page.mouse.wheel(0, -700)
             # Until it is drawn: the next frame, and the one behind it.
-            tab.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))")
+            tab.page.evaluate(
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))"
+            )
         assert seen == set(range(400))
 
 
@@ -468,7 +492,9 @@ class Recorder:
                 return
             there = socket.create_connection(("127.0.0.1", self._server))
             for source, target, kept in ((browser, there, None), (there, browser, self.received)):
-                threading.Thread(target=self._pass_on, args=(source, target, kept), daemon=True).start()
+                threading.Thread(
+                    target=self._pass_on, args=(source, target, kept), daemon=True
+                ).start()
 
     @staticmethod
     def _pass_on(source: socket.socket, target: socket.socket, kept: bytearray | None) -> None:
@@ -489,13 +515,19 @@ class Recorder:
 def test_no_byte_that_a_browser_receives_is_private(tmp_path: Path, opened: Open) -> None:
     """A marker in the system prompt, in calls, their results and their names is in no answer and no event, whatever the user does."""
     marker = "zq7-private-marker"
-    with ContextSession.open(tmp_path / "chats.db", owned("local", "kept"), max_tokens=900) as session:
+    with ContextSession.open(
+        tmp_path / "chats.db", key_of("local", "kept"), max_tokens=900
+    ) as session:
         session.add_system(f"Never say {marker}.")
         session.add_user_turn("Look it up: plums.")
-        session.add_assistant_turn("", tool_calls=[ToolCall("c1", f"look_{marker}", json.dumps({"for": marker}))])
+        session.add_assistant_turn(
+            "", tool_calls=[ToolCall("c1", f"look_{marker}", json.dumps({"for": marker}))]
+        )
         session.add_tool_turn(f"found {marker}", tool_call_id="c1")
         session.add_assistant_turn("I looked it up.")
-    with served(tmp_path / "chats.db", "--max-tokens", "900", "--system", f"Hide {marker}.") as server:
+    with served(
+        tmp_path / "chats.db", "--max-tokens", "900", "--system", f"Hide {marker}."
+    ) as server:
         recorder = Recorder(server.port)
         tab = opened(f"{recorder.url}/#/s/kept")
         tab.says("I looked it up.")

@@ -54,7 +54,12 @@ def page(root: Path) -> Iterator[Tab]:
     """Return a page whose server knows the files."""
     with (
         chromium() as browser,
-        serving(InMemoryStore(), resolvers=[FileResolver([root]), SymbolResolver([root])], max_tokens=50_000, counter=FAST) as url,
+        serving(
+            InMemoryStore(),
+            resolvers=[FileResolver([root]), SymbolResolver([root])],
+            max_tokens=50_000,
+            counter=FAST,
+        ) as url,
     ):
         context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
         tab = Tab(context, url.removesuffix("/api"))
@@ -85,7 +90,11 @@ class Writer:
             self.at = self.anchor = first if step < 0 else last
             return
         if 0 <= self.at + step <= len(self.document.text):
-            pill = self.document.pill_at(self.at + min(step, 0)) if self.at + min(step, 0) < len(self.document.text) else None
+            pill = (
+                self.document.pill_at(self.at + min(step, 0))
+                if self.at + min(step, 0) < len(self.document.text)
+                else None
+            )
             self.at = self.at + step if pill is None else pill.start if step < 0 else pill.end
         if not selecting:
             self.anchor = self.at
@@ -116,7 +125,11 @@ class Writer:
         self.keyboard.press(key)
         first, last = self.selected
         if first == last:
-            first, last = (max(self.at - 1, 0), self.at) if key == "Backspace" else (self.at, min(self.at + 1, len(self.document.text)))
+            first, last = (
+                (max(self.at - 1, 0), self.at)
+                if key == "Backspace"
+                else (self.at, min(self.at + 1, len(self.document.text)))
+            )
         self._delete(first, last)
 
     def attach(self, typed: str, name: str, *, by_mouse: bool) -> None:
@@ -135,7 +148,9 @@ class Writer:
             self.keyboard.press("Enter")
         kind = "symbol" if "/" not in name and name.endswith(("run", "ONE", "Agent")) else "file"
         if name in self.document.context:
-            self.tab.page.get_by_role("status").filter(has_text="Context already attached").wait_for()
+            self.tab.page.get_by_role("status").filter(
+                has_text="Context already attached"
+            ).wait_for()
             self.keyboard.press("Escape")
             self.document = self.document.insert_text(self.at, typed)
             self.at = self.anchor = self.at + len(typed)
@@ -190,7 +205,9 @@ class Writer:
         ]
 
     def _delete(self, first: int, last: int) -> None:
-        touched = [pill for pill in self.document.pills if max(pill.start, first) < min(pill.end, last)]
+        touched = [
+            pill for pill in self.document.pills if max(pill.start, first) < min(pill.end, last)
+        ]
         self.document = self.document.delete_range(first, last)
         self.at = self.anchor = min([first, *(pill.start for pill in touched)])
 
@@ -211,7 +228,10 @@ def edit(draw: random.Random, writer: Writer) -> str:
         "backspace": (4, lambda: writer.erase("Backspace")),
         "delete": (3, lambda: writer.erase("Delete")),
         "end": (1, writer.end),
-        "attach": (4, lambda: writer.attach(*draw.choice(OFFERED), by_mouse=bool(draw.randrange(2)))),
+        "attach": (
+            4,
+            lambda: writer.attach(*draw.choice(OFFERED), by_mouse=bool(draw.randrange(2))),
+        ),
         "undo": (1, lambda: writer.undo_and_redo(draw.randint(1, 4))),
     }
     if writer.at != writer.anchor:
@@ -265,7 +285,9 @@ def test_a_pill_shows_its_source_and_what_vanished_is_mended(page: Tab, root: Pa
     """A click opens what it names, to read; sending without the file is refused in words, and the pill is updated to where it is now."""
     writer = Writer(page)
     writer.attach("@other", "src/other.py", by_mouse=True)
-    page.page.get_by_role("textbox", name="Message").get_by_role("button", name="src/other.py, attached file").click()
+    page.page.get_by_role("textbox", name="Message").get_by_role(
+        "button", name="src/other.py, attached file"
+    ).click()
     source = page.page.get_by_role("region", name="Source of src/other.py")
     source.get_by_text(MARK).wait_for()
     page.page.keyboard.press("Escape")
@@ -274,8 +296,12 @@ def test_a_pill_shows_its_source_and_what_vanished_is_mended(page: Tab, root: Pa
     (root / "src/other.py").rename(root / "moved/other.py")
     page.input.focus()
     page.page.keyboard.press("Enter")
-    page.page.get_by_role("alert").filter(has_text="[@src/other.py]: Cannot attach context: file not found").wait_for()
-    page.page.get_by_role("button", name="src/other.py, attached file: Cannot attach context: file not found").wait_for()
+    page.page.get_by_role("alert").filter(
+        has_text="[@src/other.py]: Cannot attach context: file not found"
+    ).wait_for()
+    page.page.get_by_role(
+        "button", name="src/other.py, attached file: Cannot attach context: file not found"
+    ).wait_for()
     # Names are looked for anew after a while.
     place = page.page.get_by_role("button", name="moved/other.py", exact=True)
     for _ in range(100):
@@ -300,7 +326,9 @@ def test_axe_finds_nothing_wrong_with_pills(page: Tab, root: Path) -> None:
     writer.attach("@other", "src/other.py", by_mouse=False)
     (root / "src/other.py").unlink()
     page.button("src/other.py").click()
-    page.page.get_by_role("status").filter(has_text="Cannot attach context: file not found").wait_for()
+    page.page.get_by_role("status").filter(
+        has_text="Cannot attach context: file not found"
+    ).wait_for()
     page.button("notes.txt").click()
     page.page.get_by_role("region", name="Source of notes.txt").wait_for()
     page.input.focus()

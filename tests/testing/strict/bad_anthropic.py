@@ -43,7 +43,13 @@ def result(call_id: str = "a", content: Any = "seen", **fields: Any) -> Block:
 
 def search(call_id: str = "s", **fields: Any) -> Block:
     """Return a call of the vendor's own search."""
-    return {"type": "server_tool_use", "id": call_id, "name": "web_search", "input": {"query": "it"}, **fields}
+    return {
+        "type": "server_tool_use",
+        "id": call_id,
+        "name": "web_search",
+        "input": {"query": "it"},
+        **fields,
+    }
 
 
 def found(call_id: str = "s") -> Block:
@@ -53,12 +59,21 @@ def found(call_id: str = "s") -> Block:
 
 def png(width: int = 2, height: int = 3) -> str:
     """Return the head of a PNG file as base64."""
-    return b64encode(b"\x89PNG\r\n\x1a\n" + pack(">I4sII", 13, b"IHDR", width, height) + bytes(9)).decode()
+    return b64encode(
+        b"\x89PNG\r\n\x1a\n" + pack(">I4sII", 13, b"IHDR", width, height) + bytes(9)
+    ).decode()
 
 
 def picture(data: str | None = None, media_type: str = "image/png") -> Block:
     """Return a picture."""
-    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": png() if data is None else data}}
+    return {
+        "type": "image",
+        "source": {
+            "type": "base64",
+            "media_type": media_type,
+            "data": png() if data is None else data,
+        },
+    }
 
 
 def marked(block: Block, ttl: str | None = None) -> Block:
@@ -83,31 +98,71 @@ class Bad:
     @property
     def request(self) -> dict[str, Any]:
         """Return the request."""
-        return {"model": "claude", "max_tokens": 4096, "messages": list(self.messages), **self.fields}
+        return {
+            "model": "claude",
+            "max_tokens": 4096,
+            "messages": list(self.messages),
+            **self.fields,
+        }
 
 
 def document(**fields: Any) -> Block:
     """Return a document of plain text."""
-    return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "12 EUR"}, **fields}
+    return {
+        "type": "document",
+        "source": {"type": "text", "media_type": "text/plain", "data": "12 EUR"},
+        **fields,
+    }
 
 
 def cited(words: str = "12 EUR") -> Block:
     """Return text that cites, as an answer to documents holds it."""
-    return text(words, citations=[{"type": "char_location", "cited_text": "12", "document_index": 0, "document_title": None}])
+    return text(
+        words,
+        citations=[
+            {
+                "type": "char_location",
+                "cited_text": "12",
+                "document_index": 0,
+                "document_title": None,
+            }
+        ],
+    )
 
 
 def searched(*content: Block) -> Block:
     """Return what a search of one's own found."""
-    return {"type": "search_result", "source": "https://example.org", "title": "it", "content": list(content)}
+    return {
+        "type": "search_result",
+        "source": "https://example.org",
+        "title": "it",
+        "content": list(content),
+    }
 
 
 _LISTED: Block = {"type": "document", "source": {"type": "content", "content": [cited()]}}
 _USERS_CITATIONS: Sequence[tuple[str, str, Sequence[Block]]] = (
     ("on a text", "citations", [ASK, assistant(text("Well?")), user(cited())]),
-    ("in a result", "content.0.citations", [ASK, assistant(call()), user(result(content=[cited()]))]),
-    ("in a search result", "content.0.citations", [ASK, assistant(text("Well?")), user(searched(cited()))]),
-    ("in what a tool found", "content.0.content.0.citations", [ASK, assistant(call()), user(result(content=[searched(cited())]))]),
-    ("in a document of blocks", "source.content.0.citations", [ASK, assistant(text("Well?")), user(_LISTED)]),
+    (
+        "in a result",
+        "content.0.citations",
+        [ASK, assistant(call()), user(result(content=[cited()]))],
+    ),
+    (
+        "in a search result",
+        "content.0.citations",
+        [ASK, assistant(text("Well?")), user(searched(cited()))],
+    ),
+    (
+        "in what a tool found",
+        "content.0.content.0.citations",
+        [ASK, assistant(call()), user(result(content=[searched(cited())]))],
+    ),
+    (
+        "in a document of blocks",
+        "source.content.0.citations",
+        [ASK, assistant(text("Well?")), user(_LISTED)],
+    ),
 )
 _ENABLED = {"thinking": {"type": "enabled", "budget_tokens": 2048}, "tools": [TOOL]}
 _EMPTY = "text content blocks must be non-empty"
@@ -122,7 +177,13 @@ BAD: tuple[Bad, ...] = (
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: a",
         messages=[ASK, assistant(call()), ASK],
     ),
-    Bad("a call at the very end", "unanswered-call", 1, "messages.1: `tool_use` ids were found without", messages=[ASK, assistant(call())]),
+    Bad(
+        "a call at the very end",
+        "unanswered-call",
+        1,
+        "messages.1: `tool_use` ids were found without",
+        messages=[ASK, assistant(call())],
+    ),
     Bad(
         "one of two parallel calls unanswered",
         "unanswered-call",
@@ -165,10 +226,22 @@ BAD: tuple[Bad, ...] = (
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: a",
         messages=[ASK, assistant(call()), user(text("Well:"), result())],
     ),
-    Bad("the assistant speaks first", "first-role", 0, 'first message must use the "user" role', messages=[assistant(text("Hi.")), ASK]),
+    Bad(
+        "the assistant speaks first",
+        "first-role",
+        0,
+        'first message must use the "user" role',
+        messages=[assistant(text("Hi.")), ASK],
+    ),
     Bad("no message", "empty-list", None, "", messages=[]),
     # Roles.
-    Bad("a role that there is not", "unknown-role", 0, "Unexpected role", messages=[{"role": "tool", "content": "x"}]),
+    Bad(
+        "a role that there is not",
+        "unknown-role",
+        0,
+        "Unexpected role",
+        messages=[{"role": "tool", "content": "x"}],
+    ),
     Bad(
         "a system message first",
         "system-place",
@@ -195,16 +268,57 @@ BAD: tuple[Bad, ...] = (
         "unanswered-call",
         1,
         "messages.1: `tool_use` ids were found without",
-        messages=[ASK, assistant(call()), {"role": "system", "content": "Be brief."}, user(result())],
+        messages=[
+            ASK,
+            assistant(call()),
+            {"role": "system", "content": "Be brief."},
+            user(result()),
+        ],
     ),
     # Empty and blank.
     Bad("an empty text block", "empty-text", 0, _EMPTY, messages=[user(text(""))]),
-    Bad("an empty message", "empty-message", 1, "messages.1: all messages must have non-empty content", messages=[ASK, assistant(), ASK]),
-    Bad("a message of white space", "empty-message", 0, _BLANK, messages=[{"role": "user", "content": " \n"}]),
-    Bad("blank text beside a picture", "blank-text", 0, _BLANK, messages=[user(picture(), text("\n"))]),
-    Bad("blank text beside a call", "blank-text", 1, _BLANK, messages=[ASK, assistant(text("\n\n"), call()), user(result())]),
-    Bad("blank text in a result", "blank-text", 2, _BLANK, messages=[ASK, assistant(call()), user(result(content=[text(" ")]))]),
-    Bad("an empty text in a result", "empty-text", 2, _EMPTY, messages=[ASK, assistant(call()), user(result(content=[text("")]))]),
+    Bad(
+        "an empty message",
+        "empty-message",
+        1,
+        "messages.1: all messages must have non-empty content",
+        messages=[ASK, assistant(), ASK],
+    ),
+    Bad(
+        "a message of white space",
+        "empty-message",
+        0,
+        _BLANK,
+        messages=[{"role": "user", "content": " \n"}],
+    ),
+    Bad(
+        "blank text beside a picture",
+        "blank-text",
+        0,
+        _BLANK,
+        messages=[user(picture(), text("\n"))],
+    ),
+    Bad(
+        "blank text beside a call",
+        "blank-text",
+        1,
+        _BLANK,
+        messages=[ASK, assistant(text("\n\n"), call()), user(result())],
+    ),
+    Bad(
+        "blank text in a result",
+        "blank-text",
+        2,
+        _BLANK,
+        messages=[ASK, assistant(call()), user(result(content=[text(" ")]))],
+    ),
+    Bad(
+        "an empty text in a result",
+        "empty-text",
+        2,
+        _EMPTY,
+        messages=[ASK, assistant(call()), user(result(content=[text("")]))],
+    ),
     Bad(
         "white space at the end of the assistant's last word",
         "trailing-whitespace",
@@ -224,7 +338,11 @@ BAD: tuple[Bad, ...] = (
         "empty-error",
         2,
         "content cannot be empty if `is_error` is true",
-        messages=[ASK, assistant(call()), user({"type": "tool_result", "tool_use_id": "a", "is_error": True})],
+        messages=[
+            ASK,
+            assistant(call()),
+            user({"type": "tool_result", "tool_use_id": "a", "is_error": True}),
+        ],
     ),
     Bad(
         "an error that is a picture",
@@ -333,7 +451,13 @@ BAD: tuple[Bad, ...] = (
         "The image was specified using the image/jpeg media type, but the image appears to be a image/png image",
         messages=[user(picture(media_type="image/jpeg"))],
     ),
-    Bad("a picture that is none", "image-format", 0, "Could not process image", messages=[user(picture("aGVsbG8="))]),
+    Bad(
+        "a picture that is none",
+        "image-format",
+        0,
+        "Could not process image",
+        messages=[user(picture("aGVsbG8="))],
+    ),
     Bad(
         "a picture 8,001 wide",
         "image-size",
@@ -348,13 +472,26 @@ BAD: tuple[Bad, ...] = (
         "exceed max allowed size for many-image requests: 2000 pixels",
         messages=[user(*[picture()] * 20, picture(png(10, 2001)))],
     ),
-    Bad("101 pictures", "too-much-media", None, "Too much media: 0 document pages + 101 images > 100", messages=[user(*[picture()] * 101)]),
+    Bad(
+        "101 pictures",
+        "too-much-media",
+        None,
+        "Too much media: 0 document pages + 101 images > 100",
+        messages=[user(*[picture()] * 101)],
+    ),
     Bad(
         "a document that is no PDF",
         "media-type",
         0,
         "document.source.base64.media_type: Input should be 'application/pdf'",
-        messages=[user({"type": "document", "source": {"type": "base64", "media_type": "text/plain", "data": "aGk="}})],
+        messages=[
+            user(
+                {
+                    "type": "document",
+                    "source": {"type": "base64", "media_type": "text/plain", "data": "aGk="},
+                }
+            )
+        ],
     ),
     Bad(
         "a picture without a source",
@@ -394,7 +531,13 @@ BAD: tuple[Bad, ...] = (
         "cache-on-thinking",
         1,
         "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted",
-        messages=[ASK, assistant(marked({"type": "thinking", "thinking": "hm", "signature": "c2ln"}), text("So.")), ASK],
+        messages=[
+            ASK,
+            assistant(
+                marked({"type": "thinking", "thinking": "hm", "signature": "c2ln"}), text("So.")
+            ),
+            ASK,
+        ],
     ),
     Bad(
         "a breakpoint on empty text",
@@ -444,7 +587,11 @@ BAD: tuple[Bad, ...] = (
         "thinking-modified",
         1,
         "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
-        messages=[ASK, assistant({"type": "thinking", "thinking": "hm", "signature": "c2ln"}, call()), user(result())],
+        messages=[
+            ASK,
+            assistant({"type": "thinking", "thinking": "hm", "signature": "c2ln"}, call()),
+            user(result()),
+        ],
     ),
     Bad(
         "an open loop without its thinking",
@@ -476,7 +623,14 @@ BAD: tuple[Bad, ...] = (
         fields={**_ENABLED, "tool_choice": {"type": "any"}},
     ),
     *(
-        Bad(f"a default of {name}", "sampling", None, f"{name}: Extra inputs are not permitted", seen=False, fields={name: value})
+        Bad(
+            f"a default of {name}",
+            "sampling",
+            None,
+            f"{name}: Extra inputs are not permitted",
+            seen=False,
+            fields={name: value},
+        )
         for name, value in {"temperature": 1.0, "top_p": None, "top_k": 0}.items()
     ),
     # Of the version 2026-10-21.
@@ -505,7 +659,12 @@ BAD: tuple[Bad, ...] = (
         None,
         "anthropic-beta: thinking-binding-controls-2026-08-01",
         seen=False,
-        fields={"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}},
+        fields={
+            "thinking": {
+                "type": "adaptive",
+                "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+            }
+        },
     ),
     # Edits of the provider's own.
     Bad(
@@ -533,7 +692,13 @@ BAD: tuple[Bad, ...] = (
         fields={"context_management": {"edits": "clear_tool_uses_20250919"}},
     ),
     # Tools.
-    Bad("two tools of one name", "duplicate-tool", None, "tools: Tool names must be unique.", fields={"tools": [TOOL, TOOL]}),
+    Bad(
+        "two tools of one name",
+        "duplicate-tool",
+        None,
+        "tools: Tool names must be unique.",
+        fields={"tools": [TOOL, TOOL]},
+    ),
     Bad(
         "a tool's name with a slash",
         "tool-name",
@@ -541,7 +706,13 @@ BAD: tuple[Bad, ...] = (
         "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
         fields={"tools": [{**TOOL, "name": "jobs/run"}]},
     ),
-    Bad("a tool without a schema", "bad-tool", None, "tools.0.custom.input_schema: Field required", fields={"tools": [{"name": "look"}]}),
+    Bad(
+        "a tool without a schema",
+        "bad-tool",
+        None,
+        "tools.0.custom.input_schema: Field required",
+        fields={"tools": [{"name": "look"}]},
+    ),
     Bad(
         "a choice without tools",
         "tool-choice",
@@ -592,10 +763,21 @@ BAD: tuple[Bad, ...] = (
         "orphan-server-result",
         1,
         "Each `mcp_tool_result` block must have a corresponding `mcp_tool_use` block before it",
-        messages=[ASK, assistant({"type": "mcp_tool_result", "tool_use_id": "m", "content": "x"}, text("So.")), ASK],
+        messages=[
+            ASK,
+            assistant({"type": "mcp_tool_result", "tool_use_id": "m", "content": "x"}, text("So.")),
+            ASK,
+        ],
     ),
     # The request itself.
-    Bad("max_tokens of null", "bad-field", None, "max_tokens: Input should be a valid integer", fields={"max_tokens": None}, seen=False),
+    Bad(
+        "max_tokens of null",
+        "bad-field",
+        None,
+        "max_tokens: Input should be a valid integer",
+        fields={"max_tokens": None},
+        seen=False,
+    ),
     Bad(
         "another vendor's field",
         "unknown-field",
@@ -603,5 +785,11 @@ BAD: tuple[Bad, ...] = (
         "max_completion_tokens: Extra inputs are not permitted",
         fields={"max_completion_tokens": 9},
     ),
-    Bad("a prompt too long", "overflow", None, "prompt is too long: ", messages=[{"role": "user", "content": "word " * 200_100}]),
+    Bad(
+        "a prompt too long",
+        "overflow",
+        None,
+        "prompt is too long: ",
+        messages=[{"role": "user", "content": "word " * 200_100}],
+    ),
 )

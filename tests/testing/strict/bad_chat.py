@@ -21,9 +21,13 @@ def result(own: str = "call_1", content: Any = "done") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": own, "content": content}
 
 
-def _chat(name: str, messages: Any, rule: str, wording: str, *said: str | None, **more: Any) -> BadRequest:
+def _chat(
+    name: str, messages: Any, rule: str, wording: str, *said: str | None, **more: Any
+) -> BadRequest:
     index, (param, code) = more.pop("index", None), (*said, None, None)[:2]
-    return BadRequest(name, {"model": MODEL, "messages": messages} | more, rule, wording, param, code, index=index)
+    return BadRequest(
+        name, {"model": MODEL, "messages": messages} | more, rule, wording, param, code, index=index
+    )
 
 
 def chat_requests() -> Iterator[BadRequest]:
@@ -36,13 +40,26 @@ def chat_requests() -> Iterator[BadRequest]:
 
 def _chat_lists() -> Iterator[BadRequest]:
     empty = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
-    roles = "Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'."
+    roles = (
+        "Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'."
+    )
     yield _chat("no message", [], "empty-list", empty, "messages", "empty_array")
     yield _chat(
-        "text for messages", "hi", "not-a-list", "expected an array of objects, but got a string instead.", "messages", "invalid_type"
+        "text for messages",
+        "hi",
+        "not-a-list",
+        "expected an array of objects, but got a string instead.",
+        "messages",
+        "invalid_type",
     )
     yield _chat(
-        "a message of text", [user(), "hi"], "not-an-object", "expected an object, but got a string", "messages[1]", "invalid_type", index=1
+        "a message of text",
+        [user(), "hi"],
+        "not-an-object",
+        "expected an object, but got a string",
+        "messages[1]",
+        "invalid_type",
+        index=1,
     )
     yield _chat(
         "no role",
@@ -62,8 +79,17 @@ def _chat_lists() -> Iterator[BadRequest]:
         "invalid_value",
         index=0,
     )
-    too_many = "Expected an array with maximum length 2048, but got an array with length 2049 instead."
-    yield _chat("too many messages", [user()] * 2049, "too-long", too_many, "messages", "array_above_max_length")
+    too_many = (
+        "Expected an array with maximum length 2048, but got an array with length 2049 instead."
+    )
+    yield _chat(
+        "too many messages",
+        [user()] * 2049,
+        "too-long",
+        too_many,
+        "messages",
+        "array_above_max_length",
+    )
 
 
 def _chat_contents() -> Iterator[BadRequest]:
@@ -78,7 +104,13 @@ def _chat_contents() -> Iterator[BadRequest]:
         index=0,
     )
     yield _chat(
-        "content null", [user(), {"role": "assistant", "content": None}], "missing-content", null, "messages.[1].content", None, index=1
+        "content null",
+        [user(), {"role": "assistant", "content": None}],
+        "missing-content",
+        null,
+        "messages.[1].content",
+        None,
+        index=1,
     )
     yield _chat(
         "an empty refusal is no content",
@@ -125,7 +157,9 @@ def _chat_contents() -> Iterator[BadRequest]:
         "missing_required_parameter",
         index=0,
     )
-    parts = "Supported values are: 'text', 'image_url', 'input_audio', 'refusal', 'audio', and 'file'."
+    parts = (
+        "Supported values are: 'text', 'image_url', 'input_audio', 'refusal', 'audio', and 'file'."
+    )
     yield _chat(
         "a part of Responses",
         [user([{"type": "input_text", "text": "hi"}])],
@@ -232,7 +266,15 @@ def _chat_contents() -> Iterator[BadRequest]:
         index=1,
     )
     pattern = r"Expected a string that matches the pattern '^[^\s<|\\/>]+$'."
-    yield _chat("a name with a space", [user() | {"name": "Ann Lee"}], "bad-name", pattern, "messages[0].name", "invalid_value", index=0)
+    yield _chat(
+        "a name with a space",
+        [user() | {"name": "Ann Lee"}],
+        "bad-name",
+        pattern,
+        "messages[0].name",
+        "invalid_value",
+        index=0,
+    )
     yield _chat(
         "a long name",
         [user() | {"name": "a" * 65}],
@@ -328,7 +370,9 @@ def _chat_calls() -> Iterator[BadRequest]:
         None,
         index=1,
     )
-    yield _chat("a result first", [result()], "orphan-result", orphan, "messages.[0].role", None, index=0)
+    yield _chat(
+        "a result first", [result()], "orphan-result", orphan, "messages.[0].role", None, index=0
+    )
     yield _chat(
         "a result behind the next question",
         [user(), calling(call()), result(), user(), result()],
@@ -366,7 +410,13 @@ def _chat_calls() -> Iterator[BadRequest]:
         index=3,
     )
     yield _chat(
-        "no result at the end", [user(), calling(call())], "unanswered-call", open_.format("call_1"), "messages.[1].role", None, index=1
+        "no result at the end",
+        [user(), calling(call())],
+        "unanswered-call",
+        open_.format("call_1"),
+        "messages.[1].role",
+        None,
+        index=1,
     )
     yield _chat(
         "one result of two",
@@ -407,8 +457,18 @@ def _chat_calls() -> Iterator[BadRequest]:
 
 
 def _chat_options() -> Iterator[BadRequest]:
-    yield BadRequest("no model", {"messages": [user()]}, "missing-model", "you must provide a model parameter")
-    yield _chat("no tools in a list", [user()], "bad-tools", "Invalid 'tools': empty array.", "tools", "empty_array", tools=[])
+    yield BadRequest(
+        "no model", {"messages": [user()]}, "missing-model", "you must provide a model parameter"
+    )
+    yield _chat(
+        "no tools in a list",
+        [user()],
+        "bad-tools",
+        "Invalid 'tools': empty array.",
+        "tools",
+        "empty_array",
+        tools=[],
+    )
     yield _chat(
         "a tool named in two words",
         [user()],

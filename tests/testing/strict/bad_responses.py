@@ -21,9 +21,24 @@ def reasoning(**further: Any) -> dict[str, Any]:
     return {"type": "reasoning", "id": "rs_1", "summary": []} | further
 
 
-def _responses(name: str, items: Any, rule: str, wording: str, *said: str | None, **more: Any) -> BadRequest:
-    index, status, (param, code) = more.pop("index", None), more.pop("status", 400), (*said, None, None)[:2]
-    return BadRequest(name, {"model": MODEL, "input": items} | more, rule, wording, param, code, status=status, index=index)
+def _responses(
+    name: str, items: Any, rule: str, wording: str, *said: str | None, **more: Any
+) -> BadRequest:
+    index, status, (param, code) = (
+        more.pop("index", None),
+        more.pop("status", 400),
+        (*said, None, None)[:2],
+    )
+    return BadRequest(
+        name,
+        {"model": MODEL, "input": items} | more,
+        rule,
+        wording,
+        param,
+        code,
+        status=status,
+        index=index,
+    )
 
 
 def responses_requests() -> Iterator[BadRequest]:
@@ -35,7 +50,9 @@ def responses_requests() -> Iterator[BadRequest]:
 
 
 def _input_items() -> Iterator[BadRequest]:
-    yield _responses("no item", [], "empty-list", "Invalid 'input': empty array.", "input", "empty_array")
+    yield _responses(
+        "no item", [], "empty-list", "Invalid 'input': empty array.", "input", "empty_array"
+    )
     yield _responses(
         "an object for the input",
         {"role": "user"},
@@ -81,7 +98,13 @@ def _input_items() -> Iterator[BadRequest]:
         index=0,
     )
     yield _responses(
-        "no parts", [user([])], "empty-content", "Invalid 'input[0].content': empty array.", "input[0].content", "empty_array", index=0
+        "no parts",
+        [user([])],
+        "empty-content",
+        "Invalid 'input[0].content': empty array.",
+        "input[0].content",
+        "empty_array",
+        index=0,
     )
     asked = {"role": "assistant", "content": [{"type": "input_text", "text": "a"}]}
     yield _responses(
@@ -148,7 +171,12 @@ def _input_items() -> Iterator[BadRequest]:
         "string_above_max_length",
         index=1,
     )
-    twice = {"type": "message", "role": "assistant", "id": "msg_1", "content": [{"type": "output_text", "text": "a"}]}
+    twice = {
+        "type": "message",
+        "role": "assistant",
+        "id": "msg_1",
+        "content": [{"type": "output_text", "text": "a"}],
+    }
     yield _responses(
         "one item twice",
         [user(), twice, user(), twice],
@@ -180,9 +208,23 @@ def _input_items() -> Iterator[BadRequest]:
 
 def _input_pairs() -> Iterator[BadRequest]:
     none = "No tool call found for function call output with call_id {}."
-    yield _responses("an output without its call", [user(), output()], "orphan-result", none.format("call_1"), "input", None, index=1)
     yield _responses(
-        "an output before its call", [user(), output(), function_call()], "orphan-result", none.format("call_1"), "input", None, index=1
+        "an output without its call",
+        [user(), output()],
+        "orphan-result",
+        none.format("call_1"),
+        "input",
+        None,
+        index=1,
+    )
+    yield _responses(
+        "an output before its call",
+        [user(), output(), function_call()],
+        "orphan-result",
+        none.format("call_1"),
+        "input",
+        None,
+        index=1,
     )
     yield _responses(
         "two outputs of one call",
@@ -222,7 +264,13 @@ def _input_pairs() -> Iterator[BadRequest]:
         index=1,
     )
     yield _responses(
-        "a function's output for a custom call", [user(), custom, output()], "orphan-result", none.format("call_1"), "input", None, index=2
+        "a function's output for a custom call",
+        [user(), custom, output()],
+        "orphan-result",
+        none.format("call_1"),
+        "input",
+        None,
+        index=2,
     )
     yield _responses(
         "two open calls of one id",
@@ -293,10 +341,22 @@ def _input_pairs() -> Iterator[BadRequest]:
 def _input_reasoning() -> Iterator[BadRequest]:
     alone = "Item 'rs_1' of type 'reasoning' was provided without its required following item."
     yield _responses(
-        "reasoning at the end", [user(), reasoning(encrypted_content="gAAA")], "reasoning-alone", alone, "input", None, index=1
+        "reasoning at the end",
+        [user(), reasoning(encrypted_content="gAAA")],
+        "reasoning-alone",
+        alone,
+        "input",
+        None,
+        index=1,
     )
     yield _responses(
-        "reasoning before the user", [user(), reasoning(encrypted_content="gAAA"), user()], "reasoning-alone", alone, "input", None, index=1
+        "reasoning before the user",
+        [user(), reasoning(encrypted_content="gAAA"), user()],
+        "reasoning-alone",
+        alone,
+        "input",
+        None,
+        index=1,
     )
     said = {"role": "assistant", "content": "42"}
     yield _responses(
@@ -357,10 +417,20 @@ def _input_reasoning() -> Iterator[BadRequest]:
 
 def _input_options() -> Iterator[BadRequest]:
     yield BadRequest(
-        "no model", {"input": "hi"}, "missing-model", "Missing required parameter: 'model'.", "model", "missing_required_parameter"
+        "no model",
+        {"input": "hi"},
+        "missing-model",
+        "Missing required parameter: 'model'.",
+        "model",
+        "missing_required_parameter",
     )
     yield BadRequest(
-        "no input", {"model": MODEL}, "empty-list", "Missing required parameter: 'input'.", "input", "missing_required_parameter"
+        "no input",
+        {"model": MODEL},
+        "empty-list",
+        "Missing required parameter: 'input'.",
+        "input",
+        "missing_required_parameter",
     )
     moved = "In the Responses API, this parameter has moved to '{}'."
     yield BadRequest(
@@ -372,7 +442,13 @@ def _input_options() -> Iterator[BadRequest]:
         "unsupported_parameter",
     )
     yield _responses(
-        "a limit of chat", "hi", "moved-field", moved.format("max_output_tokens"), "max_tokens", "unsupported_parameter", max_tokens=99
+        "a limit of chat",
+        "hi",
+        "moved-field",
+        moved.format("max_output_tokens"),
+        "max_tokens",
+        "unsupported_parameter",
+        max_tokens=99,
     )
     yield _responses(
         "a tool of chat",

@@ -14,15 +14,34 @@ from polycontext.window import Turn
 from polycontext.window.providers import get_format
 from polycontext.window.providers.anthropic.request_rules import check_request
 from polycontext.window.providers.anthropic.versions import NEWEST, VERSIONS
-from tests.testing.strict.bad_anthropic import ASK, BAD, Bad, Block, assistant, call, cited, document, result, searched, text, user
+from tests.testing.strict.bad_anthropic import (
+    ASK,
+    BAD,
+    Bad,
+    Block,
+    assistant,
+    call,
+    cited,
+    document,
+    result,
+    searched,
+    text,
+    user,
+)
 
 FIRST = VERSIONS[0]
-NEW = [bad for bad in BAD if bad.rule in {"sampling", "user-citations"} or "`document` blocks" in bad.says]
+NEW = [
+    bad
+    for bad in BAD
+    if bad.rule in {"sampling", "user-citations"} or "`document` blocks" in bad.says
+]
 
 
 def send(messages: Any, version: str = NEWEST, **fields: Any) -> None:
     """Have a strict provider judge a request."""
-    StrictAnthropic(lambda _: "Yes.", version=version).create({"model": "m", "max_tokens": 4096, "messages": messages, **fields})
+    StrictAnthropic(lambda _: "Yes.", version=version).create(
+        {"model": "m", "max_tokens": 4096, "messages": messages, **fields}
+    )
 
 
 def test_the_installed_sdk_sends_no_version_that_is_not_known() -> None:
@@ -46,13 +65,15 @@ def test_the_first_version_takes_no_temperature_beside_thinking() -> None:
     """There the field exists, and has a rule of its own."""
     thinking = {"thinking": {"type": "enabled", "budget_tokens": 2048}}
     send([ASK], FIRST, temperature=0.5)
-    with pytest.raises(RequestRefusedError, match="`temperature` may only be set to 1 when thinking is enabled"):
+    with pytest.raises(
+        RequestRefusedError, match="`temperature` may only be set to 1 when thinking is enabled"
+    ):
         send([ASK], FIRST, temperature=0.5, **thinking)
 
 
 def test_a_version_that_is_not_known_is_refused() -> None:
     """Nobody can say what it would refuse."""
-    with pytest.raises(UnknownNameError, match="legal: 2023-06-01, 2026-10-21"):
+    with pytest.raises(UnknownNameError, match="Use 2023-06-01, 2026-10-21"):
         StrictAnthropic(lambda _: "Yes.", version="2030-01-01")
     with pytest.raises(UnknownNameError, match="2030"):
         check_request({"model": "m", "max_tokens": 9, "messages": [ASK]}, version="2030-01-01")
@@ -62,7 +83,11 @@ def test_what_stays_legal_passes_and_is_written_as_it_came() -> None:
     """The assistant's citations, documents of the user's and in results, and citations that are switched on."""
     enabled = {"citations": {"enabled": True}}
     messages = [
-        user(document(**enabled), {**searched(text("It.")), **enabled}, text("What is it?", citations=[])),
+        user(
+            document(**enabled),
+            {**searched(text("It.")), **enabled},
+            text("What is it?", citations=[]),
+        ),
         assistant(cited(), call()),
         user(result(content=[document()])),
     ]
@@ -72,19 +97,34 @@ def test_what_stays_legal_passes_and_is_written_as_it_came() -> None:
 
 PIECES = st.sampled_from([text("Well."), cited(), document(), document(title="[bill]")])
 USERS = PIECES | st.sampled_from(
-    [searched(cited(), text("It.")), {"type": "document", "source": {"type": "content", "content": [cited()]}}]
+    [
+        searched(cited(), text("It.")),
+        {"type": "document", "source": {"type": "content", "content": [cited()]}},
+    ]
 )
-FILE: Block = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}}
+FILE: Block = {
+    "type": "document",
+    "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"},
+}
 
 
 @given(
     st.lists(
-        st.tuples(st.lists(USERS, min_size=1, max_size=2), st.lists(PIECES | st.just(FILE), min_size=1, max_size=2)), min_size=1, max_size=2
+        st.tuples(
+            st.lists(USERS, min_size=1, max_size=2),
+            st.lists(PIECES | st.just(FILE), min_size=1, max_size=2),
+        ),
+        min_size=1,
+        max_size=2,
     )
 )
-def test_what_is_written_holds_under_the_newest_version(rounds: list[tuple[list[Block], list[Block]]]) -> None:
+def test_what_is_written_holds_under_the_newest_version(
+    rounds: list[tuple[list[Block], list[Block]]],
+) -> None:
     """Whatever a history of the version before holds: what is projected and what a session sends is taken, and stays as it is."""
-    messages = [each for said, answered in rounds for each in (user(*said), assistant(*answered))] + [ASK]
+    messages = [
+        each for said, answered in rounds for each in (user(*said), assistant(*answered))
+    ] + [ASK]
     send(messages, FIRST)
     projected = project(messages, 100_000).messages
     send(projected)
@@ -93,9 +133,9 @@ def test_what_is_written_holds_under_the_newest_version(rounds: list[tuple[list[
     session.extend(messages, "anthropic")
     request = session.request("anthropic")
     send(request.messages)
-    assert [part for turn in session.conversation.log for part in turn.parts if part.type == "document"] or "'document'" not in str(
-        messages
-    )
+    assert [
+        part for turn in session.conversation.log for part in turn.parts if part.type == "document"
+    ] or "'document'" not in str(messages)
 
 
 def test_a_document_of_the_assistants_becomes_the_text_that_it_was() -> None:
@@ -112,6 +152,10 @@ def test_a_document_of_the_assistants_becomes_the_text_that_it_was() -> None:
 
 def test_nothing_is_lost_of_what_was_read() -> None:
     """The turns hold document and citations still, for whoever asks the parts."""
-    turns: tuple[Turn, ...] = get_format("anthropic").parse([user(cited()), assistant(document(), text("Yes."))]).turns
+    turns: tuple[Turn, ...] = (
+        get_format("anthropic").parse([user(cited()), assistant(document(), text("Yes."))]).turns
+    )
     assert "cited_text" in turns[0].parts[0].data
-    assert [part.type for turn in turns for part in turn.parts if part.type == "document"] == ["document"]
+    assert [part.type for turn in turns for part in turn.parts if part.type == "document"] == [
+        "document"
+    ]

@@ -32,12 +32,21 @@ def test_a_bad_request_is_refused_for_its_own_reason(bad: Bad) -> None:
     with pytest.raises(RequestRefusedError) as caught:
         StrictAnthropic(lambda request: "no").create(bad.request)
     refusal = caught.value
-    assert (refusal.rule, refusal.index, refusal.status, refusal.kind) == (bad.rule, bad.index, bad.status, bad.kind)
+    assert (refusal.rule, refusal.index, refusal.status, refusal.kind) == (
+        bad.rule,
+        bad.index,
+        bad.status,
+        bad.kind,
+    )
     assert bad.says in refusal.message
     assert refusal.legal
 
 
-@pytest.mark.parametrize("bad", [bad for bad in BAD if bad.rule not in MEMORY and "101" not in bad.name], ids=lambda bad: bad.name)
+@pytest.mark.parametrize(
+    "bad",
+    [bad for bad in BAD if bad.rule not in MEMORY and "101" not in bad.name],
+    ids=lambda bad: bad.name,
+)
 def test_check_and_the_provider_are_one_set_of_rules(bad: Bad) -> None:
     """What needs no memory is refused by `check_request` alone, by the same rule at the same place."""
     with pytest.raises(InvalidMessagesError) as caught:
@@ -59,20 +68,70 @@ GOOD = {
         user(result("b"), result()),
         assistant(text("Yes.")),
     ],
-    "runs of one role": [ASK, ASK, assistant(call()), assistant(call("b")), user(result()), user(result("b"), text("Well?"))],
-    "an id that returns later": [ASK, assistant(call()), user(result()), assistant(call()), user(result())],
-    "a result without content": [ASK, assistant(call()), user(result(content="")), assistant(text("x"))],
-    "a result with a picture": [ASK, assistant(call()), user(result(content=[picture(), text("there")]))],
-    "a system message at the end": [ASK, assistant(text("x")), ASK, {"role": "system", "content": "Be brief."}],
-    "a system message before the assistant's": [ASK, {"role": "system", "content": "Be brief."}, assistant(text("x")), ASK],
+    "runs of one role": [
+        ASK,
+        ASK,
+        assistant(call()),
+        assistant(call("b")),
+        user(result()),
+        user(result("b"), text("Well?")),
+    ],
+    "an id that returns later": [
+        ASK,
+        assistant(call()),
+        user(result()),
+        assistant(call()),
+        user(result()),
+    ],
+    "a result without content": [
+        ASK,
+        assistant(call()),
+        user(result(content="")),
+        assistant(text("x")),
+    ],
+    "a result with a picture": [
+        ASK,
+        assistant(call()),
+        user(result(content=[picture(), text("there")])),
+    ],
+    "a system message at the end": [
+        ASK,
+        assistant(text("x")),
+        ASK,
+        {"role": "system", "content": "Be brief."},
+    ],
+    "a system message before the assistant's": [
+        ASK,
+        {"role": "system", "content": "Be brief."},
+        assistant(text("x")),
+        ASK,
+    ],
     "a search with its result": [ASK, assistant(search(), found(), text("So.")), ASK],
     "a search that pauses": [ASK, assistant(text("Let me see."), search())],
-    "a search that waits for the client": [ASK, assistant(search(), call()), user(result()), assistant(found(), text("So.")), ASK],
+    "a search that waits for the client": [
+        ASK,
+        assistant(search(), call()),
+        user(result()),
+        assistant(found(), text("So.")),
+        ASK,
+    ],
     "twenty large pictures": [user(*[picture(png(2500, 2500))] * 20, text("x"))],
-    "four breakpoints, longest first": [user(marked(text("a"), "1h"), marked(text("b")), marked(text("c"), "5m"), marked(picture()))],
+    "four breakpoints, longest first": [
+        user(marked(text("a"), "1h"), marked(text("b")), marked(text("c"), "5m"), marked(picture()))
+    ],
     "a final assistant message that is empty": [ASK, assistant()],
-    "an uploaded picture": [user({"type": "image", "source": {"type": "file", "file_id": "file_1"}}, text("x"))],
-    "a plain document": [user({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}, text("x"))],
+    "an uploaded picture": [
+        user({"type": "image", "source": {"type": "file", "file_id": "file_1"}}, text("x"))
+    ],
+    "a plain document": [
+        user(
+            {
+                "type": "document",
+                "source": {"type": "text", "media_type": "text/plain", "data": "x"},
+            },
+            text("x"),
+        )
+    ],
     "a block that nobody here knows": [user({"type": "hologram", "data": [1]}, text("x"))],
 }
 

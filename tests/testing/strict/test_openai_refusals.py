@@ -61,18 +61,31 @@ def test_responses_refuses(bad: BadRequest) -> None:
 
 def with_own_reasoning(provider: StrictResponses, request: dict[str, Any]) -> dict[str, Any]:
     """Return `request` with an encrypted content that the provider knows as its own."""
-    script = StrictResponses(lambda _: [{"type": "reasoning"}, {"content": "a"}], secret=provider.secret)
+    script = StrictResponses(
+        lambda _: [{"type": "reasoning"}, {"content": "a"}], secret=provider.secret
+    )
     secret = script.create({"model": MODEL, "input": [user()]})["output"][0]["encrypted_content"]
-    items = [item | {"encrypted_content": secret} if item.get("type") == "reasoning" else item for item in request["input"]]
+    items = [
+        item | {"encrypted_content": secret} if item.get("type") == "reasoning" else item
+        for item in request["input"]
+    ]
     return request | {"input": items}
 
 
 def test_they_are_many_and_no_two_alike() -> None:
     """More than 35 reasons, and no request stands here twice."""
     assert len(CHAT) + len(RESPONSES) >= 35
-    names = [(kind, bad.name) for kind, bads in (("chat", CHAT), ("responses", RESPONSES)) for bad in bads]
+    names = [
+        (kind, bad.name)
+        for kind, bads in (("chat", CHAT), ("responses", RESPONSES))
+        for bad in bads
+    ]
     assert len(set(names)) == len(names)
-    reasons = [(kind, bad.rule, bad.param, bad.wording) for kind, bads in (("chat", CHAT), ("responses", RESPONSES)) for bad in bads]
+    reasons = [
+        (kind, bad.rule, bad.param, bad.wording)
+        for kind, bads in (("chat", CHAT), ("responses", RESPONSES))
+        for bad in bads
+    ]
     assert len(set(reasons)) >= len(reasons) - 8
 
 
@@ -80,7 +93,9 @@ def test_they_are_many_and_no_two_alike() -> None:
 def test_overflow(provider: type[StrictChat | StrictResponses]) -> None:
     """More tokens than the window holds are refused in the words of the endpoint."""
     strict = provider(lambda _: "a", window=100)
-    body = {"messages": [user("word " * 200)]} if provider is StrictChat else {"input": "word " * 200}
+    body = (
+        {"messages": [user("word " * 200)]} if provider is StrictChat else {"input": "word " * 200}
+    )
     refusal = said(strict.create, BadRequest("long", {"model": MODEL} | body, "overflow", ""))
     assert (refusal.rule, refusal.code) == ("overflow", "context_length_exceeded")
     wording = (
@@ -93,7 +108,10 @@ def test_overflow(provider: type[StrictChat | StrictResponses]) -> None:
 
 def test_a_model_that_there_is_not() -> None:
     """Each endpoint has words of its own for an unknown model."""
-    chat, responses = StrictChat(lambda _: "a", models=["gpt-5.6"]), StrictResponses(lambda _: "a", models=["gpt-5.6"])
+    chat, responses = (
+        StrictChat(lambda _: "a", models=["gpt-5.6"]),
+        StrictResponses(lambda _: "a", models=["gpt-5.6"]),
+    )
     one = said(chat.create, BadRequest("", {"model": "gpt-5.6-pro", "messages": [user()]}, "", ""))
     other = said(responses.create, BadRequest("", {"model": "gpt-5.6-pro", "input": "hi"}, "", ""))
     assert (one.status, one.code, one.message) == (
@@ -101,10 +119,16 @@ def test_a_model_that_there_is_not() -> None:
         "model_not_found",
         "The model `gpt-5.6-pro` does not exist or you do not have access to it.",
     )
-    assert (other.status, other.param, other.message) == (404, "model", "The requested model 'gpt-5.6-pro' does not exist.")
+    assert (other.status, other.param, other.message) == (
+        404,
+        "model",
+        "The requested model 'gpt-5.6-pro' does not exist.",
+    )
 
 
-@pytest.mark.parametrize("value", [b"bytes", {1, 2}, object(), "\ud800"], ids=["bytes", "set", "object", "surrogate"])
+@pytest.mark.parametrize(
+    "value", [b"bytes", {1, 2}, object(), "\ud800"], ids=["bytes", "set", "object", "surrogate"]
+)
 def test_what_is_no_json(value: Any) -> None:
     """What could not travel is refused, by the check and by the provider, and nothing else is raised."""
     request = {"model": MODEL, "messages": [user() | {"further": value}]}
@@ -117,7 +141,11 @@ def test_what_is_no_json(value: Any) -> None:
 def test_a_list_is_judged_anew_where_it_changed() -> None:
     """What was learned of a prefix does not cover another one: a result that was taken away is missed, however often the list was sent."""
     strict = StrictChat(lambda _: "a")
-    messages: list[dict[str, Any]] = [user(), calling(chat_call()), {"role": "tool", "tool_call_id": "call_1", "content": "a"}]
+    messages: list[dict[str, Any]] = [
+        user(),
+        calling(chat_call()),
+        {"role": "tool", "tool_call_id": "call_1", "content": "a"},
+    ]
     for _ in range(3):
         strict.create({"model": MODEL, "messages": messages})
         messages = [*messages, {"role": "assistant", "content": "b"}, user("c")]

@@ -13,15 +13,30 @@ from polycontext.testing.strict.responses import StrictResponses
 
 MODEL = "gpt-5.6"
 ARGUMENTS = '{"city": "Paris", "unit": "celsius"}'
-CHAT_TOOLS: Any = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}]
-TOOLS: Any = [{"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}, "strict": None}]
+CHAT_TOOLS: Any = [
+    {
+        "type": "function",
+        "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}},
+    }
+]
+TOOLS: Any = [
+    {
+        "type": "function",
+        "name": "weather",
+        "parameters": {"type": "object", "properties": {}},
+        "strict": None,
+    }
+]
 STEPS = 3
 
 
 def chat_reply(request: Any) -> Any:
     """Call the weather three times, then answer."""
     if sum(message["role"] == "tool" for message in request["messages"]) < STEPS:
-        return {"content": "Let me look.", "tool_calls": [{"function": {"name": "weather", "arguments": ARGUMENTS}}]}
+        return {
+            "content": "Let me look.",
+            "tool_calls": [{"function": {"name": "weather", "arguments": ARGUMENTS}}],
+        }
     return "It is 21 degrees in Paris."
 
 
@@ -29,14 +44,20 @@ def responses_reply(request: Any) -> Any:
     """Think and call the weather three times, then answer."""
     items = request["input"] if isinstance(request["input"], list) else []
     if sum(item.get("type") == "function_call_output" for item in items) < STEPS:
-        thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "The weather is needed."}]}
+        thought = {
+            "type": "reasoning",
+            "summary": [{"type": "summary_text", "text": "The weather is needed."}],
+        }
         return [thought, {"type": "function_call", "name": "weather", "arguments": ARGUMENTS}]
     return "It is 21 degrees in Paris."
 
 
 def serve(*providers: StrictProvider) -> Iterator[openai.OpenAI]:
     """Yield the SDK's client, which talks to `providers`."""
-    with StrictServer(providers) as server, openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as made:
+    with (
+        StrictServer(providers) as server,
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as made,
+    ):
         yield made
 
 
@@ -50,11 +71,24 @@ def test_chat_loop(client: openai.OpenAI) -> None:
     """A tool loop over chat, the SDK's own messages sent back."""
     messages: list[Any] = [{"role": "user", "content": "How is the weather in Paris?"}]
     for _ in range(STEPS):
-        message = client.chat.completions.create(model=MODEL, messages=messages, tools=CHAT_TOOLS).choices[0].message
+        message = (
+            client.chat.completions.create(model=MODEL, messages=messages, tools=CHAT_TOOLS)
+            .choices[0]
+            .message
+        )
         assert message.tool_calls
-        messages += [message, *({"role": "tool", "tool_call_id": call.id, "content": "21"} for call in message.tool_calls)]
+        messages += [
+            message,
+            *(
+                {"role": "tool", "tool_call_id": call.id, "content": "21"}
+                for call in message.tool_calls
+            ),
+        ]
     answer = client.chat.completions.create(model=MODEL, messages=messages, tools=CHAT_TOOLS)
-    assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("It is 21 degrees in Paris.", "stop")
+    assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == (
+        "It is 21 degrees in Paris.",
+        "stop",
+    )
     assert answer.usage is not None
     assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
 
@@ -63,15 +97,27 @@ def test_chat_stream(client: openai.OpenAI) -> None:
     """The SDK puts the chunks of a call together again, and goes on with the message that it made of them."""
     messages: list[Any] = [{"role": "user", "content": "How is the weather in Paris?"}]
     for _ in range(STEPS):
-        with client.chat.completions.stream(model=MODEL, messages=messages, tools=CHAT_TOOLS) as stream:
+        with client.chat.completions.stream(
+            model=MODEL, messages=messages, tools=CHAT_TOOLS
+        ) as stream:
             stream.until_done()
             message = stream.get_final_completion().choices[0].message
         assert message.tool_calls
         assert message.content == "Let me look."
         assert message.tool_calls[0].function.arguments == ARGUMENTS
-        messages += [message, {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "21"}]
-    chunks = list(client.chat.completions.create(model=MODEL, messages=messages, stream=True, stream_options={"include_usage": True}))
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == "It is 21 degrees in Paris."
+        messages += [
+            message,
+            {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "21"},
+        ]
+    chunks = list(
+        client.chat.completions.create(
+            model=MODEL, messages=messages, stream=True, stream_options={"include_usage": True}
+        )
+    )
+    assert (
+        "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+        == "It is 21 degrees in Paris."
+    )
     assert chunks[-1].usage is not None
 
 
@@ -79,17 +125,32 @@ def test_responses_loop(client: openai.OpenAI) -> None:
     """A tool loop over responses: the SDK's own items sent back keep all reasoning valid."""
     items: list[Any] = [{"role": "user", "content": "How is the weather in Paris?"}]
     for _ in range(STEPS):
-        answer = client.responses.create(model=MODEL, input=items, tools=TOOLS, store=False, include=["reasoning.encrypted_content"])
+        answer = client.responses.create(
+            model=MODEL,
+            input=items,
+            tools=TOOLS,
+            store=False,
+            include=["reasoning.encrypted_content"],
+        )
         items += answer.output
         assert answer.input_transformations is None
         calls = [item for item in answer.output if item.type == "function_call"]
-        items += [{"type": "function_call_output", "call_id": call.call_id, "output": "21"} for call in calls]
+        items += [
+            {"type": "function_call_output", "call_id": call.call_id, "output": "21"}
+            for call in calls
+        ]
     last = client.responses.create(model=MODEL, input=items, tools=TOOLS)
-    assert (last.output_text, last.input_transformations, last.status) == ("It is 21 degrees in Paris.", None, "completed")
+    assert (last.output_text, last.input_transformations, last.status) == (
+        "It is 21 degrees in Paris.",
+        None,
+        "completed",
+    )
     items[0] = {"role": "user", "content": "How is the weather in Rome?"}
     changed = client.responses.create(model=MODEL, input=items, tools=TOOLS)
     assert changed.input_transformations is not None
-    assert [(entry.action, entry.reason) for entry in changed.input_transformations] == [("removed", "prefix_mismatch")] * STEPS
+    assert [(entry.action, entry.reason) for entry in changed.input_transformations] == [
+        ("removed", "prefix_mismatch")
+    ] * STEPS
 
 
 def test_responses_plain_data(client: openai.OpenAI) -> None:
@@ -98,8 +159,16 @@ def test_responses_plain_data(client: openai.OpenAI) -> None:
     for _ in range(STEPS):
         answer = client.responses.create(model=MODEL, input=items, tools=TOOLS)
         items += [item.model_dump() for item in answer.output]
-        items.append({"type": "function_call_output", "call_id": cast("Any", answer.output[1]).call_id, "output": "21"})
-    assert client.responses.create(model=MODEL, input=items, tools=TOOLS).input_transformations is None
+        items.append(
+            {
+                "type": "function_call_output",
+                "call_id": cast("Any", answer.output[1]).call_id,
+                "output": "21",
+            }
+        )
+    assert (
+        client.responses.create(model=MODEL, input=items, tools=TOOLS).input_transformations is None
+    )
 
 
 def test_responses_stream(client: openai.OpenAI) -> None:
@@ -129,8 +198,16 @@ def test_responses_continued(client: openai.OpenAI) -> None:
     """A loop that only names the response before."""
     answer = client.responses.create(model=MODEL, input="How is the weather in Paris?", tools=TOOLS)
     for _ in range(STEPS):
-        output: Any = [{"type": "function_call_output", "call_id": cast("Any", answer.output[1]).call_id, "output": "21"}]
-        answer = client.responses.create(model=MODEL, input=output, previous_response_id=answer.id, tools=TOOLS)
+        output: Any = [
+            {
+                "type": "function_call_output",
+                "call_id": cast("Any", answer.output[1]).call_id,
+                "output": "21",
+            }
+        ]
+        answer = client.responses.create(
+            model=MODEL, input=output, previous_response_id=answer.id, tools=TOOLS
+        )
     assert answer.output_text == "It is 21 degrees in Paris."
     counted = client.responses.input_tokens.count(model=MODEL, input="hello")
     assert counted.input_tokens > 0
@@ -144,12 +221,24 @@ def test_responses_continued(client: openai.OpenAI) -> None:
 def test_refusals(client: openai.OpenAI) -> None:
     """The SDK raises its own error with the vendor's message, param and code."""
     with pytest.raises(openai.BadRequestError) as caught:
-        client.chat.completions.create(model=MODEL, messages=[{"role": "tool", "tool_call_id": "a", "content": "21"}])
-    assert (caught.value.param, caught.value.code, caught.value.type) == ("messages.[0].role", None, "invalid_request_error")
-    with pytest.raises(openai.BadRequestError, match="No tool call found for function call output with call_id a"):
-        client.responses.create(model=MODEL, input=[{"type": "function_call_output", "call_id": "a", "output": "21"}])
+        client.chat.completions.create(
+            model=MODEL, messages=[{"role": "tool", "tool_call_id": "a", "content": "21"}]
+        )
+    assert (caught.value.param, caught.value.code, caught.value.type) == (
+        "messages.[0].role",
+        None,
+        "invalid_request_error",
+    )
+    with pytest.raises(
+        openai.BadRequestError, match="No tool call found for function call output with call_id a"
+    ):
+        client.responses.create(
+            model=MODEL, input=[{"type": "function_call_output", "call_id": "a", "output": "21"}]
+        )
     with pytest.raises(openai.NotFoundError, match="Items are not persisted"):
-        client.responses.create(model=MODEL, input=[{"type": "item_reference", "id": "msg_1"}], store=False)
+        client.responses.create(
+            model=MODEL, input=[{"type": "item_reference", "id": "msg_1"}], store=False
+        )
     with pytest.raises(openai.BadRequestError, match="Invalid 'messages': empty array"):
         client.chat.completions.create(model=MODEL, messages=[], stream=True)
 
@@ -158,7 +247,8 @@ def test_faults() -> None:
     """The SDK sees what a vendor's bad day looks like: too many requests, a connection that is gone, a stream that breaks."""
     limited = rate_limited(MODEL, 0)
     chat = StrictChat(
-        lambda _: "A text of some length, which takes pieces.", faults={1: limited, 2: Break(), 3: Break(events=2), 4: limited}
+        lambda _: "A text of some length, which takes pieces.",
+        faults={1: limited, 2: Break(), 3: Break(events=2), 4: limited},
     )
     for client in serve(chat):
         ask: Any = {"model": MODEL, "messages": [{"role": "user", "content": "hi"}]}
@@ -168,4 +258,9 @@ def test_faults() -> None:
             client.chat.completions.create(**ask)
         with pytest.raises(openai.APIConnectionError):
             list(client.chat.completions.create(**ask, stream=True))
-        assert client.with_options(max_retries=1).chat.completions.create(**ask).choices[0].message.content
+        assert (
+            client.with_options(max_retries=1)
+            .chat.completions.create(**ask)
+            .choices[0]
+            .message.content
+        )

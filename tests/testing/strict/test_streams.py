@@ -7,7 +7,11 @@ import pytest
 from polycontext.testing.strict.streams import message_events
 
 BLOCKS: list[dict[str, Any]] = [
-    {"type": "text", "text": "It is a fern. " * 9, "citations": [{"type": "char_location", "cited_text": "fern"}]},
+    {
+        "type": "text",
+        "text": "It is a fern. " * 9,
+        "citations": [{"type": "char_location", "cited_text": "fern"}],
+    },
     {"type": "text", "text": "So."},
     {"type": "thinking", "thinking": "Fronds, so a fern.", "signature": "c2ln"},
     {"type": "tool_use", "id": "toolu_1", "name": "zoom", "input": {"factor": 2, "where": "leaf"}},
@@ -15,7 +19,12 @@ BLOCKS: list[dict[str, Any]] = [
     {"type": "compaction", "content": "A talk of plants.", "encrypted_content": "ZW5j"},
     {"type": "redacted_thinking", "data": "ZW5j"},
 ]
-KEYS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature", "input_json_delta": "partial_json"}
+KEYS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
 
 
 def streamed(block: dict[str, Any]) -> list[dict[str, Any]]:
@@ -37,8 +46,14 @@ def streamed(block: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_block_can_be_put_together_again(block: dict[str, Any]) -> None:
     """Begun with what does not come in pieces, and ended; the pieces make the rest."""
     events = streamed(block)
-    assert [event["type"] for event in events if event["type"].startswith("message")] == ["message_start", "message_delta", "message_stop"]
-    begun = next(event["content_block"] for event in events if event["type"] == "content_block_start")
+    assert [event["type"] for event in events if event["type"].startswith("message")] == [
+        "message_start",
+        "message_delta",
+        "message_stop",
+    ]
+    begun = next(
+        event["content_block"] for event in events if event["type"] == "content_block_start"
+    )
     deltas = [event["delta"] for event in events if event["type"] == "content_block_delta"]
     for key in ("text", "thinking", "signature"):
         pieces = "".join(delta[key] for delta in deltas if KEYS.get(delta["type"]) == key)

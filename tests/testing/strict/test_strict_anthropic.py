@@ -16,11 +16,13 @@ from polycontext.testing.strict import (
     overloaded_midway,
     rate_limited,
 )
-from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, COMPACTION_BETA
+from polycontext.window.providers.anthropic.option_rules import BINDING_BETA, COMPACTION_BETA
 from tests.testing.strict.bad_anthropic import ASK, TOOL, marked, result, text, user
 
 Block = dict[str, Any]
-DROP = {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}}
+DROP = {
+    "thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+}
 
 
 def thinks(request: Any) -> list[Block]:
@@ -35,10 +37,20 @@ def thinks(request: Any) -> list[Block]:
 
 def loop(provider: StrictAnthropic, steps: int, **fields: Any) -> dict[str, Any]:
     """Return a request that `provider` has answered that many times over; its last message is a result."""
-    request: dict[str, Any] = {"model": "claude", "max_tokens": 99, "system": "Be brief.", "tools": [TOOL], "messages": [ASK], **fields}
+    request: dict[str, Any] = {
+        "model": "claude",
+        "max_tokens": 99,
+        "system": "Be brief.",
+        "tools": [TOOL],
+        "messages": [ASK],
+        **fields,
+    }
     for _ in range(steps):
         answer = provider.create(request, betas=[BINDING_BETA])
-        request["messages"] += [{"role": "assistant", "content": answer["content"]}, user(result(answer["content"][-1]["id"]))]
+        request["messages"] += [
+            {"role": "assistant", "content": answer["content"]},
+            user(result(answer["content"][-1]["id"])),
+        ]
     return request
 
 
@@ -66,7 +78,9 @@ def test_a_loop_that_only_grows_is_never_refused(provider: StrictAnthropic) -> N
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "other system": lambda request: request.update(system="Be very brief."),
     "other tools": lambda request: request.update(tools=[TOOL, {**TOOL, "name": "run"}]),
-    "another word at the start": lambda request: request["messages"][0].update(content="What was it?"),
+    "another word at the start": lambda request: request["messages"][0].update(
+        content="What was it?"
+    ),
     "a message more at the start": lambda request: request["messages"].insert(0, ASK),
     "another result": lambda request: request["messages"][2]["content"][0].update(content="unseen"),
     "other arguments": lambda request: request["messages"][1]["content"][2]["input"].update(n=7),
@@ -92,31 +106,49 @@ def test_thinking_behind_a_change_is_refused(provider: StrictAnthropic, name: st
     answer = provider.create({**request, **DROP}, betas=[BINDING_BETA])
     dropped = answer["input_transformations"]
     blocks = [
-        (i, b) for i, m in enumerate(request["messages"]) if m["role"] == "assistant" for b in m["content"] if b["type"] == "thinking"
+        (i, b)
+        for i, m in enumerate(request["messages"])
+        if m["role"] == "assistant"
+        for b in m["content"]
+        if b["type"] == "thinking"
     ]
-    assert [entry["path"] for entry in dropped] == [f"messages.{i}.content.0" for i, _ in blocks if i >= refusal.index]
+    assert [entry["path"] for entry in dropped] == [
+        f"messages.{i}.content.0" for i, _ in blocks if i >= refusal.index
+    ]
     assert {entry["reason"] for entry in dropped} == {"prefix_binding_mismatch"}
 
 
-def test_thinking_before_a_change_stays_valid_and_so_does_what_comes_after(provider: StrictAnthropic) -> None:
+def test_thinking_before_a_change_stays_valid_and_so_does_what_comes_after(
+    provider: StrictAnthropic,
+) -> None:
     """A change invalidates what already follows it, nothing else: what the model thinks next is good for the changed conversation."""
     request = copy.deepcopy(loop(provider, 3, **DROP))
     request["messages"][4]["content"][0]["content"] = "changed"
     answer = provider.create(request, betas=[BINDING_BETA])
     assert [entry["path"] for entry in answer["input_transformations"]] == ["messages.5.content.0"]
-    request["messages"] += [{"role": "assistant", "content": answer["content"]}, user(result(answer["content"][-1]["id"]))]
+    request["messages"] += [
+        {"role": "assistant", "content": answer["content"]},
+        user(result(answer["content"][-1]["id"])),
+    ]
     assert len(provider.create(request, betas=[BINDING_BETA])["input_transformations"]) == 1
     del request["messages"][5]["content"][0]
     assert provider.create(request, betas=[BINDING_BETA])["input_transformations"] == []
-    assert "input_transformations" not in provider.create({**request, "thinking": {"type": "adaptive"}})
+    assert "input_transformations" not in provider.create(
+        {**request, "thinking": {"type": "adaptive"}}
+    )
 
 
 SAME: dict[str, Callable[[dict[str, Any]], object]] = {
-    "cache breakpoints": lambda request: request["messages"][2]["content"][0].update(cache_control={"type": "ephemeral"}),
-    "text as one block": lambda request: request["messages"][0].update(content=[text("What is it?")]),
+    "cache breakpoints": lambda request: request["messages"][2]["content"][0].update(
+        cache_control={"type": "ephemeral"}
+    ),
+    "text as one block": lambda request: request["messages"][0].update(
+        content=[text("What is it?")]
+    ),
     "system as one block": lambda request: request.update(system=[marked(text("Be brief."))]),
     "a message split in two of one role": lambda request: request["messages"].__setitem__(
-        slice(1, 2), [{"role": "assistant", "content": [block]} for block in request["messages"][1]["content"]]
+        slice(1, 2),
+        [{"role": "assistant", "content": [block]} for block in request["messages"][1]["content"]],
     ),
     "all thinking left out from some place on": lambda request: [
         m["content"].pop(0) for m in request["messages"][3:] if m["role"] == "assistant"
@@ -125,12 +157,16 @@ SAME: dict[str, Callable[[dict[str, Any]], object]] = {
         content=[dict(reversed(b.items())) for b in request["messages"][1]["content"]]
     ),
     "an empty field": lambda request: request["messages"][1]["content"][1].update(citations=None),
-    "other options": lambda request: request.update(max_tokens=7, stop_sequences=["end"], metadata={"user_id": "u"}),
+    "other options": lambda request: request.update(
+        max_tokens=7, stop_sequences=["end"], metadata={"user_id": "u"}
+    ),
 }
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_what_the_vendor_does_not_compare_is_no_change(provider: StrictAnthropic, name: str) -> None:
+def test_what_the_vendor_does_not_compare_is_no_change(
+    provider: StrictAnthropic, name: str
+) -> None:
     """Cache marks, the form of a text, the joining of neighbours of one role, and what stands behind a block leave it valid."""
     request = copy.deepcopy(loop(provider, 3))
     SAME[name](request)
@@ -152,20 +188,42 @@ def test_another_models_thinking_is_dropped_without_an_error() -> None:
     provider = StrictAnthropic(thinks, reads={"large": ["small"]})
     request = {**loop(provider, 2, model="small"), "thinking": {"type": "adaptive"}}
     other = provider.create({**request, "model": "other"}, betas=[BINDING_BETA])
-    assert {entry["reason"] for entry in other["input_transformations"]} == {"model_binding_mismatch"}
+    assert {entry["reason"] for entry in other["input_transformations"]} == {
+        "model_binding_mismatch"
+    }
     assert len(other["input_transformations"]) == 2
-    assert provider.create({**request, "model": "large"}, betas=[BINDING_BETA])["input_transformations"] == []
-    messages = [*request["messages"], {"role": "assistant", "content": other["content"]}, user(result(other["content"][-1]["id"]))]
-    assert len(provider.create({**request, "model": "other", "messages": messages}, betas=[BINDING_BETA])["input_transformations"]) == 2
+    assert (
+        provider.create({**request, "model": "large"}, betas=[BINDING_BETA])[
+            "input_transformations"
+        ]
+        == []
+    )
+    messages = [
+        *request["messages"],
+        {"role": "assistant", "content": other["content"]},
+        user(result(other["content"][-1]["id"])),
+    ]
+    assert (
+        len(
+            provider.create(
+                {**request, "model": "other", "messages": messages}, betas=[BINDING_BETA]
+            )["input_transformations"]
+        )
+        == 2
+    )
 
 
 def test_redacted_thinking_is_bound_like_any_other() -> None:
     """Its data is its signature."""
-    provider = StrictAnthropic(lambda request: [{"type": "redacted_thinking"}, *thinks(request)[1:]])
+    provider = StrictAnthropic(
+        lambda request: [{"type": "redacted_thinking"}, *thinks(request)[1:]]
+    )
     request = copy.deepcopy(loop(provider, 2))
     provider.create(request)
     request["messages"][0]["content"] = "Else?"
-    assert refused(provider, request).message.startswith("messages.1.content.0: Invalid `data` in `redacted_thinking` block")
+    assert refused(provider, request).message.startswith(
+        "messages.1.content.0: Invalid `data` in `redacted_thinking` block"
+    )
 
 
 def test_a_summary_stands_for_what_it_sums_up(provider: StrictAnthropic) -> None:
@@ -174,15 +232,31 @@ def test_a_summary_stands_for_what_it_sums_up(provider: StrictAnthropic) -> None
     messages = request["messages"]
     asked = {**request, "messages": messages[:5], "compaction": {"type": "summarize"}}
     answer = provider.create(asked, betas=[COMPACTION_BETA])
-    assert (answer["stop_reason"], [block["type"] for block in answer["content"]]) == ("compaction", ["compaction"])
+    assert (answer["stop_reason"], [block["type"] for block in answer["content"]]) == (
+        "compaction",
+        ["compaction"],
+    )
     assert answer["content"][0]["content"] == "Summary of 5 messages."
     summary = {"role": "assistant", "content": answer["content"]}
     request["messages"] = [summary, *messages[5:]]
     again = provider.create(request, betas=[COMPACTION_BETA])
-    request["messages"] += [{"role": "assistant", "content": again["content"]}, user(result(again["content"][-1]["id"]))]
+    request["messages"] += [
+        {"role": "assistant", "content": again["content"]},
+        user(result(again["content"][-1]["id"])),
+    ]
     provider.create(request, betas=[COMPACTION_BETA])
-    assert refused(provider, {**request, "system": "Other."}, betas=[COMPACTION_BETA]).rule == "thinking-moved"
-    assert refused(provider, {**request, "messages": [summary, ASK, *messages[5:]]}, betas=[COMPACTION_BETA]).rule == "thinking-moved"
+    assert (
+        refused(provider, {**request, "system": "Other."}, betas=[COMPACTION_BETA]).rule
+        == "thinking-moved"
+    )
+    assert (
+        refused(
+            provider,
+            {**request, "messages": [summary, ASK, *messages[5:]]},
+            betas=[COMPACTION_BETA],
+        ).rule
+        == "thinking-moved"
+    )
     assert refused(provider, request).rule == "compaction-beta"
 
 
@@ -194,14 +268,26 @@ def test_a_summary_is_taken_back_unchanged_first_and_alone(provider: StrictAnthr
     (block,) = provider.create(asked, betas=betas)["content"]
 
     def why(*blocks: Block, messages: list[Any] | None = None) -> tuple[str, str | None]:
-        given = messages if messages is not None else [{"role": "assistant", "content": list(blocks)}, ASK]
+        given = (
+            messages
+            if messages is not None
+            else [{"role": "assistant", "content": list(blocks)}, ASK]
+        )
         refusal = refused(provider, {**request, "messages": given}, betas=betas)
         return refusal.rule, refusal.code
 
-    assert why({**block, "content": "Something else."}) == ("compaction-content", "compaction_content_mismatch")
-    assert why({**block, "signature": "c2ln"}) == ("compaction-signature", "compaction_signature_invalid")
+    assert why({**block, "content": "Something else."}) == (
+        "compaction-content",
+        "compaction_content_mismatch",
+    )
+    assert why({**block, "signature": "c2ln"}) == (
+        "compaction-signature",
+        "compaction_signature_invalid",
+    )
     assert why(block, block)[0] == "compaction-ambiguous"
-    assert why(messages=[ASK, {"role": "assistant", "content": [block]}, ASK])[0] == "compaction-place"
+    assert (
+        why(messages=[ASK, {"role": "assistant", "content": [block]}, ASK])[0] == "compaction-place"
+    )
     assert refused(provider, asked).rule == "compaction-beta"
     open_ended = {**asked, "messages": request["messages"][:-1]}
     assert refused(provider, open_ended, betas=betas).code == "compaction_incomplete_turn"
@@ -216,8 +302,14 @@ def test_the_prompt_cache_is_accounted_for_by_the_vendors_rules() -> None:
     long, short = text("word " * 2000), text("word " * 10)
 
     def use(*blocks: Block, **fields: Any) -> tuple[int, int, int]:
-        usage = provider.create({"model": "m", "max_tokens": 9, "messages": [user(*blocks)], **fields})["usage"]
-        return usage["input_tokens"], usage["cache_creation_input_tokens"], usage["cache_read_input_tokens"]
+        usage = provider.create(
+            {"model": "m", "max_tokens": 9, "messages": [user(*blocks)], **fields}
+        )["usage"]
+        return (
+            usage["input_tokens"],
+            usage["cache_creation_input_tokens"],
+            usage["cache_read_input_tokens"],
+        )
 
     fresh, written, read = use(marked(long), short)
     assert (written > 2000, read) == (True, 0)
@@ -255,7 +347,11 @@ def test_what_changes_before_a_breakpoint_is_not_read() -> None:
 def test_breakpoints_of_an_hour_are_told_apart() -> None:
     """The usage tells what is written for how long."""
     provider = StrictAnthropic(lambda request: "Fine.", floor=10)
-    request = {"model": "m", "max_tokens": 9, "messages": [user(marked(text("word " * 50), "1h"), marked(text("word " * 20)))]}
+    request = {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [user(marked(text("word " * 50), "1h"), marked(text("word " * 20)))],
+    }
     created = provider.create(request)["usage"]["cache_creation"]
     assert created["ephemeral_1h_input_tokens"] > created["ephemeral_5m_input_tokens"] > 0
 
@@ -266,7 +362,10 @@ def test_the_window_is_exact() -> None:
     tokens = StrictAnthropic(lambda request: "x").count_tokens(request)["input_tokens"]
     StrictAnthropic(lambda request: "x", window=tokens).create(request)
     tight = StrictAnthropic(lambda request: "x", window=tokens - 1)
-    assert refused(tight, request).message == f"prompt is too long: {tokens} tokens > {tokens - 1} maximum"
+    assert (
+        refused(tight, request).message
+        == f"prompt is too long: {tokens} tokens > {tokens - 1} maximum"
+    )
     assert tight.count_tokens(request) == {"input_tokens": tokens}
     with pytest.raises(InvalidOptionError):
         StrictAnthropic(lambda request: "x", window=0)
@@ -274,9 +373,17 @@ def test_the_window_is_exact() -> None:
 
 def test_options_of_older_and_newer_models() -> None:
     """Who may speak first and last differs between models, and can be said."""
-    first = {"model": "m", "max_tokens": 9, "messages": [{"role": "assistant", "content": "Hi."}, ASK]}
+    first = {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [{"role": "assistant", "content": "Hi."}, ASK],
+    }
     StrictAnthropic(lambda request: "x", user_first=False).create(first)
-    last = {"model": "m", "max_tokens": 9, "messages": [ASK, {"role": "assistant", "content": "It is"}]}
+    last = {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [ASK, {"role": "assistant", "content": "It is"}],
+    }
     StrictAnthropic(lambda request: "x").create(last)
     assert refused(StrictAnthropic(lambda request: "x", prefill=False), last).message.startswith(
         "This model does not support assistant message prefill."
@@ -310,7 +417,9 @@ def test_a_stream_says_what_the_answer_says(provider: StrictAnthropic) -> None:
     deltas = [event.data["delta"] for event in events if event.name == "content_block_delta"]
     whole = provider.create(request)["content"]
     assert "".join(delta.get("thinking", "") for delta in deltas) == whole[0]["thinking"]
-    assert [delta["signature"] for delta in deltas if "signature" in delta] == [whole[0]["signature"]]
+    assert [delta["signature"] for delta in deltas if "signature" in delta] == [
+        whole[0]["signature"]
+    ]
     assert "".join(delta.get("partial_json", "") for delta in deltas) == '{"n":1}'
     broken = StrictAnthropic(thinks, faults={1: Break(4), 2: overloaded_midway(4)})
     with pytest.raises(ConnectionResetError):
@@ -328,14 +437,29 @@ def test_what_is_handed_in_is_neither_changed_nor_kept(provider: StrictAnthropic
     assert provider.create(request)["content"][0]["thinking"] != "mine"
 
 
-@pytest.mark.parametrize("hostile", [float("nan"), b"x", {1: 2}, "\ud800", 2**2000, object()], ids=lambda value: type(value).__name__)
-def test_what_is_no_json_is_refused_in_process_too(provider: StrictAnthropic, hostile: object) -> None:
+@pytest.mark.parametrize(
+    "hostile",
+    [float("nan"), b"x", {1: 2}, "\ud800", 2**2000, object()],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_json_is_refused_in_process_too(
+    provider: StrictAnthropic, hostile: object
+) -> None:
     """Whatever Python has and JSON has not ends in a refusal, in a message or beside them."""
-    message = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {"x": hostile}}]}
+    message = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {"x": hostile}}],
+    }
     request = {"model": "m", "max_tokens": 9, "messages": [ASK, message, user(result())]}
     assert refused(provider, request).index == 1
     if not isinstance(hostile, float):  # NaN beside the messages is null
-        assert refused(provider, {"model": "m", "max_tokens": 9, "messages": [ASK], "metadata": {"x": hostile}}).status == 400
+        assert (
+            refused(
+                provider,
+                {"model": "m", "max_tokens": 9, "messages": [ASK], "metadata": {"x": hostile}},
+            ).status
+            == 400
+        )
 
 
 def test_deep_nests_are_refused_and_shared_ones_are_not(provider: StrictAnthropic) -> None:
@@ -343,6 +467,16 @@ def test_deep_nests_are_refused_and_shared_ones_are_not(provider: StrictAnthropi
     deep: Any = "x"
     for _ in range(150):
         deep = [deep]
-    nested = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {"x": deep}}]}
-    assert refused(provider, {"model": "m", "max_tokens": 9, "messages": [ASK, nested, user(result())]}).rule == "not-json"
-    provider.create({"model": "m", "max_tokens": 9, "messages": [user(*[text(str(n)) for n in range(200)])]})
+    nested = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {"x": deep}}],
+    }
+    assert (
+        refused(
+            provider, {"model": "m", "max_tokens": 9, "messages": [ASK, nested, user(result())]}
+        ).rule
+        == "not-json"
+    )
+    provider.create(
+        {"model": "m", "max_tokens": 9, "messages": [user(*[text(str(n)) for n in range(200)])]}
+    )

@@ -23,7 +23,10 @@ CALLS = {
 
 def ask(provider: StrictChat, *words: str, **further: Any) -> dict[str, Any]:
     """Return the answer to the user's `words`."""
-    return provider.create({"model": MODEL, "messages": [{"role": "user", "content": word} for word in words]} | further)
+    return provider.create(
+        {"model": MODEL, "messages": [{"role": "user", "content": word} for word in words]}
+        | further
+    )
 
 
 def test_an_answer() -> None:
@@ -33,9 +36,17 @@ def test_an_answer() -> None:
     assert (answer["object"], answer["created"], answer["model"]) == ("chat.completion", 7, MODEL)
     assert answer["choices"][0]["finish_reason"] == "tool_calls"
     assert [call["type"] for call in message["tool_calls"]] == ["function", "custom"]
-    results = [{"role": "tool", "tool_call_id": call["id"], "content": "a"} for call in message["tool_calls"]]
+    results = [
+        {"role": "tool", "tool_call_id": call["id"], "content": "a"}
+        for call in message["tool_calls"]
+    ]
     check_messages([{"role": "user", "content": "hi"}, message, *results])
-    assert ask(StrictChat(lambda _: {"content": "a", "finish_reason": "length"}), "hi")["choices"][0]["finish_reason"] == "length"
+    assert (
+        ask(StrictChat(lambda _: {"content": "a", "finish_reason": "length"}), "hi")["choices"][0][
+            "finish_reason"
+        ]
+        == "length"
+    )
 
 
 def test_usage_and_cache() -> None:
@@ -45,7 +56,9 @@ def test_usage_and_cache() -> None:
     small = ask(provider, "word " * 100)["usage"]
     assert small["prompt_tokens"] + small["completion_tokens"] == small["total_tokens"]
     assert 100 <= small["prompt_tokens"] < 120
-    with_tools = ask(provider, "word " * 100, tools=[{"type": "function", "function": {"name": "read"}}])["usage"]
+    with_tools = ask(
+        provider, "word " * 100, tools=[{"type": "function", "function": {"name": "read"}}]
+    )["usage"]
     assert with_tools["prompt_tokens"] > small["prompt_tokens"]
     long = "word " * 1500
     assert ask(provider, long)["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
@@ -57,15 +70,23 @@ def test_usage_and_cache() -> None:
 
 def test_a_picture_costs_what_pictures_cost() -> None:
     """The payload of a picture is not counted as text."""
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBORw0KGgo" * 20_000}}
-    usage = StrictChat(lambda _: "a cat").create({"model": MODEL, "messages": [{"role": "user", "content": [picture]}]})["usage"]
+    picture = {
+        "type": "image_url",
+        "image_url": {"url": "data:image/png;base64," + "iVBORw0KGgo" * 20_000},
+    }
+    usage = StrictChat(lambda _: "a cat").create(
+        {"model": MODEL, "messages": [{"role": "user", "content": [picture]}]}
+    )["usage"]
     assert usage["prompt_tokens"] < 3000
 
 
 def test_ids_and_types_are_not_counted() -> None:
     """What only names things costs nothing: a long id is as dear as a short one."""
     long, short = (
-        StrictChat(lambda _: "a").create({"model": MODEL, "messages": loop(own)})["usage"]["prompt_tokens"] for own in ("c" * 40, "c")
+        StrictChat(lambda _: "a").create({"model": MODEL, "messages": loop(own)})["usage"][
+            "prompt_tokens"
+        ]
+        for own in ("c" * 40, "c")
     )
     assert long == short
 
@@ -74,13 +95,24 @@ def loop(own: str) -> list[dict[str, Any]]:
     """Return a conversation with one call of the id `own`."""
     call = {"id": own, "type": "function", "function": {"name": "read", "arguments": "{}"}}
     result = {"role": "tool", "tool_call_id": own, "content": "a"}
-    return [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}, result]
+    return [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        result,
+    ]
 
 
 def test_chunks() -> None:
     """The chunks tell the whole message, then why it ends, then, if asked for, the usage; the last event says that it is done."""
-    provider = StrictChat(lambda _: CALLS | {"content": "A text of some length, which takes pieces."})
-    request = {"model": MODEL, "messages": [{"role": "user", "content": "hi"}], "stream": True, "stream_options": {"include_usage": True}}
+    provider = StrictChat(
+        lambda _: CALLS | {"content": "A text of some length, which takes pieces."}
+    )
+    request = {
+        "model": MODEL,
+        "messages": [{"role": "user", "content": "hi"}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
     events = list(provider.stream(request))
     assert events[-1] == Event(None, "[DONE]")
     chunks = [event.data for event in events[:-1]]
@@ -88,12 +120,27 @@ def test_chunks() -> None:
     assert (chunks[-1]["choices"], chunks[-1]["usage"]["completion_tokens"] > 0) == ([], True)
     assert chunks[-2]["choices"][0]["finish_reason"] == "tool_calls"
     deltas = [chunk["choices"][0]["delta"] for chunk in chunks[:-1]]
-    assert "".join(delta.get("content") or "" for delta in deltas) == "A text of some length, which takes pieces."
+    assert (
+        "".join(delta.get("content") or "" for delta in deltas)
+        == "A text of some length, which takes pieces."
+    )
     pieces = [call for delta in deltas for call in delta.get("tool_calls", ())]
-    assert "".join(piece["function"]["arguments"] for piece in pieces if piece["index"] == 0) == '{"path": "a.py", "lines": [1, 2, 3]}'
+    assert (
+        "".join(piece["function"]["arguments"] for piece in pieces if piece["index"] == 0)
+        == '{"path": "a.py", "lines": [1, 2, 3]}'
+    )
     assert len({piece["id"] for piece in pieces if "id" in piece}) == len(CALLS["tool_calls"])
-    refused = [event.data for event in StrictChat(lambda _: {"refusal": "No."}).stream(request)][:-1]
-    assert "".join(chunk["choices"][0]["delta"].get("refusal") or "" for chunk in refused if chunk["choices"]) == "No."
+    refused = [event.data for event in StrictChat(lambda _: {"refusal": "No."}).stream(request)][
+        :-1
+    ]
+    assert (
+        "".join(
+            chunk["choices"][0]["delta"].get("refusal") or ""
+            for chunk in refused
+            if chunk["choices"]
+        )
+        == "No."
+    )
 
 
 def test_a_stream_is_judged_before_it_begins() -> None:
@@ -101,7 +148,9 @@ def test_a_stream_is_judged_before_it_begins() -> None:
     provider = StrictChat(lambda _: "a", faults={2: Break(events=1)})
     with pytest.raises(RequestRefusedError, match="empty-list"):
         provider.stream({"model": MODEL, "messages": [], "stream": True})
-    events = provider.stream({"model": MODEL, "messages": [{"role": "user", "content": "hi"}], "stream": True})
+    events = provider.stream(
+        {"model": MODEL, "messages": [{"role": "user", "content": "hi"}], "stream": True}
+    )
     next(events)
     with pytest.raises(ConnectionResetError):
         next(events)
@@ -112,7 +161,11 @@ def test_error_body() -> None:
     with pytest.raises(RequestRefusedError) as caught:
         StrictChat(lambda _: "a").create({"model": MODEL, "messages": []})
     body = StrictChat(lambda _: "a").error_body(caught.value)["error"]
-    assert (body["type"], body["param"], body["code"]) == ("invalid_request_error", "messages", "empty_array")
+    assert (body["type"], body["param"], body["code"]) == (
+        "invalid_request_error",
+        "messages",
+        "empty_array",
+    )
     assert body["message"].startswith("Invalid 'messages': empty array.")
 
 
@@ -136,7 +189,9 @@ KEYS = [
 ]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.sampled_from(KEYS) | st.text(max_size=2),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
+    ),
     max_leaves=15,
 )
 
@@ -144,7 +199,9 @@ VALUES = st.recursive(
 @given(VALUES, st.sampled_from(["user", "assistant", "tool", "system", "function"]))
 def test_any_data_are_judged(value: Any, role: str) -> None:
     """Whatever JSON data stand there, check and provider end in their one error or in none."""
-    message = {"role": role} | (value if isinstance(value, dict) else {"content": value, "tool_calls": value})
+    message = {"role": role} | (
+        value if isinstance(value, dict) else {"content": value, "tool_calls": value}
+    )
     for messages in ([message], value):
         request = {"model": MODEL, "messages": messages, "tools": value, "tool_choice": value}
         for body in (request, {"model": MODEL, "messages": messages}):

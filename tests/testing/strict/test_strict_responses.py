@@ -20,7 +20,10 @@ Items = list[dict[str, Any]]
 
 MODEL = "gpt-5.6"
 TOOLS = [{"type": "function", "name": "read", "parameters": {"type": "object"}}]
-THINKING: Items = [{"type": "reasoning"}, {"type": "function_call", "name": "read", "arguments": "{}"}]
+THINKING: Items = [
+    {"type": "reasoning"},
+    {"type": "function_call", "name": "read", "arguments": "{}"},
+]
 
 
 def strict(**options: Any) -> StrictResponses:
@@ -30,7 +33,9 @@ def strict(**options: Any) -> StrictResponses:
 
 def ask(provider: StrictResponses, items: Items, **further: Any) -> dict[str, Any]:
     """Return the answer to `items`."""
-    return provider.create({"model": MODEL, "input": items, "tools": TOOLS, "instructions": "Be brief."} | further)
+    return provider.create(
+        {"model": MODEL, "input": items, "tools": TOOLS, "instructions": "Be brief."} | further
+    )
 
 
 def loop(provider: StrictResponses, steps: int, **further: Any) -> Items:
@@ -41,7 +46,10 @@ def loop(provider: StrictResponses, steps: int, **further: Any) -> Items:
         assert "input_transformations" not in answer
         items += answer["output"]
         calls = [item for item in answer["output"] if item["type"] == "function_call"]
-        items += [{"type": "function_call_output", "call_id": call["call_id"], "output": "word " * 50} for call in calls]
+        items += [
+            {"type": "function_call_output", "call_id": call["call_id"], "output": "word " * 50}
+            for call in calls
+        ]
     return items
 
 
@@ -66,26 +74,42 @@ def typed(items: Items) -> Items:
         (lambda items: items[0].update(content="Break it."), 0),
         (lambda items: items[3].update(output="other"), 1),
         (lambda items: items[5].update(arguments='{"a": 1}'), 2),
-        (lambda items: items.insert(4, {"type": "message", "role": "user", "content": "By the way."}), 1),
+        (
+            lambda items: items.insert(
+                4, {"type": "message", "role": "user", "content": "By the way."}
+            ),
+            1,
+        ),
     ],
     ids=["the question", "an output", "a call", "a message between"],
 )
-def test_reasoning_behind_a_changed_prefix_is_withheld(change: Callable[[Items], Any], spared: int) -> None:
+def test_reasoning_behind_a_changed_prefix_is_withheld(
+    change: Callable[[Items], Any], spared: int
+) -> None:
     """All that stands behind the change is removed and told of with its id; what stands before it is not."""
     provider = strict()
     items = [dict(item) for item in typed(loop(provider, 4))]
     change(items)
-    assert removed(ask(provider, items)) == [(own, "prefix_mismatch") for own in reasons(items)[spared:]]
+    assert removed(ask(provider, items)) == [
+        (own, "prefix_mismatch") for own in reasons(items)[spared:]
+    ]
 
 
 @pytest.mark.parametrize(
-    "further", [{"instructions": "Be long."}, {"instructions": None}, {"tools": [*TOOLS, TOOLS[0] | {"name": "write"}]}]
+    "further",
+    [
+        {"instructions": "Be long."},
+        {"instructions": None},
+        {"tools": [*TOOLS, TOOLS[0] | {"name": "write"}]},
+    ],
 )
 def test_instructions_and_tools_stand_before_all(further: dict[str, Any]) -> None:
     """Other instructions or tools take all reasoning away."""
     provider = strict()
     items = loop(provider, 3)
-    assert removed(ask(provider, items, **further)) == [(own, "prefix_mismatch") for own in reasons(typed(items))]
+    assert removed(ask(provider, items, **further)) == [
+        (own, "prefix_mismatch") for own in reasons(typed(items))
+    ]
 
 
 def test_leaving_reasoning_out_is_a_change() -> None:
@@ -103,11 +127,17 @@ def test_leaving_reasoning_out_is_a_change() -> None:
         lambda item: {key: value for key, value in item.items() if key != "status"},
         lambda item: item | {"caller": None, "namespace": None},
         lambda item: dict(reversed(item.items())),
-        lambda item: item | {"content": [{"type": "input_text", "text": item["content"]}]} if item["type"] == "message" else item,
+        lambda item: (
+            item | {"content": [{"type": "input_text", "text": item["content"]}]}
+            if item["type"] == "message"
+            else item
+        ),
     ],
     ids=["null status", "no status", "null fields", "other order of keys", "content as parts"],
 )
-def test_another_form_of_the_same_is_no_change(form: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+def test_another_form_of_the_same_is_no_change(
+    form: Callable[[dict[str, Any]], dict[str, Any]],
+) -> None:
     """What a client may write otherwise takes no reasoning away."""
     provider = strict()
     items = [form(item) for item in typed(loop(provider, 3))]
@@ -121,7 +151,10 @@ def test_what_is_withheld_binds_nothing() -> None:
     items[0] = {"role": "user", "content": "Other."}
     answer = ask(provider, items, store=False)
     gone = [own for own, _ in removed(answer)]
-    items += [*answer["output"], {"type": "function_call_output", "call_id": answer["output"][1]["call_id"], "output": "a"}]
+    items += [
+        *answer["output"],
+        {"type": "function_call_output", "call_id": answer["output"][1]["call_id"], "output": "a"},
+    ]
     assert [own for own, _ in removed(ask(provider, items))] == gone
     assert not removed(ask(provider, [item for item in items if item.get("id") not in gone]))
 
@@ -130,10 +163,18 @@ def test_other_models_and_other_providers() -> None:
     """A model of the family reads the reasoning, another one does not; what no provider of this secret made is refused."""
     items = loop(strict(), 2)
     assert not removed(ask(strict(), items, model="gpt-5.6-mini"))
-    assert {reason for _, reason in removed(ask(strict(), items, model="gpt-5.5"))} == {"model_mismatch"}
-    with pytest.raises(RequestRefusedError, match=r"The encrypted content .* could not be verified") as caught:
+    assert {reason for _, reason in removed(ask(strict(), items, model="gpt-5.5"))} == {
+        "model_mismatch"
+    }
+    with pytest.raises(
+        RequestRefusedError, match=r"The encrypted content .* could not be verified"
+    ) as caught:
         ask(strict(secret=b"another"), items)
-    assert (caught.value.code, caught.value.index, caught.value.status) == ("invalid_encrypted_content", 1, 400)
+    assert (caught.value.code, caught.value.index, caught.value.status) == (
+        "invalid_encrypted_content",
+        1,
+        400,
+    )
 
 
 def test_a_growing_loop_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,8 +215,13 @@ def test_a_conversation_outlives_its_provider() -> None:
         answer = ask(strict(), items)
         assert not removed(answer)
         call = answer["output"][1]["call_id"]
-        items += [*answer["output"], {"type": "function_call_output", "call_id": call, "output": "a"}]
-    assert len({item.get("id") for item in items if "id" in item}) == sum("id" in item for item in items)
+        items += [
+            *answer["output"],
+            {"type": "function_call_output", "call_id": call, "output": "a"},
+        ]
+    assert len({item.get("id") for item in items if "id" in item}) == sum(
+        "id" in item for item in items
+    )
 
 
 def test_without_binding_only_forgery_is_seen() -> None:
@@ -198,7 +244,11 @@ def test_a_call_needs_the_reasoning_that_led_to_it() -> None:
         f"Item '{call}' of type 'function_call' was provided without its required 'reasoning' item: 'rs_"
     )
     ask(provider, [{key: value for key, value in item.items() if key != "id"} for item in items])
-    ask(provider, [item for item in typed(loop(provider, 2, store=False)) if item["type"] != "reasoning"], store=False)
+    ask(
+        provider,
+        [item for item in typed(loop(provider, 2, store=False)) if item["type"] != "reasoning"],
+        store=False,
+    )
 
 
 def test_compaction_at_a_threshold() -> None:
@@ -211,7 +261,11 @@ def test_compaction_at_a_threshold() -> None:
         assert not removed(ask(provider, kept, context_management=entries))
     assert provider.input_tokens({"model": MODEL, "input": items})["input_tokens"] < 1200
     # Between the newest compaction and reasoning behind it nothing may change.
-    changed = [*items[: places[-1] + 1], {"role": "user", "content": "By the way."}, *items[places[-1] + 1 :]]
+    changed = [
+        *items[: places[-1] + 1],
+        {"role": "user", "content": "By the way."},
+        *items[places[-1] + 1 :],
+    ]
     assert removed(ask(provider, changed))
 
 
@@ -219,14 +273,25 @@ def test_compaction_on_demand() -> None:
     """The user's messages and one opaque item come back, fewer tokens, and a conversation goes on with them."""
     provider = strict()
     items = loop(provider, 10)
-    compacted = provider.compact({"model": MODEL, "input": items, "instructions": "Be brief.", "tools": TOOLS})
-    assert (compacted["object"], [item["type"] for item in compacted["output"]]) == ("response.compaction", ["message", "compaction"])
+    compacted = provider.compact(
+        {"model": MODEL, "input": items, "instructions": "Be brief.", "tools": TOOLS}
+    )
+    assert (compacted["object"], [item["type"] for item in compacted["output"]]) == (
+        "response.compaction",
+        ["message", "compaction"],
+    )
     assert compacted["output"][0]["content"] == [{"type": "input_text", "text": "Fix it."}]
-    before, after = (provider.input_tokens({"model": MODEL, "input": given})["input_tokens"] for given in (items, compacted["output"]))
+    before, after = (
+        provider.input_tokens({"model": MODEL, "input": given})["input_tokens"]
+        for given in (items, compacted["output"])
+    )
     assert compacted["usage"]["input_tokens"] > before > 5 * after
     further = [*compacted["output"], {"role": "user", "content": "Go on."}]
     answer = ask(provider, further)
-    further += [*answer["output"], {"type": "function_call_output", "call_id": answer["output"][1]["call_id"], "output": "a"}]
+    further += [
+        *answer["output"],
+        {"type": "function_call_output", "call_id": answer["output"][1]["call_id"], "output": "a"},
+    ]
     assert not removed(ask(provider, further))
 
 
@@ -234,12 +299,18 @@ def test_stored_responses_go_on() -> None:
     """A request that names a response goes on behind it; items can be named by their ids; what is not stored is not found."""
     provider = strict()
     first = ask(provider, [{"role": "user", "content": "Fix it."}])
-    output = [{"type": "function_call_output", "call_id": first["output"][1]["call_id"], "output": "a"}]
+    output = [
+        {"type": "function_call_output", "call_id": first["output"][1]["call_id"], "output": "a"}
+    ]
     second = ask(provider, output, previous_response_id=first["id"])
     assert not removed(second)
     assert second["previous_response_id"] == first["id"]
     assert second["usage"]["input_tokens"] > first["usage"]["input_tokens"]
-    named = [{"role": "user", "content": "Fix it."}, *({"type": "item_reference", "id": item["id"]} for item in first["output"]), *output]
+    named = [
+        {"role": "user", "content": "Fix it."},
+        *({"type": "item_reference", "id": item["id"]} for item in first["output"]),
+        *output,
+    ]
     assert not removed(ask(provider, named))
     assert provider.create({"model": MODEL, "input": "Stop.", "store": False})["output"]
     hidden = ask(provider, [{"role": "user", "content": "a"}], store=False)
@@ -276,7 +347,9 @@ def test_cache() -> None:
     assert ask(provider, items)["usage"]["input_tokens_details"]["cached_tokens"] == 0
     items = [{"role": "user", "content": "word " * 1500}]
     assert ask(provider, items)["usage"]["input_tokens_details"]["cached_tokens"] == 0
-    details = ask(provider, [*items, {"role": "user", "content": "word " * 300}])["usage"]["input_tokens_details"]
+    details = ask(provider, [*items, {"role": "user", "content": "word " * 300}])["usage"][
+        "input_tokens_details"
+    ]
     assert details["cached_tokens"] == 1408
     assert details["cache_write_tokens"] % 128 == 0 < details["cache_write_tokens"]
     now[0] = 3600.0
@@ -286,7 +359,9 @@ def test_cache() -> None:
 def test_faults() -> None:
     """A script refuses or breaks off; a broken stream has begun."""
     limited = rate_limited(MODEL, 2)
-    provider = StrictResponses(lambda _: "A text of some length.", faults={1: limited, 2: Break(), 3: Break(events=5)})
+    provider = StrictResponses(
+        lambda _: "A text of some length.", faults={1: limited, 2: Break(), 3: Break(events=5)}
+    )
     request = {"model": MODEL, "input": "hi"}
     with pytest.raises(RequestRefusedError) as caught:
         provider.create(request)
@@ -313,7 +388,11 @@ def test_events() -> None:
     events = list(provider.stream({"model": MODEL, "input": "hi"}))
     assert [event.data["sequence_number"] for event in events] == list(range(len(events)))
     assert all(event.name == event.data["type"] for event in events)
-    assert (events[0].name, events[1].name, events[-1].name) == ("response.created", "response.in_progress", "response.completed")
+    assert (events[0].name, events[1].name, events[-1].name) == (
+        "response.created",
+        "response.in_progress",
+        "response.completed",
+    )
     done = [event.data["item"] for event in events if event.name == "response.output_item.done"]
     assert done == events[-1].data["response"]["output"]
     words = [event.data["delta"] for event in events if event.name == "response.output_text.delta"]
@@ -329,14 +408,23 @@ def test_events_of_further_items() -> None:
     ]
     events = list(StrictResponses(lambda _: said).stream({"model": MODEL, "input": "hi"}))
     names = [event.name for event in events]
-    custom, hosted = (position for position, name in enumerate(names) if name == "response.output_item.added")
+    custom, hosted = (
+        position for position, name in enumerate(names) if name == "response.output_item.added"
+    )
     ended = names.index("response.output_item.done")
     deltas = [event.data["delta"] for event in events[custom + 1 : ended - 1]]
     assert events[custom].data["item"]["input"] == ""
     assert ("".join(deltas), len(deltas) > 1) == ("ls -l /shelves/one /shelves/two", True)
     done = events[ended - 1].data
-    assert (done["type"], done["input"]) == ("response.custom_tool_call_input.done", "ls -l /shelves/one /shelves/two")
-    assert names[hosted:] == ["response.output_item.added", "response.output_item.done", "response.completed"]
+    assert (done["type"], done["input"]) == (
+        "response.custom_tool_call_input.done",
+        "ls -l /shelves/one /shelves/two",
+    )
+    assert names[hosted:] == [
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.completed",
+    ]
 
 
 @given(st.data())
@@ -410,7 +498,11 @@ def test_any_data_are_judged(value: Any) -> None:
         "local_shell_call",
     ]
     for kind in kinds:
-        item = {"type": kind} | (value if isinstance(value, dict) else {"content": value, "call_id": value, "id": value, "output": value})
+        item = {"type": kind} | (
+            value
+            if isinstance(value, dict)
+            else {"content": value, "call_id": value, "id": value, "output": value}
+        )
         judged_once([item])
     judged_once(value)
 
@@ -448,20 +540,35 @@ def test_a_trigger_at_the_end_gives_one_compaction_and_no_answer() -> None:
     assert not asked
     further = {"model": MODEL, "input": "And then?"}
     stored = provider.create({**further, "previous_response_id": answer["id"]})
-    kept = provider.create({**further, "input": [*answer["output"], {"role": "user", "content": "And then?"}]})
+    kept = provider.create(
+        {**further, "input": [*answer["output"], {"role": "user", "content": "And then?"}]}
+    )
     assert stored["usage"]["input_tokens"] == kept["usage"]["input_tokens"] < 300
-    events = [event.name for event in provider.stream({"model": MODEL, "input": items, "stream": True})]
+    events = [
+        event.name for event in provider.stream({"model": MODEL, "input": items, "stream": True})
+    ]
     assert events[-1] == "response.completed"
 
 
 def test_a_trigger_is_written_at_the_end_only() -> None:
     """A session sends it while it is the last item, and goes on without it; what was read keeps it."""
-    items: Items = [{"role": "user", "content": "Count."}, {"role": "assistant", "content": "Five."}, TRIGGER]
+    items: Items = [
+        {"role": "user", "content": "Count."},
+        {"role": "assistant", "content": "Five."},
+        TRIGGER,
+    ]
     assert project(items, 10_000, provider="openai-responses").messages == items
     session = ContextSession(10_000, auto=False, provider="openai-responses")
     session.extend(items, "openai-responses")
     assert session.messages() == items
     session.add_user_turn("And then?")
     assert session.messages() == [*items[:2], {"role": "user", "content": "And then?"}]
-    assert session.messages() == project([*items, {"role": "user", "content": "And then?"}], 10_000, provider="openai-responses").messages
-    assert [part.type for turn in session.conversation.log for part in turn.parts] == ["compaction_trigger"]
+    assert (
+        session.messages()
+        == project(
+            [*items, {"role": "user", "content": "And then?"}], 10_000, provider="openai-responses"
+        ).messages
+    )
+    assert [part.type for turn in session.conversation.log for part in turn.parts] == [
+        "compaction_trigger"
+    ]

@@ -19,7 +19,7 @@ from polycontext.testing.strict import (
     overloaded_midway,
     rate_limited,
 )
-from polycontext.window.providers.anthropic.request_rules import BINDING_BETA, COMPACTION_BETA
+from polycontext.window.providers.anthropic.option_rules import BINDING_BETA, COMPACTION_BETA
 from tests.testing.strict.bad_anthropic import ASK, TOOL, result, user
 from tests.testing.strict.test_strict_anthropic import thinks
 
@@ -39,16 +39,22 @@ def served() -> Iterator[tuple[StrictAnthropic, anthropic.Anthropic]]:
         yield provider, sdk
 
 
-def test_an_answer_is_the_one_given_in_process(served: tuple[StrictAnthropic, anthropic.Anthropic]) -> None:
+def test_an_answer_is_the_one_given_in_process(
+    served: tuple[StrictAnthropic, anthropic.Anthropic],
+) -> None:
     """Over the wire comes what `create` returns; tokens are counted at their own path."""
     provider, sdk = served
     message = sdk.messages.create(**REQUEST)
     assert message.model_dump(mode="json", exclude_unset=True) == provider.create(REQUEST)
-    counted = sdk.messages.count_tokens(model="claude", messages=REQUEST["messages"], tools=REQUEST["tools"])
+    counted = sdk.messages.count_tokens(
+        model="claude", messages=REQUEST["messages"], tools=REQUEST["tools"]
+    )
     assert counted.input_tokens == message.usage.input_tokens
 
 
-def test_a_stream_put_together_by_the_sdk_is_the_answer(served: tuple[StrictAnthropic, anthropic.Anthropic]) -> None:
+def test_a_stream_put_together_by_the_sdk_is_the_answer(
+    served: tuple[StrictAnthropic, anthropic.Anthropic],
+) -> None:
     """Thinking, signature, text and arguments come through the SDK's own accumulation."""
     provider, sdk = served
     with sdk.messages.stream(**REQUEST) as stream:
@@ -56,12 +62,20 @@ def test_a_stream_put_together_by_the_sdk_is_the_answer(served: tuple[StrictAnth
         final = stream.get_final_message()
     expected = provider.create(REQUEST)
     content = [block.model_dump(mode="json", exclude_none=True) for block in final.content]
-    assert content == [{name: value for name, value in block.items() if value is not None} for block in expected["content"]]
-    assert (final.stop_reason, final.usage.output_tokens) == (expected["stop_reason"], expected["usage"]["output_tokens"])
+    assert content == [
+        {name: value for name, value in block.items() if value is not None}
+        for block in expected["content"]
+    ]
+    assert (final.stop_reason, final.usage.output_tokens) == (
+        expected["stop_reason"],
+        expected["usage"]["output_tokens"],
+    )
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
-def test_a_loop_of_tools_with_thinking_goes_on(served: tuple[StrictAnthropic, anthropic.Anthropic], streaming: bool) -> None:
+def test_a_loop_of_tools_with_thinking_goes_on(
+    served: tuple[StrictAnthropic, anthropic.Anthropic], streaming: bool
+) -> None:
     """An agent that sends back the SDK's own objects is never refused; one that changes the past is, by the SDK's own error."""
     _, sdk = served
     messages: list[Any] = [ASK]
@@ -73,7 +87,10 @@ def test_a_loop_of_tools_with_thinking_goes_on(served: tuple[StrictAnthropic, an
         else:
             message = sdk.messages.create(**request)
         calls = [block for block in message.content if block.type == "tool_use"]
-        messages += [{"role": "assistant", "content": message.content}, user(*[result(call.id) for call in calls])]
+        messages += [
+            {"role": "assistant", "content": message.content},
+            user(*[result(call.id) for call in calls]),
+        ]
     changed: Any = {**REQUEST, "system": "Other.", "messages": messages}
     with pytest.raises(anthropic.BadRequestError) as caught:
         sdk.messages.create(**changed)
@@ -81,15 +98,31 @@ def test_a_loop_of_tools_with_thinking_goes_on(served: tuple[StrictAnthropic, an
     assert caught.value.status_code == 400
 
 
-def test_betas_are_read_from_the_header(served: tuple[StrictAnthropic, anthropic.Anthropic]) -> None:
+def test_betas_are_read_from_the_header(
+    served: tuple[StrictAnthropic, anthropic.Anthropic],
+) -> None:
     """The SDK's beta calls reach the binding's controls and summaries on demand."""
     _, sdk = served
     first: Any = sdk.messages.create(**REQUEST)
-    past: Any = {**REQUEST, "messages": [ASK, {"role": "assistant", "content": first.content}, user(result(first.content[-1].id))]}
-    thinking: Any = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-    dropped = sdk.beta.messages.create(**past, system="Other.", thinking=thinking, betas=[BINDING_BETA])
+    past: Any = {
+        **REQUEST,
+        "messages": [
+            ASK,
+            {"role": "assistant", "content": first.content},
+            user(result(first.content[-1].id)),
+        ],
+    }
+    thinking: Any = {
+        "type": "adaptive",
+        "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+    }
+    dropped = sdk.beta.messages.create(
+        **past, system="Other.", thinking=thinking, betas=[BINDING_BETA]
+    )
     assert [entry.path for entry in dropped.input_transformations or ()] == ["messages.1.content.0"]
-    summary = sdk.beta.messages.create(**past, compaction={"type": "summarize"}, betas=[COMPACTION_BETA])
+    summary = sdk.beta.messages.create(
+        **past, compaction={"type": "summarize"}, betas=[COMPACTION_BETA]
+    )
     assert summary.stop_reason == "compaction"
     future: Any = {**REQUEST, "messages": [{"role": "assistant", "content": summary.content}, ASK]}
     assert sdk.beta.messages.create(**future, betas=[COMPACTION_BETA]).stop_reason == "tool_use"
@@ -108,13 +141,21 @@ def test_faults_have_the_vendors_status_and_the_sdk_tries_again() -> None:
     assert seen[0] is anthropic.RateLimitError
     assert issubclass(seen[2], anthropic.InternalServerError)
     assert issubclass(seen[3], anthropic.APIConnectionError)
-    with StrictServer((StrictAnthropic(thinks, faults={1: rate_limited(0)}),)) as server, client(server, retries=1) as sdk:
+    with (
+        StrictServer((StrictAnthropic(thinks, faults={1: rate_limited(0)}),)) as server,
+        client(server, retries=1) as sdk,
+    ):
         assert sdk.messages.create(**REQUEST).stop_reason == "tool_use"
 
 
 def test_a_stream_breaks_in_the_middle() -> None:
     """One breaks off, one ends in the vendor's error event; the SDK raises for both."""
-    with StrictServer((StrictAnthropic(thinks, faults={1: Break(5), 2: overloaded_midway(5)}),)) as server, client(server) as sdk:
+    with (
+        StrictServer(
+            (StrictAnthropic(thinks, faults={1: Break(5), 2: overloaded_midway(5)}),)
+        ) as server,
+        client(server) as sdk,
+    ):
         for _ in range(2):
             with (
                 pytest.raises(Exception, match=r"(?i)overloaded|peer closed|incomplete|connection"),
@@ -123,7 +164,9 @@ def test_a_stream_breaks_in_the_middle() -> None:
                 stream.get_final_message()
 
 
-def posted(server: StrictServer, path: str, body: bytes, method: str = "POST", **headers: str) -> tuple[int, Any]:
+def posted(
+    server: StrictServer, path: str, body: bytes, method: str = "POST", **headers: str
+) -> tuple[int, Any]:
     """Return status and JSON body of a bare HTTP request."""
     host, port = server.url.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=60)
@@ -145,8 +188,14 @@ def test_what_is_no_request_is_refused_and_the_server_lives() -> None:
         assert posted(server, "/v1/messages", b"", **{"content-length": "99999999999"})[0] == 413
         status, body = posted(server, "/v1/messages?beta=true", json.dumps(REQUEST).encode())
         assert (status, body["stop_reason"]) == (200, "tool_use")
-        status, body = posted(server, "/v1/messages", json.dumps({**REQUEST, "messages": []}).encode())
-        assert (status, body["type"], body["error"]["type"]) == (400, "error", "invalid_request_error")
+        status, body = posted(
+            server, "/v1/messages", json.dumps({**REQUEST, "messages": []}).encode()
+        )
+        assert (status, body["type"], body["error"]["type"]) == (
+            400,
+            "error",
+            "invalid_request_error",
+        )
 
 
 def test_a_server_stops_with_its_block() -> None:

@@ -25,7 +25,13 @@ from tests.window.items.samples import JSON, NAMES, items, seed_item
 pytestmark = pytest.mark.filterwarnings("ignore::polycontext.window.items.MetadataWarning")
 
 SCHEMA = Draft7Validator(dict(item_schema()))
-DOCUMENT = {"id": "ctx-1", "type": "code", "content": "x", "metadata": None, "timestamp": 3910982400}
+DOCUMENT = {
+    "id": "ctx-1",
+    "type": "code",
+    "content": "x",
+    "metadata": None,
+    "timestamp": 3910982400,
+}
 WHOLE = st.integers(1, 2**64 - 1) | st.integers(1, 10**6).map(float)
 KNOWN = {"filename": NAMES, "start_line": WHOLE, "end_line": WHOLE, "package": TEXTS}
 
@@ -90,20 +96,52 @@ def test_the_shipped_schema_is_the_seeds() -> None:
 WRONG: dict[str, tuple[Any, str, str]] = {
     "a list": ([], "$", "list is not an object"),
     "nothing": ({}, "$.id", "is missing"),
-    "no timestamp": ({key: DOCUMENT[key] for key in ("id", "type", "content")}, "$.timestamp", "is missing"),
+    "no timestamp": (
+        {key: DOCUMENT[key] for key in ("id", "type", "content")},
+        "$.timestamp",
+        "is missing",
+    ),
     "a key too many": (DOCUMENT | {"package": "x"}, "$.package", "is unknown"),
     "another id": (DOCUMENT | {"id": "ctx-"}, "$.id", "no id"),
     "another type": (DOCUMENT | {"type": "poem"}, "$.type", "unknown 'poem'"),
     "a type that is no text": (DOCUMENT | {"type": {"code": 1}}, "$.type", "unknown dict"),
     "content null": (DOCUMENT | {"content": None}, "$.content", "NoneType is not text"),
     "metadata as a list": (DOCUMENT | {"metadata": []}, "$.metadata", "list is no object"),
-    "a truth for a line": (DOCUMENT | {"metadata": {"start_line": True}}, "$.metadata.start_line", "True is no start_line"),
-    "line null": (DOCUMENT | {"metadata": {"end_line": None}}, "$.metadata.end_line", "None is no end_line"),
-    "line zero": (DOCUMENT | {"metadata": {"end_line": 0}}, "$.metadata.end_line", "0 is no end_line"),
-    "half a line": (DOCUMENT | {"metadata": {"end_line": 1.5}}, "$.metadata.end_line", "1.5 is no end_line"),
-    "file name null": (DOCUMENT | {"metadata": {"filename": None}}, "$.metadata.filename", "None is no filename"),
-    "timestamp as text": (DOCUMENT | {"timestamp": "now"}, "$.timestamp", "'now' is not a whole number"),
-    "timestamp as a truth": (DOCUMENT | {"timestamp": True}, "$.timestamp", "True is not a whole number"),
+    "a truth for a line": (
+        DOCUMENT | {"metadata": {"start_line": True}},
+        "$.metadata.start_line",
+        "True is no start_line",
+    ),
+    "line null": (
+        DOCUMENT | {"metadata": {"end_line": None}},
+        "$.metadata.end_line",
+        "None is no end_line",
+    ),
+    "line zero": (
+        DOCUMENT | {"metadata": {"end_line": 0}},
+        "$.metadata.end_line",
+        "0 is no end_line",
+    ),
+    "half a line": (
+        DOCUMENT | {"metadata": {"end_line": 1.5}},
+        "$.metadata.end_line",
+        "1.5 is no end_line",
+    ),
+    "file name null": (
+        DOCUMENT | {"metadata": {"filename": None}},
+        "$.metadata.filename",
+        "None is no filename",
+    ),
+    "timestamp as text": (
+        DOCUMENT | {"timestamp": "now"},
+        "$.timestamp",
+        "'now' is not a whole number",
+    ),
+    "timestamp as a truth": (
+        DOCUMENT | {"timestamp": True},
+        "$.timestamp",
+        "True is not a whole number",
+    ),
     "a timestamp before 1900": (DOCUMENT | {"timestamp": -1}, "$.timestamp", "-1 is no moment"),
 }
 
@@ -117,7 +155,7 @@ def test_what_the_schema_refuses_is_refused_by_path(name: str) -> None:
         item_from_dict(data)
     assert caught.value.path == path
     assert problem in caught.value.what
-    assert str(caught.value) == f"{path}: {caught.value.what}; legal: {caught.value.legal}"
+    assert str(caught.value) == f"{path}: {caught.value.what}. Use {caught.value.legal}."
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,14 @@ def test_the_bounds_of_the_size_are_legal(size: int) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [*product(["max_items"], [0, 1001, -1, True, 2.0, "50", None]), *product(["max_tokens"], [0, -1, False, 1.5, "9"])],
+    [
+        *product(["max_items"], [0, 1001, -1, True, 2.0, "50", None]),
+        *product(["max_tokens"], [0, -1, False, 1.5, "9"]),
+    ],
 )
 def test_a_bound_outside_its_range_is_refused(name: str, value: Any) -> None:
     """The error names the option and its range."""
-    with pytest.raises(InvalidOptionError, match=f"{name} = .*legal: a whole number") as caught:
+    with pytest.raises(InvalidOptionError, match=f"{name} = .*Use a whole number") as caught:
         ContextManager(**{name: value})
     assert caught.value.option == name
 
@@ -80,13 +83,18 @@ def test_get_returns_the_last_of_the_wanted_types_in_order() -> None:
     manager = filled(some)
     assert manager.get() == tuple(manager) == tuple(some)
     assert manager.get(limit=2) == tuple(some[-2:])
-    assert manager.get(["code"]) == manager.get("code") == manager.get(ItemType.CODE) == tuple(codes)
+    assert (
+        manager.get(["code"]) == manager.get("code") == manager.get(ItemType.CODE) == tuple(codes)
+    )
     assert manager.get(types=["text", ItemType.ERROR], limit=2) == tuple(texts[-2:])
     assert manager.get([]) == manager.get(limit=0) == ()
     assert manager.get(limit=99) == tuple(some)
 
 
-@pytest.mark.parametrize(("options", "field"), [({"types": ["poem"]}, "type"), ({"types": "poem"}, "type"), ({"limit": -1}, "limit")])
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [({"types": ["poem"]}, "type"), ({"types": "poem"}, "type"), ({"limit": -1}, "limit")],
+)
 def test_get_refuses_what_it_does_not_know(options: dict[str, Any], field: str) -> None:
     """An unknown type or a negative limit is an error, not an empty answer."""
     with pytest.raises((InvalidDataError, InvalidOptionError)) as caught:
@@ -101,10 +109,10 @@ def test_remove_takes_one_item_out_and_is_no_eviction() -> None:
     manager = filled(some, on_evict=gone.append)
     assert manager.remove(some[1].id) == some[1]
     assert (manager.get(), gone) == ((some[0], some[2]), [])
-    with pytest.raises(UnknownNameError, match=r"unknown item .*; did you mean") as caught:
+    with pytest.raises(UnknownNameError, match=r"unknown item .*. Did you mean") as caught:
         manager.remove(some[1].id)
     assert set(caught.value.near) <= {some[0].id, some[2].id}
-    with pytest.raises(KeyError, match=r"^unknown item 'nobody'$"):
+    with pytest.raises(KeyError, match=r"^unknown item 'nobody'\.$"):
         manager.remove("nobody")
     assert len(manager) == 2
 
@@ -156,7 +164,7 @@ def test_an_item_too_large_alone_is_refused_and_nothing_leaves() -> None:
     gone: list[ContextItem] = []
     manager = filled(numbered(2), max_tokens=14, counter=Words(), on_evict=gone.append)
     before = manager.get()
-    with pytest.raises(InvalidDataError, match="takes 16 tokens; legal: at most 14"):
+    with pytest.raises(InvalidDataError, match=r"takes 16 tokens. Use at most 14"):
         manager.add(ContextItem(" ".join(map(str, range(12)))))
     assert (manager.get(), manager.tokens, gone) == (before, 12, [])
 
@@ -182,18 +190,27 @@ def test_what_is_no_item_is_refused(what: Any) -> None:
     """Neither taken in nor put in the place of another."""
     manager = ContextManager()
     for act in (manager.add, manager.update):
-        with pytest.raises(InvalidDataError, match="is no ContextItem; legal: a ContextItem"):
+        with pytest.raises(InvalidDataError, match=r"is no ContextItem. Use a ContextItem"):
             act(what)
     assert len(manager) == 0
 
 
 def test_an_item_is_updated_where_it_stands() -> None:
     """Items have no setters: a changed one takes the place of the one with its id, and the time at which that was made."""
-    first, held, last = (ContextItem(f"item {number}", "text", timestamp=number) for number in range(3))
+    first, held, last = (
+        ContextItem(f"item {number}", "text", timestamp=number) for number in range(3)
+    )
     manager = filled([first, held, last])
-    changed = manager.update(ContextItem("new", "code", {"filename": "a.py"}, id=held.id, timestamp=99))
+    changed = manager.update(
+        ContextItem("new", "code", {"filename": "a.py"}, id=held.id, timestamp=99)
+    )
     assert manager.get() == (first, changed, last)
-    assert (changed.id, changed.content, changed.type, changed.universal_time) == (held.id, "new", ItemType.CODE, 1)
+    assert (changed.id, changed.content, changed.type, changed.universal_time) == (
+        held.id,
+        "new",
+        ItemType.CODE,
+        1,
+    )
     assert manager.update(changed) == changed
 
 
@@ -207,7 +224,7 @@ def test_an_update_that_is_refused_changes_nothing() -> None:
     with pytest.raises(DuplicateItemError, match="has the type, content and metadata of") as caught:
         manager.update(evolve(second, content=first.content))
     assert caught.value.existing is first
-    with pytest.raises(InvalidDataError, match="legal: at most 14"):
+    with pytest.raises(InvalidDataError, match="Use at most 14"):
         manager.update(evolve(first, content=" ".join(map(str, range(12)))))
     assert (manager.get(), manager.tokens, gone) == ((first, second), 12, [])
 
@@ -223,19 +240,29 @@ def test_an_update_that_grows_pushes_the_oldest_others_out() -> None:
     assert (manager.get(), manager.tokens) == ((first, third), 12)
 
 
-@pytest.mark.parametrize("copied", [deepcopy, lambda manager: pickle.loads(pickle.dumps(manager))], ids=["copied", "pickled"])  # noqa: S301 - our own
+@pytest.mark.parametrize(
+    "copied",
+    [deepcopy, lambda manager: pickle.loads(pickle.dumps(manager))],  # noqa: S301 - our own
+    ids=["copied", "pickled"],
+)
 def test_a_copy_goes_on_by_itself(copied: Callable[[ContextManager], ContextManager]) -> None:
     """It holds what was held, keeps the bounds, and tells nobody of the first one's what leaves it."""
     gone: list[ContextItem] = []
     first, second, third = numbered(3)
-    manager = filled([first, second], max_items=2, max_tokens=50, counter=Words(), on_evict=gone.append)
+    manager = filled(
+        [first, second], max_items=2, max_tokens=50, counter=Words(), on_evict=gone.append
+    )
     other = copied(manager)
     other.add(third)
     assert (other.get(), other.tokens, gone) == ((second, third), 12, [])
     assert (manager.get(), manager.tokens) == ((first, second), 12)
 
 
-@given(st.lists(st.text(max_size=8).map(ContextItem), max_size=12), st.integers(1, 5), st.integers(12, 30))
+@given(
+    st.lists(st.text(max_size=8).map(ContextItem), max_size=12),
+    st.integers(1, 5),
+    st.integers(12, 30),
+)
 def test_the_newest_that_fit_are_held(some: list[ContextItem], size: int, budget: int) -> None:
     """Against a plain list: what stands is the longest end of what came that keeps both bounds, and the rest was told."""
     gone: list[ContextItem] = []
@@ -249,9 +276,17 @@ def test_the_newest_that_fit_are_held(some: list[ContextItem], size: int, budget
     start = len(came) - len(manager)
     assert (tuple(gone), manager.get()) == (tuple(came[:start]), tuple(came[start:]))
     assert len(manager) <= size
-    assert manager.tokens == sum(Words().count(context_to_string([item])) for item in manager) <= budget
+    assert (
+        manager.tokens
+        == sum(Words().count(context_to_string([item])) for item in manager)
+        <= budget
+    )
     longer = came[max(0, start - 1) :]
-    assert start == 0 or len(longer) > size or sum(Words().count(context_to_string([item])) for item in longer) > budget
+    assert (
+        start == 0
+        or len(longer) > size
+        or sum(Words().count(context_to_string([item])) for item in longer) > budget
+    )
 
 
 def test_a_manager_is_safe_under_threads() -> None:

@@ -58,7 +58,10 @@ LANGUAGES = {
 
 def test_the_seeds_example_exactly() -> None:
     """Heading, file with lines, and a lisp fence."""
-    assert context_to_string([seed_item()]) == "### Code\n#### math.lisp:5-7\n```lisp\n(defun add (a b) (+ a b))\n```"
+    assert (
+        context_to_string([seed_item()])
+        == "### Code\n#### math.lisp:5-7\n```lisp\n(defun add (a b) (+ a b))\n```"
+    )
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -74,16 +77,25 @@ def test_the_file_name_is_printed_with_its_lines(metadata: dict[str, Any], label
     assert context_to_string([seed_item(metadata=metadata)]).split("\n")[1] == f"#### {label}"
 
 
-@pytest.mark.parametrize("metadata", [None, {}, {"filename": ""}, {"start_line": 5, "end_line": 7}, {"package": "agent-q"}])
+@pytest.mark.parametrize(
+    "metadata",
+    [None, {}, {"filename": ""}, {"start_line": 5, "end_line": 7}, {"package": "agent-q"}],
+)
 def test_without_a_file_name_there_is_no_second_heading(metadata: dict[str, Any] | None) -> None:
     """Lines of nothing are not printed."""
-    assert context_to_string([seed_item(metadata=metadata)]) == "### Code\n```\n(defun add (a b) (+ a b))\n```"
+    assert (
+        context_to_string([seed_item(metadata=metadata)])
+        == "### Code\n```\n(defun add (a b) (+ a b))\n```"
+    )
 
 
 @pytest.mark.parametrize("filename", LANGUAGES)
 def test_the_language_comes_from_the_file_name(filename: str) -> None:
     """Whatever the type; the names are those that fences use."""
-    assert context_to_string([ContextItem("x", "file", {"filename": filename})]).split("\n")[2] == f"```{LANGUAGES[filename]}"
+    assert (
+        context_to_string([ContextItem("x", "file", {"filename": filename})]).split("\n")[2]
+        == f"```{LANGUAGES[filename]}"
+    )
 
 
 def test_an_unknown_ending_says_nothing() -> None:
@@ -95,7 +107,13 @@ def test_an_unknown_ending_says_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("content", "fence"),
-    [("", 3), ("`a` ``b``", 3), ("```\nx\n```", 4), ("````markdown\n```\n````", 5), ("x" + "`" * 40, 41)],
+    [
+        ("", 3),
+        ("`a` ``b``", 3),
+        ("```\nx\n```", 4),
+        ("````markdown\n```\n````", 5),
+        ("x" + "`" * 40, 41),
+    ],
 )
 def test_the_fence_is_longer_than_any_run_of_backticks_inside(content: str, fence: int) -> None:
     """Nested fences stay inside."""
@@ -103,7 +121,9 @@ def test_the_fence_is_longer_than_any_run_of_backticks_inside(content: str, fenc
     assert lines[1] == lines[-1] == "`" * fence
 
 
-@pytest.mark.parametrize(("content", "inside"), [("x", "x\n"), ("x\n", "x\n"), ("x\n\n", "x\n\n"), ("", "")])
+@pytest.mark.parametrize(
+    ("content", "inside"), [("x", "x\n"), ("x\n", "x\n"), ("x\n\n", "x\n\n"), ("", "")]
+)
 def test_content_ends_on_one_line_end_of_its_own(content: str, inside: str) -> None:
     """A final line end is added where there is none, and not doubled."""
     assert context_to_string([ContextItem(content)]) == f"### Code\n```\n{inside}```"
@@ -121,8 +141,12 @@ def test_markdown_reads_back_what_was_printed(some: list[ContextItem]) -> None:
     """A markdown parser finds the headings and one fence an item, with the very content, and nothing else."""
     tokens = MarkdownIt().parse(context_to_string(some))
     fences = [token.content for token in tokens if token.type == "fence"]
-    assert [token.type for token in tokens if token.level == 0 and not token.type.startswith("heading")] == ["fence"] * len(some)
-    assert [fence.removesuffix("\n") for fence in fences] == [_as_commonmark(item.content).removesuffix("\n") for item in some]
+    assert [
+        token.type for token in tokens if token.level == 0 and not token.type.startswith("heading")
+    ] == ["fence"] * len(some)
+    assert [fence.removesuffix("\n") for fence in fences] == [
+        _as_commonmark(item.content).removesuffix("\n") for item in some
+    ]
     headings = [token.tag for token in tokens if token.type == "heading_open"]
     named = [bool((item.metadata or {}).get("filename")) for item in some]
     assert headings == [tag for name in named for tag in (["h3", "h4"] if name else ["h3"])]
@@ -208,11 +232,21 @@ def test_a_turn_says_which_item_it_holds(item: ContextItem, source: str | None) 
     attachment = attachment_of(turn)
     assert turn.text == context_to_string([item])
     assert attachment is not None
-    assert (attachment.id, attachment.type, attachment.source) == (item.id, item.type, source or source_of(item))
-    assert attachment.name == (attachment.label or item.id)[-80:] or attachment.name == f"…{attachment.label[-80:]}"
+    assert (attachment.id, attachment.type, attachment.source) == (
+        item.id,
+        item.type,
+        source or source_of(item),
+    )
+    assert (
+        attachment.name == (attachment.label or item.id)[-80:]
+        or attachment.name == f"…{attachment.label[-80:]}"
+    )
 
 
-@pytest.mark.parametrize("entry", [None, "ctx-1", {}, {"id": "ctx-1", "type": "poem", "source": None, "label": ""}, {"id": 1}])
+@pytest.mark.parametrize(
+    "entry",
+    [None, "ctx-1", {}, {"id": "ctx-1", "type": "poem", "source": None, "label": ""}, {"id": 1}],
+)
 def test_other_metadata_make_no_attachment(entry: Any) -> None:
     """A turn whose metadata have another shape holds no item."""
     assert attachment_of(Turn("user", "x", metadata={"context_item": entry})) is None
@@ -221,7 +255,13 @@ def test_other_metadata_make_no_attachment(entry: Any) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "source"),
-    [("code", "a.py:3"), ("file", "a.py:3"), ("text", "a.py:3"), ("error", "error a.py:3"), ("repl-history", "repl-history a.py:3")],
+    [
+        ("code", "a.py:3"),
+        ("file", "a.py:3"),
+        ("text", "a.py:3"),
+        ("error", "error a.py:3"),
+        ("repl-history", "repl-history a.py:3"),
+    ],
 )
 def test_what_is_about_a_file_is_another_source_than_the_file(kind: str, source: str) -> None:
     """An error at a line does not replace the line."""

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from polycontext.testing import HOSTILE_TEXTS, TEXTS
 from polycontext.window import Turn
-from polycontext.window.items import ContextItem, attached_outline, definitions, item_turn, outline_of
+from polycontext.window.items import (
+    ContextItem,
+    attached_outline,
+    definitions,
+    item_turn,
+    outline_of,
+)
 from polycontext.window.items.outline import MOST_PARSED
 
 PYTHON = '''
@@ -54,11 +60,19 @@ def test_python_is_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["    def peek(self):\n        return", "class A:\n  def b(: # torn", "def a(): ...\0", "def a(" + "(" * 500]
+    "text",
+    [
+        "    def peek(self):\n        return",
+        "class A:\n  def b(: # torn",
+        "def a(): ...\0",
+        "def a(" + "(" * 500,
+    ],
 )
 def test_a_piece_of_python_is_read_line_by_line(text: str) -> None:
     """A region of a file need not be a program."""
-    assert [line.split()[0] for line in lines(text, "python")] == [word for word in ("class", "def") if word in text]
+    assert [line.split()[0] for line in lines(text, "python")] == [
+        word for word in ("class", "def") if word in text
+    ]
 
 
 def test_a_very_long_python_file_is_read_line_by_line() -> None:
@@ -89,7 +103,17 @@ def test_definitions_of_many_languages_are_found(line: str, name: str) -> None:
     assert lines(f"x = 1\n{line}\n  return x\n") == [name]
 
 
-@pytest.mark.parametrize("line", ["the class of 1999", "typedef int x;", "return new class_(1)", "fn", "class: x", "definitely not"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the class of 1999",
+        "typedef int x;",
+        "return new class_(1)",
+        "fn",
+        "class: x",
+        "definitely not",
+    ],
+)
 def test_other_lines_define_nothing(line: str) -> None:
     """The word stands first and whole, and a name follows."""
     assert lines(line) == []
@@ -107,7 +131,10 @@ def test_prose_has_no_outline(language: str) -> None:
     assert lines("class struggle is old\n# title", language) == []
 
 
-@given(TEXTS | st.sampled_from(HOSTILE_TEXTS), st.sampled_from(["", "python", "markdown", "lisp", "text"]))
+@given(
+    TEXTS | st.sampled_from(HOSTILE_TEXTS),
+    st.sampled_from(["", "python", "markdown", "lisp", "text"]),
+)
 def test_any_text_has_an_outline(text: str, language: str) -> None:
     """No text makes it fail; every entry is one line that stood in the text, and no deeper than its line allows."""
     for entry in outline_of(text, language):
@@ -119,15 +146,27 @@ def test_any_text_has_an_outline(text: str, language: str) -> None:
 def test_the_outline_of_a_turn_is_that_of_the_file_it_holds() -> None:
     """Code, text and files are outlined by their language; errors, REPL history and custom items are not."""
     for kind in ("code", "file", "text"):
-        assert len(attached_outline(item_turn(ContextItem("def a(): ...\n", kind, {"filename": "a.py"})))) == 1
+        assert (
+            len(
+                attached_outline(
+                    item_turn(ContextItem("def a(): ...\n", kind, {"filename": "a.py"}))
+                )
+            )
+            == 1
+        )
     for kind in ("error", "repl-history", "custom"):
-        assert attached_outline(item_turn(ContextItem("def a(): ...\n", kind, {"filename": "a.py"}))) == ()
+        assert (
+            attached_outline(item_turn(ContextItem("def a(): ...\n", kind, {"filename": "a.py"})))
+            == ()
+        )
     assert attached_outline(Turn("user", "def a(): ...")) == ()
 
 
 def test_a_long_chain_of_branches_is_outlined() -> None:
     """Every `elif` stands inside of the one before it: two thousand of them neither fail nor hide what they define."""
-    text = "if a:\n    def f0(): ...\n" + "".join(f"elif a == {number}:\n    def f{number}(): ...\n" for number in range(1, 2000))
+    text = "if a:\n    def f0(): ...\n" + "".join(
+        f"elif a == {number}:\n    def f{number}(): ...\n" for number in range(1, 2000)
+    )
     assert lines(text, "python") == [f"def f{number}" for number in range(2000)]
 
 

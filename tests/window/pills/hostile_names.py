@@ -38,10 +38,36 @@ _CASES = (
 
 def hostile_names(outside: Path) -> list[str]:
     """Return at least 200 distinct names, none of which is a file beneath the root; `outside` is the folder of the secret beside it."""
-    traversals = [f"{prefix}{dots}{slash}{SECRET}" for prefix in ("", "src/") for dots in _DOTS for slash in _SLASHES]
+    traversals = [
+        f"{prefix}{dots}{slash}{SECRET}"
+        for prefix in ("", "src/")
+        for dots in _DOTS
+        for slash in _SLASHES
+    ]
     deeper = [f"src/{f'..{slash}' * depth}{SECRET}" for slash in _SLASHES for depth in (2, 3, 9)]
     secret = str(outside / SECRET)
     addresses = [address.format(path=secret) for address in _ADDRESSES]
     accents = [normalize(form, f"../sécret/{SECRET}") for form in ("NFC", "NFD", "NFKC", "NFKD")]
-    long = ["a" * 256, "a/" * 600 + "b", "../" * 300 + SECRET, "[@../secret.txt]", "[" * 600 + "]" * 600, "\ud800/../secret.txt"]
-    return list(dict.fromkeys([*traversals, *deeper, *addresses, *accents, *_DEVICES, *_LINKS, *_KINDS, *_CASES, *long]))
+    long = [
+        "a" * 256,
+        "a/" * 600 + "b",
+        "../" * 300 + SECRET,
+        "[@../secret.txt]",
+        "[" * 600 + "]" * 600,
+        "\ud800/../secret.txt",
+    ]
+    return list(
+        dict.fromkeys(
+            [
+                *traversals,
+                *deeper,
+                *addresses,
+                *accents,
+                *_DEVICES,
+                *_LINKS,
+                *_KINDS,
+                *_CASES,
+                *long,
+            ]
+        )
+    )

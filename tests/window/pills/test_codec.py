@@ -28,7 +28,9 @@ LOST = st.builds(
     keymap=st.none() | st.text(),
 )
 NAMES = st.from_regex(r"[a-z*/.-]{1,12}", fullmatch=True)
-PILLS = st.builds(Pill, NAMES, st.sampled_from(PillType), st.integers(0, 99)) | st.builds(Pill, NAMES, text_properties=LOST)
+PILLS = st.builds(Pill, NAMES, st.sampled_from(PillType), st.integers(0, 99)) | st.builds(
+    Pill, NAMES, text_properties=LOST
+)
 
 
 def check(value: Any) -> None:
@@ -42,7 +44,12 @@ def test_the_schema_is_the_seed_s() -> None:
     Draft7Validator.check_schema(schema)
     assert (schema["title"], schema["required"]) == ("Context Pill", ["name", "type"])
     assert list(schema["properties"]) == ["name", "type", "text_properties", "content"]
-    assert list(schema["properties"]["text_properties"]["properties"]) == ["pill", "face", "rear_nonsticky", "keymap"]
+    assert list(schema["properties"]["text_properties"]["properties"]) == [
+        "pill",
+        "face",
+        "rear_nonsticky",
+        "keymap",
+    ]
     assert schema["properties"]["type"]["enum"] == list(PillType)
 
 
@@ -79,14 +86,17 @@ def test_a_pill_without_properties_is_read_and_repaired() -> None:
 FAULTS: list[tuple[Any, str]] = [
     ([], "$: list is no object"),
     ({"type": "file"}, "$: Invalid context name: NoneType is not text"),
-    ({"name": "a"}, "$: Invalid context name: unknown type None; legal: file, symbol, buffer"),
+    ({"name": "a"}, "$: Invalid context name: unknown type None. Use file, symbol, buffer"),
     ({"name": "a", "type": "poem"}, "$: Invalid context name: unknown type 'poem'"),
     ({"name": "a", "type": "file", "content": 3}, "$.content: int is not text"),
     ({"name": "a", "type": "file", "text_properties": []}, "$.text_properties: list is no object"),
-    ({"name": "a", "type": "file", "text_properties": {"face": None}}, "$.text_properties.face: None is of another type; legal: a string"),
+    (
+        {"name": "a", "type": "file", "text_properties": {"face": None}},
+        "$.text_properties.face: None is of another type. Use a string",
+    ),
     (
         {"name": "a", "type": "file", "text_properties": {"rear_nonsticky": 1}},
-        "$.text_properties.rear_nonsticky: 1 is of another type; legal: a boolean",
+        "$.text_properties.rear_nonsticky: 1 is of another type. Use a boolean",
     ),
 ]
 
@@ -108,10 +118,22 @@ def test_what_the_schema_refuses_is_refused_with_its_place(data: Any, place: str
         ({}, "$.text: NoneType is not text"),
         ({"text": "", "pills": {}}, "$.pills: dict is no list"),
         ({"text": "[@a]", "pills": ["a"]}, "$.pills[0]: str is no object"),
-        ({"text": "[@a]", "pills": [{"name": "a", "type": "file"}]}, "$.pills[0].start: None is no position"),
-        ({"text": "[@a]", "pills": [{"name": "a", "type": "file", "start": True}]}, "$.pills[0].start: True is no position"),
-        ({"text": "[@a]", "pills": [{"name": "a", "type": 1, "start": 0}]}, "$.pills[0]: Invalid context name"),
-        ({"text": "[@a]", "pills": [{"name": "a", "type": "file", "start": 2}]}, "$.pills[0]: [@a] does not stand at 2"),
+        (
+            {"text": "[@a]", "pills": [{"name": "a", "type": "file"}]},
+            "$.pills[0].start: None is no position",
+        ),
+        (
+            {"text": "[@a]", "pills": [{"name": "a", "type": "file", "start": True}]},
+            "$.pills[0].start: True is no position",
+        ),
+        (
+            {"text": "[@a]", "pills": [{"name": "a", "type": 1, "start": 0}]},
+            "$.pills[0]: Invalid context name",
+        ),
+        (
+            {"text": "[@a]", "pills": [{"name": "a", "type": "file", "start": 2}]},
+            "$.pills[0]: [@a] does not stand at 2",
+        ),
     ],
 )
 def test_what_is_no_document_is_refused_with_its_place(data: Any, place: str) -> None:

@@ -2,7 +2,9 @@
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -37,7 +39,21 @@ def buffers(*known: str) -> Completer:
     return Completer([BufferResolver(dict.fromkeys(known, ""))])
 
 
-@pytest.mark.parametrize("prefix", ["@src/ag", "src/ag", "[@src/ag", "ag", "sag", "s/a", "SRC/AG", "agent.py", "src/agent.py", "scagpy"])
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "@src/ag",
+        "src/ag",
+        "[@src/ag",
+        "ag",
+        "sag",
+        "s/a",
+        "SRC/AG",
+        "agent.py",
+        "src/agent.py",
+        "scagpy",
+    ],
+)
 def test_what_is_typed_finds_the_file(tmp_path: Path, prefix: str) -> None:
     """By path segment, by subsequence, by base name, in any case, with or without what pills begin with."""
     root = planted(tmp_path, {"src/agent.py": "", "docs/index.md": "", "README.md": ""})
@@ -62,7 +78,10 @@ def test_parts_may_be_left_out() -> None:
     assert names(buffers("src/core/agent.py", "src_x/coreag/x"), "s/ag")[0] == "src/core/agent.py"
     deep = "/".join("a" * 200)
     assert names(buffers(f"{deep}/b", deep), "/".join("a" * 100 + "c")) == []
-    assert names(buffers(f"x{deep}/bc", f"{deep}/b/d"), "/".join("a" * 99 + "b")) == [f"{deep}/b/d", f"x{deep}/bc"]
+    assert names(buffers(f"x{deep}/bc", f"{deep}/b/d"), "/".join("a" * 99 + "b")) == [
+        f"{deep}/b/d",
+        f"x{deep}/bc",
+    ]
 
 
 def test_accents_are_found_however_they_are_written() -> None:
@@ -73,14 +92,20 @@ def test_accents_are_found_however_they_are_written() -> None:
 def test_candidates_say_their_type_and_are_filtered_by_it(tmp_path: Path) -> None:
     """Files, symbols and buffers together, or those that are wanted; a source that is not wanted is not asked."""
     root = planted(tmp_path, {"agent.py": "def agent(): ...\n"})
-    completer = Completer([FileResolver([root]), SymbolResolver([root]), BufferResolver({"*agent*": "x"})])
+    completer = Completer(
+        [FileResolver([root]), SymbolResolver([root]), BufferResolver({"*agent*": "x"})]
+    )
     assert {each.type: (each.name, each.detail) for each in completer.candidates("agent")} == {
         PillType.FILE: ("agent.py", ""),
         PillType.SYMBOL: ("agent.agent", "agent.py:1"),
         PillType.BUFFER: ("*agent*", ""),
     }
-    assert [each.name for each in completer.candidates("agent", types=["symbol", PillType.BUFFER])] == ["agent.agent", "*agent*"]
-    assert completer.candidates("agent", types="buffer") == completer.candidates("agent", types=["buffer"])
+    assert [
+        each.name for each in completer.candidates("agent", types=["symbol", PillType.BUFFER])
+    ] == ["agent.agent", "*agent*"]
+    assert completer.candidates("agent", types="buffer") == completer.candidates(
+        "agent", types=["buffer"]
+    )
     assert completer.candidates("agent", types=[]) == ()
     with pytest.raises(InvalidPillNameError):
         completer.candidates("agent", types=["poem"])
@@ -90,7 +115,9 @@ def test_the_limit_is_kept() -> None:
     """Twenty by default."""
     completer = buffers(*(f"a{number}" for number in range(50)))
     assert len(names(completer, "a")) == len(names(completer, "")) == 20
-    assert [len(names(completer, prefix, limit)) for prefix in ("", "a") for limit in (0, 1, 49, 99)] == [0, 1, 49, 50] * 2
+    assert [
+        len(names(completer, prefix, limit)) for prefix in ("", "a") for limit in (0, 1, 49, 99)
+    ] == [0, 1, 49, 50] * 2
 
 
 def test_sources_are_asked_once_until_refreshed(tmp_path: Path) -> None:
@@ -124,7 +151,9 @@ def test_every_candidate_has_the_characters_in_order(known: list[str], prefix: s
 
 
 @given(st.lists(NAMES, max_size=12), NAMES, st.sampled_from("abA/._"))
-def test_typing_on_never_offers_what_was_not_there(known: list[str], prefix: str, char: str) -> None:
+def test_typing_on_never_offers_what_was_not_there(
+    known: list[str], prefix: str, char: str
+) -> None:
     """Candidates of a longer prefix are candidates of the shorter one."""
     completer = buffers(*known)
     assert set(names(completer, prefix + char)) <= set(names(completer, prefix))
@@ -167,15 +196,36 @@ def test_ignore_files_are_honoured(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("line", ["*a" * 40 + "b", "****a****b", "*a*a*a*a*b", "**/a/**/a/**/a/**/b", "***/a***a***b", "\\*" * 30 + "b"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "*a" * 40 + "b",
+        "****a****b",
+        "*a*a*a*a*b",
+        "**/a/**/a/**/a/**/b",
+        "***/a***a***b",
+        "\\*" * 30 + "b",
+    ],
+)
 def test_an_ignore_file_cannot_hold_the_scan_up(tmp_path: Path, line: str) -> None:
     """A line that would be tried in every combination on a long name is passed over or read plainly; the others count."""
     deep = "a/" * 100 + "a" * 250
-    root = planted(tmp_path, {".gitignore": line + "\n*.log\n**/*x*y*\n", "a" * 250: "", deep: "", "a.log": "", "sub/axby": ""})
+    root = planted(
+        tmp_path,
+        {
+            ".gitignore": line + "\n*.log\n**/*x*y*\n",
+            "a" * 250: "",
+            deep: "",
+            "a.log": "",
+            "sub/axby": "",
+        },
+    )
     assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "a" * 250, deep]
 
 
-@pytest.mark.parametrize("line", ["*a*a*b", "*a*a*a*a*b", "a*b*c/", "/*a*[ab]*?b", "a*/b*c*d", "!*a*a*b", "**/*a*a*b"])
+@pytest.mark.parametrize(
+    "line", ["*a*a*b", "*a*a*a*a*b", "a*b*c/", "/*a*[ab]*?b", "a*/b*c*d", "!*a*a*b", "**/*a*a*b"]
+)
 def test_a_line_with_many_stars_costs_no_more_than_a_longer_path(line: str) -> None:
     """Matching is linear in the length of a path, so that a few lines in a project cannot stop whoever completes in it."""
     spec = tree._spec([line] * 20)
@@ -183,7 +233,14 @@ def test_a_line_with_many_stars_costs_no_more_than_a_longer_path(line: str) -> N
 
 
 @pytest.mark.parametrize(
-    "line", ["a/**/a/**/a/**/b", "**/a/**/a*/**/*a/b", "/**/a/**/a/**/a/**/b/**", "*a/**/*a*/**/a/**/b", "!a/**/a/**/a/b"]
+    "line",
+    [
+        "a/**/a/**/a/**/b",
+        "**/a/**/a*/**/*a/b",
+        "/**/a/**/a/**/a/**/b/**",
+        "*a/**/*a*/**/a/**/b",
+        "!a/**/a/**/a/b",
+    ],
 )
 def test_a_line_with_many_folders_left_open_costs_no_more_than_a_longer_path(line: str) -> None:
     """Matching is linear in the depth of a path as well, however many ``**`` a line has."""
@@ -192,8 +249,17 @@ def test_a_line_with_many_folders_left_open_costs_no_more_than_a_longer_path(lin
 
 
 @given(
-    st.lists(st.sampled_from(["a", "b", "*", "*", "/", "?", "[ab]", "[.+]", "**/", "/**/", "!", r"\*", "."]), min_size=1, max_size=10),
-    st.lists(st.lists(st.text("ab.*", min_size=1, max_size=4), min_size=1, max_size=7).map("/".join), max_size=20),
+    st.lists(
+        st.sampled_from(
+            ["a", "b", "*", "*", "/", "?", "[ab]", "[.+]", "**/", "/**/", "!", r"\*", "."]
+        ),
+        min_size=1,
+        max_size=10,
+    ),
+    st.lists(
+        st.lists(st.text("ab.*", min_size=1, max_size=4), min_size=1, max_size=7).map("/".join),
+        max_size=20,
+    ),
 )
 @example(["**/a/**/b/**/*"], ["ab/a/b/a", "a/b/ab", "ab/b/a"])
 def test_stars_find_what_they_find_in_pathspec(pieces: list[str], paths: list[str]) -> None:
@@ -211,7 +277,11 @@ def test_stars_find_what_they_find_in_pathspec(pieces: list[str], paths: list[st
 def test_a_walk_ends_where_its_time_is_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """What was found until then is offered, and a warning says that it is not all."""
     root = planted(tmp_path, {f"{number}.py": "" for number in range(10)})
-    found = [*tree.walk_files(root, clock=iter(range(0, 10 * tree.MOST_SECONDS, tree.MOST_SECONDS // 4)).__next__)]
+    found = [
+        *tree.walk_files(
+            root, clock=iter(range(0, 10 * tree.MOST_SECONDS, tree.MOST_SECONDS // 4)).__next__
+        )
+    ]
     assert found == ["0.py", "1.py", "2.py", "3.py", "4.py"]
     assert "not all files" in caplog.text
 
@@ -220,7 +290,10 @@ def test_a_walk_ends_where_it_has_matched_too_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What was found until then is offered, and a warning says that it is not all."""
-    root = planted(tmp_path, {".gitignore": "*.log\n" * 10, **{f"file{number}.py": "" for number in range(100)}})
+    root = planted(
+        tmp_path,
+        {".gitignore": "*.log\n" * 10, **{f"file{number}.py": "" for number in range(100)}},
+    )
     monkeypatch.setattr(tree, "MOST_MATCHED", 10 * tree._A_RULE + 5_000)
     offered = [each.name for each in FileResolver([root]).entries()]
     assert 10 < len(offered) < 100
@@ -228,7 +301,14 @@ def test_a_walk_ends_where_it_has_matched_too_much(
 
 
 @pytest.mark.parametrize(
-    ("line", "hidden"), [("a**b", "axxb"), ("***.tmp", "x.tmp"), ("a/**", "a/b/c"), ("a/**/c", "a/b/c"), ("**/c", "a/b/c")]
+    ("line", "hidden"),
+    [
+        ("a**b", "axxb"),
+        ("***.tmp", "x.tmp"),
+        ("a/**", "a/b/c"),
+        ("a/**/c", "a/b/c"),
+        ("**/c", "a/b/c"),
+    ],
 )
 def test_stars_mean_what_they_mean_to_git(tmp_path: Path, line: str, hidden: str) -> None:
     """Two stars are many steps where they are a step of their own, and any number is one elsewhere."""
@@ -240,7 +320,13 @@ def test_a_huge_ignore_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
     """What lies behind is not read, and a line that the bound cuts is not taken for another one."""
     comment = "#" + "x" * 98 + "\n"
     root = planted(
-        tmp_path, {".gitignore": comment * 999 + "*.log\n" + "y" * 93 + "\nzzzz\n*.md\n" * 50_000, "a.log": "", "a.md": "", "zz": ""}
+        tmp_path,
+        {
+            ".gitignore": comment * 999 + "*.log\n" + "y" * 93 + "\nzzzz\n*.md\n" * 50_000,
+            "a.log": "",
+            "a.md": "",
+            "zz": "",
+        },
     )
     assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "a.md", "zz"]
 
@@ -248,7 +334,10 @@ def test_a_huge_ignore_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
 def test_links_special_files_and_version_control_are_passed_over(tmp_path: Path) -> None:
     """Nothing outside of the root is offered, nothing twice, and a FIFO for an ignore file does not block."""
     planted(tmp_path, {"secret/key.txt": ""})
-    root = planted(tmp_path / "root", {"a.txt": "", ".git/config": "", ".hg/x": "", "sub/.git": "gitdir: elsewhere"})
+    root = planted(
+        tmp_path / "root",
+        {"a.txt": "", ".git/config": "", ".hg/x": "", "sub/.git": "gitdir: elsewhere"},
+    )
     (root / "out").symlink_to(tmp_path / "secret")
     (root / "key").symlink_to(tmp_path / "secret/key.txt")
     (root / "loop").symlink_to(".")
@@ -258,13 +347,26 @@ def test_links_special_files_and_version_control_are_passed_over(tmp_path: Path)
 
 def test_an_ignore_file_in_another_encoding_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     """It is UTF-8 whatever the system says; a line that is not costs itself only."""
-    root = planted(tmp_path, {".gitignore": b"f\xfcr.txt\n*.log\n" + "日本.md\n".encode(), "a.log": "", "a.txt": "", "日本.md": ""})
-    assert [each.name for each in FileResolver([root]).entries() if each.name != ".gitignore"] == ["a.txt"]
+    root = planted(
+        tmp_path,
+        {
+            ".gitignore": b"f\xfcr.txt\n*.log\n" + "日本.md\n".encode(),
+            "a.log": "",
+            "a.txt": "",
+            "日本.md": "",
+        },
+    )
+    assert [each.name for each in FileResolver([root]).entries() if each.name != ".gitignore"] == [
+        "a.txt"
+    ]
 
 
 def test_a_name_that_cannot_be_attached_is_not_offered(tmp_path: Path) -> None:
     """Whatever is offered can be resolved."""
-    good, bad = ["a b.txt", "[id].tsx", "日本.md"], ["a]b", "a\nb", "end.", "back\\slash", " blank", "[@x]"]
+    good, bad = (
+        ["a b.txt", "[id].tsx", "日本.md"],
+        ["a]b", "a\nb", "end.", "back\\slash", " blank", "[@x]"],
+    )
     root = planted(tmp_path, dict.fromkeys([*good, *bad], "x"))
     Path(os.fsdecode(os.fsencode(root) + b"/\xff")).touch()
     resolver = FileResolver([root])
@@ -300,17 +402,58 @@ def test_a_candidate_is_ordered_by_its_name() -> None:
 
 def test_namesakes_are_the_places_that_a_reference_may_have_moved_to(tmp_path: Path) -> None:
     """Names of the pill's type with its last part; what ends most as the old name does is first, what only begins so is none of them."""
-    sources = {"lib/core/agent.py": "", "agent.py": "", "other/AGENT.py": "", "src/agent.pyi": "", "src/sub/my_agent.py": ""}
-    completer = Completer([FileResolver([planted(tmp_path, sources)]), BufferResolver({"agent.py": ""})])
+    sources = {
+        "lib/core/agent.py": "",
+        "agent.py": "",
+        "other/AGENT.py": "",
+        "src/agent.pyi": "",
+        "src/sub/my_agent.py": "",
+    }
+    completer = Completer(
+        [FileResolver([planted(tmp_path, sources)]), BufferResolver({"agent.py": ""})]
+    )
     moved = Pill("src/core/agent.py")
-    assert [each.name for each in completer.namesakes(moved)] == ["lib/core/agent.py", "agent.py", "other/AGENT.py"]
+    assert [each.name for each in completer.namesakes(moved)] == [
+        "lib/core/agent.py",
+        "agent.py",
+        "other/AGENT.py",
+    ]
     assert [len(completer.namesakes(moved, limit)) for limit in (-1, 0, 1, 9)] == [0, 0, 1, 3]
-    assert completer.namesakes(Pill("agent.py", "buffer")) == (Candidate("agent.py", PillType.BUFFER),)
-    assert completer.namesakes(Pill("gone.py")) == completer.namesakes(Pill("agent", "symbol")) == ()
+    assert completer.namesakes(Pill("agent.py", "buffer")) == (
+        Candidate("agent.py", PillType.BUFFER),
+    )
+    assert (
+        completer.namesakes(Pill("gone.py")) == completer.namesakes(Pill("agent", "symbol")) == ()
+    )
 
 
 def test_a_symbol_is_looked_for_by_the_end_of_its_dotted_name(tmp_path: Path) -> None:
     """A method of a class of that name comes before a function of that name."""
-    planted(tmp_path, {"new.py": "class Agent:\n    def run(self): ...\n", "a.py": "def run(): ...\n"})
+    planted(
+        tmp_path, {"new.py": "class Agent:\n    def run(self): ...\n", "a.py": "def run(): ...\n"}
+    )
     completer = Completer([SymbolResolver([tmp_path])])
-    assert [each.name for each in completer.namesakes(Pill("old.Agent.run", "symbol"))] == ["new.Agent.run", "a.run"]
+    assert [each.name for each in completer.namesakes(Pill("old.Agent.run", "symbol"))] == [
+        "new.Agent.run",
+        "a.run",
+    ]
+
+
+def test_ignore_files_are_matched_by_one_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pathspec takes google-re2 wherever that is installed, which knows no atomic groups: our expressions go to Python's."""
+    asked: list[object] = []
+
+    class Asked(GitIgnoreSpec):
+        def __init__(self, patterns: Iterable[Any], *, backend: str | None = None) -> None:
+            asked.append(backend)
+            super().__init__(patterns, backend=backend)
+
+    monkeypatch.setattr("pathspec.GitIgnoreSpec", Asked)
+    (tmp_path / ".gitignore").write_text("*a*b\n", encoding="utf-8")
+    (tmp_path / "c.txt").write_text("x", encoding="utf-8")
+    assert [each.name for each in Completer([FileResolver([tmp_path])]).candidates("c")] == [
+        "c.txt"
+    ]
+    assert set(asked) == {"simple"}

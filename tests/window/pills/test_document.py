@@ -1,11 +1,16 @@
-"""The pill document: making, removing, editing, visiting, and every row of the table of errors in docs/pills.md."""
+"""The pill document: making, removing, editing, visiting, and every row of the table of errors in docs/attachments.md."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from polycontext.linearity import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity import (
+    CallerError,
+    InvalidDataError,
+    InvalidOptionError,
+    UnknownNameError,
+)
 from polycontext.window import PillDocument, PositionError
 from polycontext.window.pills import (
     PILL_FACE,
@@ -29,11 +34,16 @@ def test_a_pill_is_inserted_at_the_end() -> None:
 
 def test_a_pill_carries_the_text_properties_of_the_seed() -> None:
     """Every character of a pill has them, brackets included; no other character has any."""
-    expected = TextProperties(pill="src/agent.py", face=PILL_FACE, rear_nonsticky=True, keymap=PILL_KEYMAP)
+    expected = TextProperties(
+        pill="src/agent.py", face=PILL_FACE, rear_nonsticky=True, keymap=PILL_KEYMAP
+    )
     (pill,) = LOOK.pills
     assert {LOOK.text_properties(at) for at in range(pill.start, pill.end)} == {expected}
     assert {LOOK.text_properties(at) for at in (*range(pill.start), pill.end)} == {None}
-    assert (PILL_FACE, PILL_KEYMAP) == ("sly-agent-q-context-pill-face", "sly-agent-q-context-pill-map")
+    assert (PILL_FACE, PILL_KEYMAP) == (
+        "sly-agent-q-context-pill-face",
+        "sly-agent-q-context-pill-map",
+    )
 
 
 def test_text_typed_behind_a_pill_does_not_join_it() -> None:
@@ -46,7 +56,13 @@ def test_text_typed_behind_a_pill_does_not_join_it() -> None:
 
 def test_text_at_is_what_del_would_take() -> None:
     """A whole pill, one character, or nothing."""
-    assert [LOOK.text_at(at) for at in (0, 8, 15, 22, 23)] == ["l", "[@src/agent.py]", "[@src/agent.py]", "[@src/agent.py]", ""]
+    assert [LOOK.text_at(at) for at in (0, 8, 15, 22, 23)] == [
+        "l",
+        "[@src/agent.py]",
+        "[@src/agent.py]",
+        "[@src/agent.py]",
+        "",
+    ]
 
 
 @pytest.mark.parametrize("at", range(8, 23))
@@ -67,7 +83,11 @@ def test_deleting_a_range_takes_the_pills_it_touches() -> None:
 def test_a_pill_is_removed_by_name_or_by_itself() -> None:
     """The text around it stays as it is."""
     document = LOOK.insert_text(23, " now")
-    assert document.remove_pill("src/agent.py") == document.remove_pill(document.pills[0]) == PillDocument("look at  now")
+    assert (
+        document.remove_pill("src/agent.py")
+        == document.remove_pill(document.pills[0])
+        == PillDocument("look at  now")
+    )
 
 
 def test_a_pill_is_updated_in_its_place() -> None:
@@ -115,11 +135,21 @@ def test_an_invalid_name_is_refused(name: str) -> None:
     assert str(caught.value) == "Invalid context name"
     assert isinstance(caught.value, CallerError | ValueError)
     assert caught.value.name == name
-    assert "legal: 1 to 1024 printable characters" in caught.value.__notes__[0]
+    assert "Use 1 to 1024 printable characters" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize(
-    "name", ["../etc/passwd", "/etc/passwd", "~/.ssh/id_rsa", "C:\\secret", "file:///etc/passwd", "a/../../b", "a\\b", "src/"]
+    "name",
+    [
+        "../etc/passwd",
+        "/etc/passwd",
+        "~/.ssh/id_rsa",
+        "C:\\secret",
+        "file:///etc/passwd",
+        "a/../../b",
+        "a\\b",
+        "src/",
+    ],
 )
 def test_a_file_outside_of_every_root_is_refused_at_once(name: str) -> None:
     """By inserting and by updating, and the document stays; a document that was saved with one still opens, and a symbol may be called so."""
@@ -141,7 +171,10 @@ def test_a_name_that_is_no_text_or_an_unknown_type_is_refused() -> None:
     """With the message that a user is shown as well."""
     with pytest.raises(InvalidPillNameError) as caught:
         LOOK.insert_pill(None)  # type: ignore[arg-type]
-    assert (str(caught.value), caught.value.problem) == ("Invalid context name", "NoneType is not text")
+    assert (str(caught.value), caught.value.problem) == (
+        "Invalid context name",
+        "NoneType is not text",
+    )
     with pytest.raises(InvalidPillNameError) as caught:
         LOOK.insert_pill("a", type="poem")
     assert str(caught.value) == "Invalid context name"
@@ -149,7 +182,17 @@ def test_a_name_that_is_no_text_or_an_unknown_type_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["make-context-item", "*scratch*", "a b.txt", "x" * 1024, "日本/語.md", "app/[[...slug]]/page.tsx", "@types/node", "a@b"]
+    "name",
+    [
+        "make-context-item",
+        "*scratch*",
+        "a b.txt",
+        "x" * 1024,
+        "日本/語.md",
+        "app/[[...slug]]/page.tsx",
+        "@types/node",
+        "a@b",
+    ],
 )
 def test_a_valid_name_comes_back_from_the_text(name: str) -> None:
     """Files, symbols and buffers of any script, with blanks, and brackets in pairs."""
@@ -173,7 +216,11 @@ def test_an_unknown_pill_is_refused_with_near_names() -> None:
     for act in (LOOK.remove_pill, LOOK.update_pill, LOOK.pill, lambda name: LOOK.visit(name, repr)):
         with pytest.raises(UnknownNameError) as caught:
             act("src/agents.py")
-        assert (caught.value.kind, caught.value.near, caught.value.legal) == ("pill", ("src/agent.py",), ("src/agent.py",))
+        assert (caught.value.kind, caught.value.near, caught.value.legal) == (
+            "pill",
+            ("src/agent.py",),
+            ("src/agent.py",),
+        )
     with pytest.raises(UnknownNameError) as caught:
         PillDocument().pill("a")
     assert caught.value.legal == ()
@@ -185,7 +232,11 @@ def test_lost_and_changed_properties_are_made_anew() -> None:
     document = PillDocument("[@a] [@lost] [@b] [@a]", [corrupt, Pill("b", PillType.BUFFER, 13)])
     assert [pill.is_sound for pill in document.pills] == [False, True]
     repaired = document.repair()
-    assert repaired.pills == (Pill("a", PillType.SYMBOL, 0), Pill("lost", PillType.FILE, 5), Pill("b", PillType.BUFFER, 13))
+    assert repaired.pills == (
+        Pill("a", PillType.SYMBOL, 0),
+        Pill("lost", PillType.FILE, 5),
+        Pill("b", PillType.BUFFER, 13),
+    )
     assert repaired.repair() == repaired
     assert repaired.text == document.text
 
@@ -200,7 +251,11 @@ def test_parsing_takes_the_first_of_a_name_and_its_type_from_the_caller() -> Non
 
 def test_a_bracketed_name_that_is_typed_is_text() -> None:
     """Only inserting, parsing and repairing make pills."""
-    assert PillDocument("see [@a]").context == PillDocument("see ").insert_text(4, "[@a]").context == ()
+    assert (
+        PillDocument("see [@a]").context
+        == PillDocument("see ").insert_text(4, "[@a]").context
+        == ()
+    )
 
 
 @pytest.mark.parametrize("position", [-1, 24, True, 1.5, None])
@@ -213,14 +268,17 @@ def test_a_position_outside_is_refused(position: int) -> None:
         lambda at: LOOK.insert_text(at, "x"),
         lambda at: LOOK.delete_range(at, 23),
     ):
-        with pytest.raises(PositionError, match=r"is outside of the text; legal: 0\.\.23$"):
+        with pytest.raises(PositionError, match=r"is outside of the text. Use 0\.\.23\.$"):
             act(position)
 
 
 def test_a_position_inside_of_a_pill_takes_nothing() -> None:
     """Neither text nor another pill; the refusal says where there is room."""
     for at in range(9, 23):
-        with pytest.raises(PositionError, match=r"is inside of the pill \[@src/agent.py\]; legal: up to 8 or from 23 on"):
+        with pytest.raises(
+            PositionError,
+            match=r"is inside of the pill \[@src/agent.py\]. Use up to 8 or from 23 on",
+        ):
             LOOK.insert_text(at, "x")
         with pytest.raises(PositionError):
             LOOK.insert_pill("b", at)
@@ -228,7 +286,7 @@ def test_a_position_inside_of_a_pill_takes_nothing() -> None:
 
 def test_a_range_that_runs_backwards_is_refused() -> None:
     """The refusal names both ends."""
-    with pytest.raises(PositionError, match=r"position 2 is before the start 4; legal: 4\.\.23"):
+    with pytest.raises(PositionError, match=r"position 2 is before the start 4. Use 4\.\.23"):
         LOOK.delete_range(4, 2)
 
 
@@ -242,7 +300,9 @@ def test_a_range_that_runs_backwards_is_refused() -> None:
         ("[@a][@b]", [Pill("b", PillType.FILE, 4), Pill("a")], "$.pills[1]"),
     ],
 )
-def test_a_document_that_contradicts_itself_is_refused(text: str, pills: list[Pill], place: str) -> None:
+def test_a_document_that_contradicts_itself_is_refused(
+    text: str, pills: list[Pill], place: str
+) -> None:
     """A pill stands where it says, in order, in text that can be stored."""
     with pytest.raises(InvalidDataError) as caught:
         PillDocument(text, pills)
@@ -251,7 +311,9 @@ def test_a_document_that_contradicts_itself_is_refused(text: str, pills: list[Pi
 
 def test_a_duplicate_may_update_the_pill_that_is_there() -> None:
     """It stays where it stands, sound and of the type that was asked for; nothing goes in at the other place, and what is refused stays refused."""
-    damaged = PillDocument("see [@a] now", [Pill("a", PillType.FILE, 4, text_properties=TextProperties())])
+    damaged = PillDocument(
+        "see [@a] now", [Pill("a", PillType.FILE, 4, text_properties=TextProperties())]
+    )
     updated = damaged.insert_pill("a", 0, "symbol", duplicate="update")
     assert (updated.to_text(), updated.pills) == ("see [@a] now", (Pill("a", PillType.SYMBOL, 4),))
     assert updated.insert_pill("b", 0, duplicate="update").to_text() == "[@b]see [@a] now"
@@ -271,12 +333,16 @@ def test_damaged_pills_are_recreated_where_their_text_stands() -> None:
     text = "🙂 [@a] and [@typed] and [@a] [@b]"
     pills = [
         Pill("b", PillType.BUFFER, 99, text_properties=TextProperties(pill="c")),
-        Pill("a", PillType.SYMBOL, 25),  # an editor that counts UTF-16 units says one more than stands there
+        Pill(
+            "a", PillType.SYMBOL, 25
+        ),  # an editor that counts UTF-16 units says one more than stands there
         Pill("a", PillType.FILE, 2),
         Pill("gone", PillType.FILE, 0),
     ]
     recovered = PillDocument.recover(text, pills)
-    assert recovered == PillDocument(text, [Pill("a", PillType.SYMBOL, 24), Pill("b", PillType.BUFFER, 29)])
+    assert recovered == PillDocument(
+        text, [Pill("a", PillType.SYMBOL, 24), Pill("b", PillType.BUFFER, 29)]
+    )
     assert PillDocument.recover(text, []) == PillDocument(text)
     with pytest.raises(InvalidDataError, match="NoneType is not text"):
         PillDocument.recover(None, pills)  # type: ignore[arg-type]

@@ -5,7 +5,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from polycontext.window import PillDocument, PositionError
-from polycontext.window.pills import DuplicatePillError, Pill, PillType, TextProperties, document_from_json, document_to_json
+from polycontext.window.pills import (
+    DuplicatePillError,
+    Pill,
+    PillType,
+    TextProperties,
+    document_from_json,
+    document_to_json,
+)
 
 NAMES = st.sampled_from(["a", "b.py", "src/c.py", "*scratch*", "app/[id]/x", "é日"])
 TEXTS = st.text(st.sampled_from("ab [@]\né日"), max_size=6)
@@ -33,7 +40,11 @@ class DocumentAgainstCells(RuleBasedStateMachine):
 
     def splits(self, at: int) -> bool:
         """Tell whether `at` is inside of a pill."""
-        return 0 < at < len(self.cells) and self.cells[at][1] is not None and self.cells[at - 1][1] == self.cells[at][1]
+        return (
+            0 < at < len(self.cells)
+            and self.cells[at][1] is not None
+            and self.cells[at - 1][1] == self.cells[at][1]
+        )
 
     def names(self) -> list[str]:
         """Return the names of the pills in the cells, in order."""
@@ -78,7 +89,11 @@ class DocumentAgainstCells(RuleBasedStateMachine):
             return
         new = [cells_of(name, PillType.SYMBOL) for name in names]
         attached = self.names()
-        cells = [(char, None if pill and pill[0] in attached else pill) for part in new for char, pill in part]
+        cells = [
+            (char, None if pill and pill[0] in attached else pill)
+            for part in new
+            for char, pill in part
+        ]
         self.document = self.document.insert_document(at, other)
         self.cells[at:at] = [*((char, None) for char in text), *cells]
 
@@ -110,7 +125,11 @@ class DocumentAgainstCells(RuleBasedStateMachine):
         start, end = sorted((self.at(first), self.at(last)))
         touched = {pill for _, pill in self.cells[start:end] if pill}
         self.document = self.document.delete_range(start, end)
-        self.cells = [cell for at, cell in enumerate(self.cells) if not start <= at < end and cell[1] not in touched]
+        self.cells = [
+            cell
+            for at, cell in enumerate(self.cells)
+            if not start <= at < end and cell[1] not in touched
+        ]
 
     @rule(place=PLACES)
     def delete_key(self, place: float) -> None:
@@ -133,7 +152,9 @@ class DocumentAgainstCells(RuleBasedStateMachine):
         """Invariants 1, 2, 3: pill text carries name and properties, stands in brackets, and nothing else carries any."""
         assert self.document.to_text() == "".join(char for char, _ in self.cells)
         for at, (_, pill) in enumerate(self.cells):
-            assert self.document.text_properties(at) == (TextProperties.of(pill[0]) if pill else None)
+            assert self.document.text_properties(at) == (
+                TextProperties.of(pill[0]) if pill else None
+            )
         for each in self.document.pills:
             assert self.document.text[each.start : each.end] == f"[@{each.name}]"
 
@@ -142,11 +163,18 @@ class DocumentAgainstCells(RuleBasedStateMachine):
         """Let an editor get places and properties wrong: the same pills stand there, each where its name is written once, else at one such place."""
         wrong = [*shifts, *([0] * len(self.document.pills))]
         damaged = [
-            Pill(pill.name, pill.type, pill.start + shift, text_properties=TextProperties() if lost else pill.text_properties)
+            Pill(
+                pill.name,
+                pill.type,
+                pill.start + shift,
+                text_properties=TextProperties() if lost else pill.text_properties,
+            )
             for pill, shift in zip(self.document.pills, wrong, strict=False)
         ]
         recovered = PillDocument.recover(self.document.text, reversed(damaged))
-        assert {pill.name: pill.type for pill in recovered.pills} == {pill.name: pill.type for pill in self.document.pills}
+        assert {pill.name: pill.type for pill in recovered.pills} == {
+            pill.name: pill.type for pill in self.document.pills
+        }
         assert recovered == recovered.recover(recovered.text, recovered.pills)
         assert all(pill.is_sound for pill in recovered.pills)
         if not any(wrong[: len(damaged)]):

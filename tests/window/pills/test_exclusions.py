@@ -70,7 +70,9 @@ def test_only_what_is_open_is_offered(root: Path) -> None:
         SymbolResolver([root]).resolve("build.out.made")
 
 
-def test_a_file_below_too_many_rules_is_kept_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_below_too_many_rules_is_kept_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody knows whether it is ignored; reading the rules ends with those that may be matched, however deep the file is."""
     (folder := tmp_path / "a/b/c/d/e").mkdir(parents=True)
     (folder / "x.py").write_text("1\n", encoding="utf-8")
@@ -80,7 +82,9 @@ def test_a_file_below_too_many_rules_is_kept_back(tmp_path: Path, monkeypatch: p
     assert resolver.resolve("a/b/c/d/e/x.py").content == "1\n"
     monkeypatch.setattr(tree, "MOST_MATCHED", 25 * tree._A_RULE)
     read = noted_reads(monkeypatch)
-    with pytest.raises(CannotAttachError, match="more ignore rules above it than can be matched") as caught:
+    with pytest.raises(
+        CannotAttachError, match="more ignore rules above it than can be matched"
+    ) as caught:
         resolver.resolve("a/b/c/d/e/x.py")
     assert caught.value.reason is Reason.KEPT_BACK
     assert len(read) == 3
@@ -108,7 +112,9 @@ def test_a_link_to_what_is_kept_back_is_kept_back(root: Path) -> None:
     assert caught.value.reason is Reason.KEPT_BACK
 
 
-def test_a_file_with_other_names_is_kept_back(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_file_with_other_names_is_kept_back(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """A hard link may lead to what is outside; nobody can tell where the other name stands."""
     outside = tmp_path_factory.mktemp("outside") / "secret.txt"
     outside.write_text("secret\n", encoding="utf-8")

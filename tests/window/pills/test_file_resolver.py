@@ -24,15 +24,32 @@ def test_a_file_is_resolved_as_it_is_now(tmp_path: Path) -> None:
     """Its content is read when asked for, and read again the next time; a short file is whole and says nothing."""
     resolver = FileResolver(roots=[planted(tmp_path, {"src/agent.py": "one\n"})])
     resolved = resolver.resolve("src/agent.py")
-    assert (resolved.name, resolved.type, resolved.path, resolved.content) == ("src/agent.py", PillType.FILE, "src/agent.py", "one\n")
-    assert (resolved.truncated, resolved.total_characters, resolved.start_line, resolved.end_line) == (False, 4, None, None)
+    assert (resolved.name, resolved.type, resolved.path, resolved.content) == (
+        "src/agent.py",
+        PillType.FILE,
+        "src/agent.py",
+        "one\n",
+    )
+    assert (
+        resolved.truncated,
+        resolved.total_characters,
+        resolved.start_line,
+        resolved.end_line,
+    ) == (False, 4, None, None)
     planted(tmp_path, {"src/agent.py": "two\n"})
-    assert resolver.resolve("src/agent.py").content == resolver.resolve("src/agent.py").attached_text == "two\n"
+    assert (
+        resolver.resolve("src/agent.py").content
+        == resolver.resolve("src/agent.py").attached_text
+        == "two\n"
+    )
 
 
 def test_the_first_root_that_has_the_file_gives_it(tmp_path: Path) -> None:
     """Roots are tried in order; text and path objects will do."""
-    first, second = planted(tmp_path / "1", {"a": "1"}), planted(tmp_path / "2", {"a": "2", "b": "2"})
+    first, second = (
+        planted(tmp_path / "1", {"a": "1"}),
+        planted(tmp_path / "2", {"a": "2", "b": "2"}),
+    )
     resolver = FileResolver(roots=[str(first), second])
     assert [resolver.resolve(name).content for name in ("a", "b")] == ["1", "2"]
     assert FileResolver(str(second)) == FileResolver(second) == FileResolver([second])
@@ -45,8 +62,16 @@ def test_a_long_file_is_cut_at_a_line_end_and_says_so(tmp_path: Path) -> None:
     assert text.startswith(resolved.content)
     assert resolved.content.endswith("\n")
     assert 50_000 - len("line 00000\n") < len(resolved.content) <= 50_000
-    assert resolved.notice == "[truncated at the limit of 50,000 characters: 49,995 of 110,000 characters, lines 1-4545 of 10000]"
-    assert (resolved.truncated, resolved.total_characters, resolved.start_line, resolved.end_line) == (True, 110_000, 1, 4545)
+    assert (
+        resolved.notice
+        == "[truncated at the limit of 50,000 characters: 49,995 of 110,000 characters, lines 1-4545 of 10000]"
+    )
+    assert (
+        resolved.truncated,
+        resolved.total_characters,
+        resolved.start_line,
+        resolved.end_line,
+    ) == (True, 110_000, 1, 4545)
     assert resolved.attached_text == resolved.content + resolved.notice
 
 
@@ -58,7 +83,9 @@ def test_one_endless_line_is_cut_within(tmp_path: Path) -> None:
 
 
 @given(TEXTS, st.integers(1, 40), st.none() | st.integers(1, 9))
-def test_what_is_cut_is_a_prefix_within_the_limit(text: str, limit: int, first_line: int | None) -> None:
+def test_what_is_cut_is_a_prefix_within_the_limit(
+    text: str, limit: int, first_line: int | None
+) -> None:
     """It ends at a line end or holds one line alone; nothing is cut that fits; lines and characters add up."""
     resolved = clipped("a", PillType.FILE, text, limit, first_line=first_line)
     assert text.startswith(resolved.content)
@@ -93,7 +120,15 @@ def test_an_unknown_encoding_is_refused_not_guessed(tmp_path: Path) -> None:
     assert FileResolver([root], encoding="latin-1").resolve("a.txt").content == "grüße"
 
 
-@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"text\0text", "a\0b".encode("utf-16"), "no mark".encode("utf-16-le")])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        b"text\0text",
+        "a\0b".encode("utf-16"),
+        "no mark".encode("utf-16-le"),
+    ],
+)
 def test_binary_is_refused(tmp_path: Path, data: bytes) -> None:
     """NUL in the bytes, or in the text that a mark promises, whatever encoding is allowed besides."""
     for encoding in (None, "latin-1"):
@@ -116,7 +151,9 @@ def test_a_giant_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Monk
     assert FileResolver([tmp_path], most_bytes=10).resolve("b").total_characters == 10
 
 
-def test_a_file_that_grows_past_the_cap_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_grows_past_the_cap_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a file says of its size is not believed: reading stops at the cap."""
     planted(tmp_path, {"a": "x" * 10})
     plain_read = os.read
@@ -134,11 +171,15 @@ def test_a_file_that_grows_past_the_cap_while_it_is_read_is_refused(tmp_path: Pa
     with pytest.raises(CannotAttachError, match="file too large"):
         FileResolver([tmp_path], most_bytes=15).resolve("a")
     monkeypatch.setattr(os, "read", growing_once)
-    with pytest.raises(CannotAttachError, match="Cannot attach context: file changed while it was read"):
+    with pytest.raises(
+        CannotAttachError, match="Cannot attach context: file changed while it was read"
+    ):
         FileResolver([tmp_path]).resolve("a")
 
 
-def test_a_file_that_is_written_over_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_written_over_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As long as before, but not the same: half of what was read may be older than the other half."""
     planted(tmp_path, {"a": "x" * 10})
     plain_read = os.read

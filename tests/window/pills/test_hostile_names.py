@@ -61,7 +61,9 @@ def test_the_corpus_has_teeth(tmp_path: Path) -> None:
     for name in hostile_names(tmp_path):
         with suppress(OSError, ValueError):
             path = root / name
-            found += path.is_file() and SECRET_TEXT in path.read_text(encoding="utf-8", errors="replace")
+            found += path.is_file() and SECRET_TEXT in path.read_text(
+                encoding="utf-8", errors="replace"
+            )
     assert found >= 25
 
 
@@ -70,7 +72,14 @@ def test_no_symbol_leads_out_either(root: Path) -> None:
     (root.parent / "secret.py").write_text("key = 1\n", encoding="utf-8")
     (root / "link_out.py").symlink_to("../secret.py")
     resolver = SymbolResolver(roots=[root])
-    for name in [*hostile_names(root.parent), "link_out.key", "secret.key", "key", "../secret.key", "..secret.key"]:
+    for name in [
+        *hostile_names(root.parent),
+        "link_out.key",
+        "secret.key",
+        "key",
+        "../secret.key",
+        "..secret.key",
+    ]:
         with pytest.raises(PillError):
             pytest.fail(f"{name!r} gave {resolver.resolve(name)}")
 
@@ -87,7 +96,22 @@ def test_hostile_pills_are_problems_of_their_message(root: Path) -> None:
     assert SECRET_TEXT not in repr(message)
 
 
-@pytest.mark.parametrize("name", ["/etc/passwd", "~/a", "C:/a", "C:a", "file:///etc/passwd", "..", "a/../b", "a\\b", "a.", "a", "a/./"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/etc/passwd",
+        "~/a",
+        "C:/a",
+        "C:a",
+        "file:///etc/passwd",
+        "..",
+        "a/../b",
+        "a\\b",
+        "a.",
+        "a",
+        "a/./",
+    ],
+)
 def test_a_name_that_is_no_path_is_an_invalid_name(tmp_path: Path, name: str) -> None:
     """It is not looked for, so the message does not tell what there is outside."""
     message = "Cannot attach context: file not found" if name == "a" else "Invalid context name"
@@ -96,7 +120,9 @@ def test_a_name_that_is_no_path_is_an_invalid_name(tmp_path: Path, name: str) ->
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("name", ["link-out", "link-absolute", "link-chain", "src/link-up/secret.txt", "link-dangling"])
+@pytest.mark.parametrize(
+    "name", ["link-out", "link-absolute", "link-chain", "src/link-up/secret.txt", "link-dangling"]
+)
 def test_a_link_that_leads_out_says_so(root: Path, name: str) -> None:
     """Whether there is something outside or not."""
     with pytest.raises(CannotAttachError, match="outside of the roots"):
@@ -111,7 +137,9 @@ def test_a_link_inside_of_the_root_is_followed(root: Path) -> None:
         assert (resolved.path, resolved.content) == ("src/agent.py", "def run():\n    return 1\n")
 
 
-def test_a_link_put_in_while_looking_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_put_in_while_looking_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Between the look at a step and its opening, a folder and a file are replaced by links that lead out."""
     root = besieged(tmp_path)
     (tmp_path / "agent.py").write_text(SECRET_TEXT, encoding="utf-8")
@@ -121,7 +149,9 @@ def test_a_link_put_in_while_looking_is_not_followed(tmp_path: Path, monkeypatch
         found = plain_stat(step, **options)
         if step == victim:
             (root / place).rename(root / "moved")
-            (root / place).symlink_to(tmp_path / Path(victim).name if victim.endswith(".py") else tmp_path)
+            (root / place).symlink_to(
+                tmp_path / Path(victim).name if victim.endswith(".py") else tmp_path
+            )
         return found
 
     monkeypatch.setattr(os, "stat", replaced)
@@ -132,7 +162,9 @@ def test_a_link_put_in_while_looking_is_not_followed(tmp_path: Path, monkeypatch
         (root / "moved").rename(root / place)
 
 
-def test_a_file_that_turns_into_a_fifo_while_looking_does_not_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_turns_into_a_fifo_while_looking_does_not_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is opened is looked at again: no regular file is no context."""
     root = besieged(tmp_path)
     plain_stat = os.stat

@@ -5,7 +5,15 @@ import logging
 import pytest
 
 from polycontext.window import PillDocument
-from polycontext.window.pills import DEFAULT_KEYMAP, Keymap, Pill, PillAction, PillType, TextProperties, keymap_of
+from polycontext.window.pills import (
+    DEFAULT_KEYMAP,
+    Keymap,
+    Pill,
+    PillAction,
+    PillType,
+    TextProperties,
+    keymap_of,
+)
 
 LOOK = PillDocument("look at ").insert_pill("src/agent.py")
 
@@ -35,15 +43,24 @@ def test_an_unknown_keymap_falls_back_with_a_warning(caplog: pytest.LogCaptureFi
     assert "keymap 'vanished-map' of pill 'a' is not defined" in caplog.text
 
 
-def test_pressing_a_key_replaces_an_unknown_keymap_in_the_document(caplog: pytest.LogCaptureFixture) -> None:
+def test_pressing_a_key_replaces_an_unknown_keymap_in_the_document(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """The warning comes once: from then on the pill has the default keymap, and nothing else of it has changed."""
-    lost = Pill("a", text_properties=TextProperties("a", "a-face-of-mine", rear_nonsticky=True, keymap="vanished-map"))
+    lost = Pill(
+        "a",
+        text_properties=TextProperties(
+            "a", "a-face-of-mine", rear_nonsticky=True, keymap="vanished-map"
+        ),
+    )
     document, visited = PillDocument("[@a] [@b]", [lost, Pill("b", start=5)]), list[Pill]()
     with caplog.at_level("WARNING"):
         for key in ("x", "RET", "RET"):
             document = document.press(key, 1, visited.append)
     assert caplog.text.count("vanished-map") == 1
-    assert document.text_properties(1) == TextProperties("a", "a-face-of-mine", rear_nonsticky=True, keymap=DEFAULT_KEYMAP.name)
+    assert document.text_properties(1) == TextProperties(
+        "a", "a-face-of-mine", rear_nonsticky=True, keymap=DEFAULT_KEYMAP.name
+    )
     assert [pill.name for pill in visited] == ["a", "a"]
     assert document.press("x", 1) is document
 

@@ -48,7 +48,7 @@ def test_a_vanished_file_is_a_warning_and_the_rest_is_sent(tmp_path: Path) -> No
     assert [each.name for each in message.attachments] == ["b.py"]
     (problem,) = message.problems
     assert problem.warning == "Cannot attach context: file not found"
-    assert "is not beneath the roots; legal:" in problem.detail
+    assert "is not beneath the roots. Use" in problem.detail
     removed = resolve_document(document.remove_pill(problem.pill), resolvers)
     assert (removed.text, removed.problems) == ("compare  with [@b.py]", ())
     updated = resolve_document(document.update_pill(problem.pill.name, new_name="c.py"), resolvers)
@@ -59,7 +59,9 @@ def test_two_names_of_one_file_attach_it_once(tmp_path: Path) -> None:
     """The second gives the message that a user is shown."""
     planted(tmp_path, {"a.py": "a"})
     (tmp_path / "b.py").symlink_to("a.py")
-    message = resolve_document(PillDocument.parse("[@a.py] [@b.py] [@./a.py]"), [FileResolver([tmp_path])])
+    message = resolve_document(
+        PillDocument.parse("[@a.py] [@b.py] [@./a.py]"), [FileResolver([tmp_path])]
+    )
     assert [each.name for each in message.attachments] == ["a.py"]
     assert [(each.pill.name, each.warning) for each in message.problems] == [
         ("b.py", "Context already attached"),
@@ -75,7 +77,10 @@ def test_a_pill_goes_to_resolvers_of_its_type_in_order() -> None:
     assert [resolvers.resolve(Pill(name, PillType.BUFFER)).content for name in "ab"] == ["1", "2"]
     with pytest.raises(CannotAttachError, match="buffer not found") as caught:
         resolvers.resolve(Pill("c", PillType.BUFFER))
-    assert (str(caught.value), caught.value.legal) == ("Cannot attach context: buffer not found", "a")
+    assert (str(caught.value), caught.value.legal) == (
+        "Cannot attach context: buffer not found",
+        "a",
+    )
     with pytest.raises(CannotAttachError, match="symbol not found") as missing:
         resolvers.resolve(Pill("a", PillType.SYMBOL))
     assert missing.value.problem == "has no resolver for type symbol"
@@ -84,7 +89,9 @@ def test_a_pill_goes_to_resolvers_of_its_type_in_order() -> None:
         raise CannotAttachError(name, "is locked", "later")
 
     with pytest.raises(CannotAttachError):
-        Resolvers().register("buffer", refuse).register("buffer", lambda name: "x").resolve(Pill("c", PillType.BUFFER))
+        Resolvers().register("buffer", refuse).register("buffer", lambda name: "x").resolve(
+            Pill("c", PillType.BUFFER)
+        )
 
 
 def test_a_buffer_is_read_when_it_is_sent() -> None:
@@ -93,7 +100,12 @@ def test_a_buffer_is_read_when_it_is_sent() -> None:
     resolver = BufferResolver(buffers, limit=4)
     buffers["*scratch*"] = "a\nnew\n"
     resolved = resolver.resolve("*scratch*")
-    assert (resolved.content, resolved.path, resolved.source, resolved.truncated) == ("a\n", None, "buffer *scratch*", True)
+    assert (resolved.content, resolved.path, resolved.source, resolved.truncated) == (
+        "a\n",
+        None,
+        "buffer *scratch*",
+        True,
+    )
     with pytest.raises(InvalidPillNameError):
         resolver.resolve("a\nb")
     with pytest.raises(CannotAttachError, match="buffer not found") as caught:
@@ -127,7 +139,7 @@ def test_a_resolver_that_fails_loses_only_its_own_pill() -> None:
     assert isinstance(problem.error, CollaboratorError)
     assert isinstance(problem.error.__cause__, ZeroDivisionError)
     assert problem.warning == problem.detail
-    assert problem.warning.startswith("resolver, on 'f': ZeroDivisionError: by nothing; legal:")
+    assert problem.warning.startswith("resolver, on 'f': ZeroDivisionError: by nothing. Use")
 
 
 @given(st.lists(st.sampled_from("abcdef"), unique=True), st.sets(st.sampled_from("abcdef")))
@@ -139,7 +151,9 @@ def test_every_pill_is_attached_or_a_problem(names: list[str], known: set[str]) 
     message = resolve_document(document, [BufferResolver(dict.fromkeys(known, ""))])
     assert message.text == document.text
     assert [each.name for each in message.attachments] == [name for name in names if name in known]
-    assert [each.pill.name for each in message.problems] == [name for name in names if name not in known]
+    assert [each.pill.name for each in message.problems] == [
+        name for name in names if name not in known
+    ]
 
 
 def test_a_reference_that_moved_is_updated_where_there_is_one_place_alone(tmp_path: Path) -> None:
@@ -166,9 +180,17 @@ def test_a_reference_that_moved_is_updated_where_there_is_one_place_alone(tmp_pa
         ({"a/agent.py": "", "src/agent.py": "", ".gitignore": "/src"}, "see [@src/agent.py]"),
         ({"a/agent.py": ""}, "see [@../agent.py]"),
     ],
-    ids=["nowhere", "two places", "attached already", "there, but refused", "a name that is never looked for"],
+    ids=[
+        "nowhere",
+        "two places",
+        "attached already",
+        "there, but refused",
+        "a name that is never looked for",
+    ],
 )
-def test_a_reference_that_may_be_elsewhere_is_left_to_the_user(tmp_path: Path, files: dict[str, str | bytes], text: str) -> None:
+def test_a_reference_that_may_be_elsewhere_is_left_to_the_user(
+    tmp_path: Path, files: dict[str, str | bytes], text: str
+) -> None:
     """Nothing is guessed: the document stays as it is, and the problem says what may be done."""
     resolvers = [FileResolver([planted(tmp_path, files)])]
     document = PillDocument.parse(text)
@@ -181,7 +203,9 @@ def test_two_references_to_one_new_place_do_not_both_go_there(tmp_path: Path) ->
     """The first is updated, the second stays: no name stands in two pills."""
     resolvers = [FileResolver([planted(tmp_path, {"new/agent.py": "a"})])]
     document = PillDocument.parse("[@old/agent.py] and [@older/agent.py]")
-    updated = update_moved(document, resolve_document(document, resolvers).problems, Completer(resolvers))
+    updated = update_moved(
+        document, resolve_document(document, resolvers).problems, Completer(resolvers)
+    )
     assert updated.to_text() == "[@new/agent.py] and [@older/agent.py]"
 
 

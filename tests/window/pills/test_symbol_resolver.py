@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from polycontext.window.items import Definition, definitions
-from polycontext.window.pills import CannotAttachError, InvalidPillNameError, PillType, SymbolResolver
+from polycontext.window.pills import (
+    CannotAttachError,
+    InvalidPillNameError,
+    PillType,
+    SymbolResolver,
+)
 from tests.window.pills.trees import planted
 
 AGENT = '''"""An agent."""
@@ -78,7 +83,9 @@ def root(tmp_path: Path) -> Path:
 def test_every_kind_of_definition_is_found() -> None:
     """Functions, classes, methods and variables, also in branches; not what is local to a function."""
     assert [each.name for each in definitions(AGENT) or ()] == [*NAMES, "again"]
-    assert definitions("def f():\n    def local(): ...\n    x = 1\n") == (Definition("f", "def", 1, 3),)
+    assert definitions("def f():\n    def local(): ...\n    x = 1\n") == (
+        Definition("f", "def", 1, 3),
+    )
     assert definitions("def broken(:") is None
 
 
@@ -87,14 +94,24 @@ def test_a_full_name_is_found_at_its_path(root: Path, name: str) -> None:
     """The content are the lines of the definition, as they stand in the file."""
     resolved = SymbolResolver([root]).resolve(f"src.agent.{name}")
     assert resolved.start_line is not None
-    assert "".join(AGENT.splitlines(keepends=True)[resolved.start_line - 1 : resolved.end_line]) == resolved.content
-    assert (resolved.path, resolved.type, resolved.source) == ("src/agent.py", PillType.SYMBOL, f"symbol src.agent.{name}")
+    assert (
+        "".join(AGENT.splitlines(keepends=True)[resolved.start_line - 1 : resolved.end_line])
+        == resolved.content
+    )
+    assert (resolved.path, resolved.type, resolved.source) == (
+        "src/agent.py",
+        PillType.SYMBOL,
+        f"symbol src.agent.{name}",
+    )
 
 
 def test_a_definition_comes_with_its_decorators(root: Path) -> None:
     """Defined again, the last one counts, as it does when Python runs."""
     resolver = SymbolResolver([root])
-    assert resolver.resolve("src.agent.Agent.run").content == "    @property\n    async def run(self):\n        return 1\n"
+    assert (
+        resolver.resolve("src.agent.Agent.run").content
+        == "    @property\n    async def run(self):\n        return 1\n"
+    )
     assert resolver.resolve("src.agent.again").content == "def again(): return 2\n"
 
 
@@ -124,7 +141,17 @@ def test_several_definitions_are_not_chosen_from(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["nothing", "src.agent.nothing", "src.agent.Agent.nothing", "ignored", "gent", "src.broken.broken", "src.nowhere.x", "x y"]
+    "name",
+    [
+        "nothing",
+        "src.agent.nothing",
+        "src.agent.Agent.nothing",
+        "ignored",
+        "gent",
+        "src.broken.broken",
+        "src.nowhere.x",
+        "x y",
+    ],
 )
 def test_what_is_not_defined_is_not_found(root: Path, name: str) -> None:
     """Nor is what an ignore file hides from an unqualified name, or a file that is no Python."""
@@ -148,7 +175,10 @@ def test_a_symbol_is_read_as_it_is_now(root: Path) -> None:
     planted(root, {"src/agent.py": "\n\n\ndef moved():\n    a = 1\n    b = 2\n"})
     resolved = resolver.resolve("src.agent.moved")
     assert (resolved.start_line, resolved.end_line, resolved.content) == (4, 4, "def moved():\n")
-    assert resolved.notice == "[truncated at the limit of 20 characters: 13 of 33 characters, lines 4-4 of 6]"
+    assert (
+        resolved.notice
+        == "[truncated at the limit of 20 characters: 13 of 33 characters, lines 4-4 of 6]"
+    )
 
 
 def test_every_symbol_is_offered_with_its_place(root: Path) -> None:
@@ -163,16 +193,26 @@ def test_every_symbol_is_offered_with_its_place(root: Path) -> None:
 def test_lines_are_those_that_python_counts(tmp_path: Path) -> None:
     """A form feed or a Unicode separator ends no line; carriage returns do, and stay as they are."""
     planted(
-        tmp_path, {"m.py": "x = '\u2028\x1c'\r\n\x0c\r\ndef f():\r\n    return 1\r\ny = 2\r\n", "mac.py": "x = 1\rdef g(): ...\ry = 2\r"}
+        tmp_path,
+        {
+            "m.py": "x = '\u2028\x1c'\r\n\x0c\r\ndef f():\r\n    return 1\r\ny = 2\r\n",
+            "mac.py": "x = 1\rdef g(): ...\ry = 2\r",
+        },
     )
     resolver = SymbolResolver([tmp_path])
     found = resolver.resolve("m.f")
-    assert (found.content, found.start_line, found.end_line) == ("def f():\r\n    return 1\r\n", 3, 4)
+    assert (found.content, found.start_line, found.end_line) == (
+        "def f():\r\n    return 1\r\n",
+        3,
+        4,
+    )
     assert resolver.resolve("mac.g").content == "def g(): ...\r"
 
 
 @pytest.mark.parametrize("name", ["src/gone.py", "agent.a-b", "agent.run()", "agent.3"])
-def test_what_names_no_definition_is_not_searched_for(root: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_what_names_no_definition_is_not_searched_for(
+    root: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """A misspelt path does not cost reading every file."""
     monkeypatch.setattr("polycontext.window.pills.symbol_resolver.definitions", None)
     with pytest.raises(CannotAttachError, match="symbol not found"):

@@ -35,6 +35,19 @@ def test_the_cases_try_every_operation_and_every_refusal() -> None:
     """Each operation that may be refused is, in every way; texts hold what Python and JavaScript count differently."""
     told = Counter((step["do"], step.get("error")) for case in CASES for step in case)
     refused = {error for _, error in told}
-    assert refused == {None, "Context already attached", "Invalid context name", "no such place", "no such pill"}
+    assert refused == {
+        None,
+        "Context already attached",
+        "Invalid context name",
+        "no such place",
+        "no such pill",
+    }
     assert min(told[operation, None] for operation in generator._DO) >= 20
-    assert sum(step.get("text", "") != "" and not step["text"].isascii() for case in CASES for step in case) >= 100
+    assert (
+        sum(
+            step.get("text", "") != "" and not step["text"].isascii()
+            for case in CASES
+            for step in case
+        )
+        >= 100
+    )

@@ -11,10 +11,14 @@ from openai.types.responses import Response
 from polycontext import ContextSession, project
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check
-from polycontext.window.providers.formats import opened
+from polycontext.window.providers.formats import unwrap
 
 ASK: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}
-CALL = {"id": "a", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}}
+CALL = {
+    "id": "a",
+    "type": "function",
+    "function": {"name": "weather", "arguments": '{"city": "Paris"}'},
+}
 SECOND = {"id": "b", "type": "function", "function": {"name": "time", "arguments": "{}"}}
 SAID: dict[str, Any] = {"role": "assistant", "content": "Let me see.", "tool_calls": [CALL, SECOND]}
 COMPLETION: dict[str, Any] = {
@@ -44,7 +48,14 @@ ITEMS: list[dict[str, Any]] = [
         "status": "completed",
         "content": [{"type": "output_text", "text": "Let me see.", "annotations": []}],
     },
-    {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "weather", "arguments": "{}", "status": "completed"},
+    {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "a",
+        "name": "weather",
+        "arguments": "{}",
+        "status": "completed",
+    },
 ]
 RESPONSE: dict[str, Any] = {
     "id": "resp_1",
@@ -60,8 +71,18 @@ RESPONSE: dict[str, Any] = {
 
 def chunk(*deltas: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Return a chunk of a stream."""
-    choices = [{"index": number, "delta": delta, "finish_reason": None} for number, delta in enumerate(deltas)]
-    return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "gpt-5.6", "choices": choices, **more}
+    choices = [
+        {"index": number, "delta": delta, "finish_reason": None}
+        for number, delta in enumerate(deltas)
+    ]
+    return {
+        "id": "c",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "gpt-5.6",
+        "choices": choices,
+        **more,
+    }
 
 
 def calling(index: int, **call: Any) -> dict[str, Any]:
@@ -88,7 +109,10 @@ def final_completion() -> Any:
     """Return what the SDK's stream helper returns in the end."""
     state = ChatCompletionStreamState()
     for each in CHUNKS:
-        choices = [{**choice, "finish_reason": None if choice["delta"] else "tool_calls"} for choice in each["choices"]]
+        choices = [
+            {**choice, "finish_reason": None if choice["delta"] else "tool_calls"}
+            for choice in each["choices"]
+        ]
         state.handle_chunk(ChatCompletionChunk.model_validate({**each, "choices": choices}))
     return state.get_final_completion()
 
@@ -98,10 +122,27 @@ def calls_of(session: ContextSession) -> list[tuple[str, str]]:
     return [(call.id, call.name) for call in session.log()[-1].tool_calls]
 
 
-CHAT = [COMPLETION, ChatCompletion.model_validate(COMPLETION), ChatCompletion.model_validate(COMPLETION).model_dump()]
-REPEATING = [{**each, "choices": [{**one, "delta": {"role": "assistant", **one["delta"]}} for one in each["choices"]]} for each in CHUNKS]
+CHAT = [
+    COMPLETION,
+    ChatCompletion.model_validate(COMPLETION),
+    ChatCompletion.model_validate(COMPLETION).model_dump(),
+]
+REPEATING = [
+    {
+        **each,
+        "choices": [
+            {**one, "delta": {"role": "assistant", **one["delta"]}} for one in each["choices"]
+        ],
+    }
+    for each in CHUNKS
+]
 """Some gateways say in each chunk who speaks."""
-STREAMED = [CHUNKS, tuple(CHUNKS), REPEATING, [ChatCompletionChunk.model_validate(each) for each in CHUNKS]]
+STREAMED = [
+    CHUNKS,
+    tuple(CHUNKS),
+    REPEATING,
+    [ChatCompletionChunk.model_validate(each) for each in CHUNKS],
+]
 
 
 @pytest.mark.parametrize("provider", ["auto", "openai"])
@@ -133,7 +174,11 @@ def test_what_the_sdk_parsed_of_a_response_stays_with_the_sdk() -> None:
     """Neither the words' nor the calls'."""
     from openai.types.responses import ParsedResponse  # noqa: PLC0415 - beside what it is about
 
-    output = [ITEMS[0], {**ITEMS[1], "content": [{**ITEMS[1]["content"][0], "parsed": {"a": 1}}]}, {**ITEMS[2], "parsed_arguments": {}}]
+    output = [
+        ITEMS[0],
+        {**ITEMS[1], "content": [{**ITEMS[1]["content"][0], "parsed": {"a": 1}}]},
+        {**ITEMS[2], "parsed_arguments": {}},
+    ]
     session = ContextSession(8000)
     answer: Any = ParsedResponse.model_validate({**RESPONSE, "output": output})
     session.extend([ASK, answer])
@@ -141,7 +186,10 @@ def test_what_the_sdk_parsed_of_a_response_stays_with_the_sdk() -> None:
 
 
 @pytest.mark.parametrize("provider", ["auto", "openai-responses"])
-@pytest.mark.parametrize("answer", [RESPONSE, Response.model_validate(RESPONSE), Response.model_validate(RESPONSE).model_dump()])
+@pytest.mark.parametrize(
+    "answer",
+    [RESPONSE, Response.model_validate(RESPONSE), Response.model_validate(RESPONSE).model_dump()],
+)
 def test_a_response_is_its_items(answer: Any, provider: str) -> None:
     """All of them in one commit, reasoning first."""
     session = ContextSession(8000)
@@ -154,7 +202,14 @@ def test_a_response_is_its_items(answer: Any, provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", ["auto", "anthropic"])
-@pytest.mark.parametrize("answer", [ANSWER, AnthropicMessage.model_validate(ANSWER), AnthropicMessage.model_validate(ANSWER).model_dump()])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ANSWER,
+        AnthropicMessage.model_validate(ANSWER),
+        AnthropicMessage.model_validate(ANSWER).model_dump(),
+    ],
+)
 def test_an_anthropic_message_is_its_role_and_content(answer: Any, provider: str) -> None:
     """Its usage and its id stay behind, also where it comes as data."""
     session = ContextSession(8000)
@@ -176,7 +231,7 @@ def test_a_list_may_hold_answers(answers: list[Any]) -> None:
     assert given == before
     assert session.messages("openai") == project(given, 8000).messages
     assert len(session.messages("openai")) == 4
-    assert opened((ASK,)) == [ASK]
+    assert unwrap((ASK,)) == [ASK]
 
 
 @pytest.mark.parametrize(
@@ -208,11 +263,14 @@ def test_what_holds_no_single_message_is_refused(answer: Any) -> None:
 
 def test_streams_that_stand_apart_stay_apart() -> None:
     """Each list of chunks is a message of its own."""
-    said = opened([[chunk({"content": "One."})], [chunk({"content": "Two."})]])
-    assert said == [{"role": "assistant", "content": "One."}, {"role": "assistant", "content": "Two."}]
+    said = unwrap([[chunk({"content": "One."})], [chunk({"content": "Two."})]])
+    assert said == [
+        {"role": "assistant", "content": "One."},
+        {"role": "assistant", "content": "Two."},
+    ]
 
 
 def test_a_stream_of_many_chunks_is_joined_once() -> None:
     """What it costs grows as its characters do."""
-    said = opened([chunk({"content": "word "}) for _ in range(20_000)])
+    said = unwrap([chunk({"content": "word "}) for _ in range(20_000)])
     assert said == [{"role": "assistant", "content": "word " * 20_000}]

@@ -62,29 +62,50 @@ def refused(messages: object, **options: bool) -> tuple[str, int | None]:
 
 def test_a1_a_call_without_its_result_is_refused() -> None:
     """A call whose result was dropped, or does not come in the next message, names the calling message."""
-    assert refused([ASK, assistant(call("a"), call("b")), user(result("a")), assistant(text("x")), ASK]) == ("unanswered-call", 1)
+    assert refused(
+        [ASK, assistant(call("a"), call("b")), user(result("a")), assistant(text("x")), ASK]
+    ) == ("unanswered-call", 1)
     assert refused([ASK, assistant(call("a")), ASK, user(result("a"))]) == ("unanswered-call", 1)
-    assert refused([ASK, assistant(call("a"), call("b")), user(result("a"), text("x"))]) == ("unanswered-call", 1)
-    assert refused([ASK, assistant(call("a")), {"role": "system", "content": "x"}, user(result("a"))]) == ("unanswered-call", 1)
+    assert refused([ASK, assistant(call("a"), call("b")), user(result("a"), text("x"))]) == (
+        "unanswered-call",
+        1,
+    )
+    assert refused(
+        [ASK, assistant(call("a")), {"role": "system", "content": "x"}, user(result("a"))]
+    ) == ("unanswered-call", 1)
     assert refused([ASK, assistant(call("a"))]) == ("unanswered-call", 1)
 
 
 def test_a2_a_result_without_its_call_is_refused() -> None:
     """A window that starts on a result, or keeps one whose call is gone, names the result's message."""
     assert refused([user(result("a"))]) == ("orphan-result", 0)
-    assert refused([ASK, assistant(call("a")), user(result("a")), assistant(text("x")), user(result("a"))]) == ("orphan-result", 4)
+    assert refused(
+        [ASK, assistant(call("a")), user(result("a")), assistant(text("x")), user(result("a"))]
+    ) == ("orphan-result", 4)
 
 
 def test_a3_a_second_result_for_one_call_is_refused() -> None:
     """A result that was duplicated is refused, in the same message and in one that merges with it."""
-    assert refused([ASK, assistant(call("a")), user(result("a"), result("a"))]) == ("duplicate-result", 2)
-    assert refused([ASK, assistant(call("a")), user(result("a")), user(result("a"))]) == ("duplicate-result", 3)
+    assert refused([ASK, assistant(call("a")), user(result("a"), result("a"))]) == (
+        "duplicate-result",
+        2,
+    )
+    assert refused([ASK, assistant(call("a")), user(result("a")), user(result("a"))]) == (
+        "duplicate-result",
+        3,
+    )
 
 
 def test_a4_call_ids_are_unique_within_a_message_only() -> None:
     """One assistant turn twice in a row repeats its ids in one merged message; later messages may reuse them."""
-    assert refused([ASK, assistant(call("a"), call("a")), user(result("a"))]) == ("duplicate-call-id", 1)
-    assert refused([ASK, assistant(call("a")), assistant(call("a")), user(result("a"))]) == ("duplicate-call-id", 2)
+    assert refused([ASK, assistant(call("a"), call("a")), user(result("a"))]) == (
+        "duplicate-call-id",
+        1,
+    )
+    assert refused([ASK, assistant(call("a")), assistant(call("a")), user(result("a"))]) == (
+        "duplicate-call-id",
+        2,
+    )
     check([ASK, assistant(call("a")), user(result("a")), assistant(call("a")), user(result("a"))])
 
 
@@ -119,8 +140,21 @@ def test_a9_final_assistant_text_must_not_end_in_white_space() -> None:
 
 def test_a10_runs_of_one_role_are_merged_before_pairing() -> None:
     """Today's provider accepts runs; what they call and answer is paired across the whole run."""
-    check([ASK, ASK, assistant(text("x")), assistant(call("a")), assistant(call("b"), text("y")), user(result("b")), user(result("a"))])
-    assert refused([ASK, assistant(call("a")), assistant(call("b")), user(result("b")), ASK]) == ("unanswered-call", 1)
+    check(
+        [
+            ASK,
+            ASK,
+            assistant(text("x")),
+            assistant(call("a")),
+            assistant(call("b"), text("y")),
+            user(result("b")),
+            user(result("a")),
+        ]
+    )
+    assert refused([ASK, assistant(call("a")), assistant(call("b")), user(result("b")), ASK]) == (
+        "unanswered-call",
+        1,
+    )
 
 
 @given(wire_turns())
@@ -156,14 +190,20 @@ def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
         ([ASK, assistant(call("a")), user(result("a", 7))], "bad-content", 2),
         ([ASK, assistant(call("a")), user(result("a", [7]))], "bad-content", 2),
         ([ASK, assistant(call("a")), user(text("x"), result("a"))], "results-first", 2),
-        ([ASK, assistant(call("a"), call("b")), user(result("a"), text("x"), result("b"))], "results-first", 2),
+        (
+            [ASK, assistant(call("a"), call("b")), user(result("a"), text("x"), result("b"))],
+            "results-first",
+            2,
+        ),
         ([assistant(text("hi"))], "first-role", 0),
         ([{"role": "system", "content": "x"}], "first-role", None),
         ([user(text("a\ud800"))], "lone-surrogate", 0),
         ([user({"type": "image", "source": b"x"})], "not-json", 0),
     ],
 )
-def test_each_broken_shape_names_its_rule_and_place(messages: object, rule: str, index: int | None) -> None:
+def test_each_broken_shape_names_its_rule_and_place(
+    messages: object, rule: str, index: int | None
+) -> None:
     """Whatever is broken in a message is refused with a stable rule name and the message's index."""
     assert refused(messages) == (rule, index)
 
@@ -172,16 +212,25 @@ def test_each_broken_shape_names_its_rule_and_place(messages: object, rule: str,
     ("messages", "path"),
     [
         ([ASK, assistant(text("x"), call("f:1"))], "content[1].id is 'f:1'"),
-        ([ASK, assistant(call("a")), user(result("a"), {"type": "tool_result"})], "content[1].tool_use_id is NoneType"),
-        ([ASK, assistant(call("a")), user(result("a", [text("x"), 7]))], "content[0].content[1] is int"),
+        (
+            [ASK, assistant(call("a")), user(result("a"), {"type": "tool_result"})],
+            "content[1].tool_use_id is NoneType",
+        ),
+        (
+            [ASK, assistant(call("a")), user(result("a", [text("x"), 7]))],
+            "content[0].content[1] is int",
+        ),
         ([user(text("x"), {"type": 7})], "content[1].type is int"),
         ([ASK, assistant(call("a"), call("a"))], "the id 'a' is used twice"),
-        ([ASK, assistant(call("a")), user(text("x"), result("a"))], "content[1] is a result behind other blocks"),
+        (
+            [ASK, assistant(call("a")), user(text("x"), result("a"))],
+            "content[1] is a result behind other blocks",
+        ),
     ],
 )
 def test_an_error_names_the_block(messages: object, path: str) -> None:
     """The path to what is wrong inside a message stands in the text of the error."""
-    with pytest.raises(InvalidMessagesError, match=re.escape(f": {path};")):
+    with pytest.raises(InvalidMessagesError, match=re.escape(f": {path}.")):
         check(messages)
 
 
@@ -201,7 +250,11 @@ def test_an_open_tail_is_accepted_where_asked_for() -> None:
 
 def test_one_user_message_gives_its_results_and_its_words() -> None:
     """Results become tool turns, all else of the message one user turn, each with the place of its message."""
-    messages = [ASK, assistant(text("Let me see."), call("a", city="Paris"), call("b")), user(result("b"), result("a"), text("And?"))]
+    messages = [
+        ASK,
+        assistant(text("Let me see."), call("a", city="Paris"), call("b")),
+        user(result("b"), result("a"), text("And?")),
+    ]
     parsed = parse(messages)
     assert parsed.places == (0, 1, 2, 2, 2)
     assert words(parsed.turns)[1] == (
@@ -224,18 +277,45 @@ def test_blocks_keep_their_order_and_their_fields() -> None:
     search = {"type": "server_tool_use", "id": "s1", "name": "search", "input": {"b": 1, "a": 2}}
     cited = {**text("y"), "citations": [{"type": "char_location", "cited_text": "x"}]}
     called = {**call("a"), "caller": {"type": "direct"}, "cache_control": {"type": "ephemeral"}}
-    messages = [ASK, assistant(thinking, text("x"), search, called, cited, call("b"), {"type": "from_2030", "x": [1]}, call("c"))]
+    messages = [
+        ASK,
+        assistant(
+            thinking,
+            text("x"),
+            search,
+            called,
+            cited,
+            call("b"),
+            {"type": "from_2030", "x": [1]},
+            call("c"),
+        ),
+    ]
     turn = parse(messages).turns[1]
     assert turn.content == "x\ny"
     assert [each.id for each in turn.tool_calls] == ["a", "b", "c"]
-    assert turn.parts[0] == Part("anthropic", '{"type":"thinking","thinking":"hm","signature":"Zm9v=="}')
-    assert [part.kind for part in turn.parts] == ["block", "words", "block", "call", "words", "call", "block"]
+    assert turn.parts[0] == Part(
+        "anthropic", '{"type":"thinking","thinking":"hm","signature":"Zm9v=="}'
+    )
+    assert [part.kind for part in turn.parts] == [
+        "block",
+        "words",
+        "block",
+        "call",
+        "words",
+        "call",
+        "block",
+    ]
     assert render(parse(messages).turns).messages == messages
 
 
 def test_the_natural_order_needs_no_parts() -> None:
     """A text before calls, and a result of text, are turns like those made by hand."""
-    messages = [ASK, assistant(text("Let me see."), call("a"), call("b")), user(result("a"), result("b")), assistant(text("So."))]
+    messages = [
+        ASK,
+        assistant(text("Let me see."), call("a"), call("b")),
+        user(result("a"), result("b")),
+        assistant(text("So.")),
+    ]
     assert [turn.parts for turn in parse(messages).turns] == [()] * 5
 
 
@@ -252,14 +332,28 @@ def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
     assert [turn.content for turn in parsed.turns[2:]] == ["gone", None, "a\nmap"]
     assert parsed.turns[2].metadata == {"is_error": True}
     assert render(parsed.turns).messages == messages
-    assert parse([ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"})]).turns[2].content == ""
+    assert (
+        parse([ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"})])
+        .turns[2]
+        .content
+        == ""
+    )
     blank = Turn("tool", "", tool_call_id="a", parts=(Part("anthropic", json.dumps(image)),))
-    assert render([Turn("user", "hi"), parsed.turns[1], blank]).messages[-1] == user(result("a", [image]))
+    assert render([Turn("user", "hi"), parsed.turns[1], blank]).messages[-1] == user(
+        result("a", [image])
+    )
 
 
 def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:
     """The results of all its calls follow the run, so its messages are kept or yielded together."""
-    messages = [ASK, assistant(text("x")), assistant(call("a")), assistant(text("y"), call("b")), user(result("a"), result("b")), ASK]
+    messages = [
+        ASK,
+        assistant(text("x")),
+        assistant(call("a")),
+        assistant(text("y"), call("b")),
+        user(result("a"), result("b")),
+        ASK,
+    ]
     parsed = parse(messages)
     assert parsed.places == (0, 1, 2, 4, 4, 5)
     turns = parsed.turns
@@ -270,26 +364,88 @@ def test_a_run_of_calling_assistant_messages_is_one_turn() -> None:
 
 URL = {"type": "url", "url": "https://example.org/a"}
 FORMS: list[Any] = [
-    [{"role": "user", "content": "hi"}, {"role": "user", "content": "there"}, {"role": "assistant", "content": "Well"}],
-    [{"role": "system", "content": "one"}, {"role": "system", "content": [{**text("two"), "cache_control": {"type": "ephemeral"}}]}, ASK],
-    [ASK, {"role": "system", "content": "later"}, assistant(text("x")), ASK, {"role": "system", "content": [text("last")]}],
-    [{"role": "system", "content": "one"}, {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}, ASK],
-    [ASK, assistant(text("x")), {"role": "system", "content": [], "output_config": {"effort": "low"}}, ASK],
-    [ASK, assistant(call("a"), call("b")), user(result("b")), user(result("a"), text("And?")), user(text("Well?"))],
+    [
+        {"role": "user", "content": "hi"},
+        {"role": "user", "content": "there"},
+        {"role": "assistant", "content": "Well"},
+    ],
+    [
+        {"role": "system", "content": "one"},
+        {"role": "system", "content": [{**text("two"), "cache_control": {"type": "ephemeral"}}]},
+        ASK,
+    ],
+    [
+        ASK,
+        {"role": "system", "content": "later"},
+        assistant(text("x")),
+        ASK,
+        {"role": "system", "content": [text("last")]},
+    ],
+    [
+        {"role": "system", "content": "one"},
+        {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]},
+        ASK,
+    ],
+    [
+        ASK,
+        assistant(text("x")),
+        {"role": "system", "content": [], "output_config": {"effort": "low"}},
+        ASK,
+    ],
+    [
+        ASK,
+        assistant(call("a"), call("b")),
+        user(result("b")),
+        user(result("a"), text("And?")),
+        user(text("Well?")),
+    ],
     [ASK, assistant(call("a")), user(result("a", is_error=False)), assistant(text("x"))],
-    [ASK, assistant(call("a")), user(result("a", is_error=True, cache_control={"type": "ephemeral"})), ASK],
+    [
+        ASK,
+        assistant(call("a")),
+        user(result("a", is_error=True, cache_control={"type": "ephemeral"})),
+        ASK,
+    ],
     [ASK, assistant(call("a")), user(result("a", [text("x")])), ASK],
-    [ASK, assistant(call("a")), user(result("a", [text("x"), {**text("y"), "citations": None}], is_error=None)), ASK],
+    [
+        ASK,
+        assistant(call("a")),
+        user(result("a", [text("x"), {**text("y"), "citations": None}], is_error=None)),
+        ASK,
+    ],
     [ASK, assistant(call("a")), user(result("a", [])), ASK],
     [ASK, assistant(call("a")), user(result("a", "")), ASK],
     [ASK, assistant(call("a")), user(result("a", None)), ASK],
     [ASK, assistant(call("a")), user({"type": "tool_result", "tool_use_id": "a"}), ASK],
-    [ASK, assistant(call("a")), user(result("a", [{"type": "tool_reference", "tool_name": "f"}, text("x")])), ASK],
+    [
+        ASK,
+        assistant(call("a")),
+        user(result("a", [{"type": "tool_reference", "tool_name": "f"}, text("x")])),
+        ASK,
+    ],
     [ASK, assistant()],
     [ASK, {"role": "assistant", "content": ""}],
-    [user({"type": "image", "source": URL}, text("what"), {"type": "document", "source": URL, "title": "t"}, text("is this?"))],
-    [ASK, assistant({"type": "compaction", "content": None, "encrypted_content": "AA"}, text("x ")), ASK],
-    [ASK, assistant(call("a")), assistant(call("b"), text("x\n\ny")), user(result("b")), user(result("a")), assistant(text("\nz"))],
+    [
+        user(
+            {"type": "image", "source": URL},
+            text("what"),
+            {"type": "document", "source": URL, "title": "t"},
+            text("is this?"),
+        )
+    ],
+    [
+        ASK,
+        assistant({"type": "compaction", "content": None, "encrypted_content": "AA"}, text("x ")),
+        ASK,
+    ],
+    [
+        ASK,
+        assistant(call("a")),
+        assistant(call("b"), text("x\n\ny")),
+        user(result("b")),
+        user(result("a")),
+        assistant(text("\nz")),
+    ],
 ]
 
 
@@ -306,13 +462,25 @@ def test_every_form_is_written_as_it_came(messages: Any) -> None:
 def test_blank_text_never_leaves_beside_blocks_or_in_results() -> None:
     """Beside a picture, a call or in a result it is left out; a failure without words gets a visible stand-in."""
     image = {"type": "image", "source": {}}
-    calling = Turn("assistant", " ", tool_calls=(ToolCall("a", "weather"), ToolCall("b", "weather"), ToolCall("c", "weather")))
+    calling = Turn(
+        "assistant",
+        " ",
+        tool_calls=(ToolCall("a", "weather"), ToolCall("b", "weather"), ToolCall("c", "weather")),
+    )
     turns = [
         Turn("user", "\n", parts=(Part("anthropic", json.dumps(image)),)),
         calling,
         Turn("tool", " ", tool_call_id="a"),
         Turn("tool", " ", tool_call_id="b", metadata={"is_error": True}),
-        Turn("tool", " ", tool_call_id="c", parts=(Part("anthropic", json.dumps(image)), Part("anthropic", "{}", PartKind.WORDS, 0, 1))),
+        Turn(
+            "tool",
+            " ",
+            tool_call_id="c",
+            parts=(
+                Part("anthropic", json.dumps(image)),
+                Part("anthropic", "{}", PartKind.WORDS, 0, 1),
+            ),
+        ),
     ]
     assert render(turns).messages == [
         user(image),
@@ -323,7 +491,10 @@ def test_blank_text_never_leaves_beside_blocks_or_in_results() -> None:
 
 def test_tool_names_outside_the_pattern_are_spelled_anew() -> None:
     """Two names of one turn stay two, the turn keeps the real one, and a name that is called twice is spelled once."""
-    calls = [ToolCall(str(number), name) for number, name in enumerate(["a.b", "a_b", "a.b", "ü" * 201, "ok"])]
+    calls = [
+        ToolCall(str(number), name)
+        for number, name in enumerate(["a.b", "a_b", "a.b", "ü" * 201, "ok"])
+    ]
     turns = [Turn("user", "hi"), Turn("assistant", None, tool_calls=calls)]
     written = [block["name"] for block in render(turns).messages[1]["content"]]
     assert written == ["a_b_2", "a_b", "a_b_2", "_" * 200, "ok"]
@@ -333,9 +504,15 @@ def test_tool_names_outside_the_pattern_are_spelled_anew() -> None:
 
 def test_arguments_and_ids_that_the_provider_refuses_are_given_a_shape_it_takes() -> None:
     """Arguments that are no object are wrapped; ids outside the alphabet are spelled anew with their results."""
-    calls = (ToolCall("f:1", "f", "oops"), ToolCall("f_1", "f", '{"x": NaN}'), ToolCall("f.1", "f", '{"b": 1, "a": [2]}'))
+    calls = (
+        ToolCall("f:1", "f", "oops"),
+        ToolCall("f_1", "f", '{"x": NaN}'),
+        ToolCall("f.1", "f", '{"b": 1, "a": [2]}'),
+    )
     results = [Turn("tool", call_id, tool_call_id=call_id) for call_id in ("f.1", "f_1", "f:1")]
-    messages = render([Turn("user", "hi"), Turn("assistant", None, tool_calls=calls), *results]).messages
+    messages = render(
+        [Turn("user", "hi"), Turn("assistant", None, tool_calls=calls), *results]
+    ).messages
     check(messages)
     assert [(block["id"], block["input"]) for block in messages[1]["content"]] == [
         ("f_1_2", {"raw_arguments": "oops"}),
@@ -352,18 +529,32 @@ def test_arguments_and_ids_that_the_provider_refuses_are_given_a_shape_it_takes(
 def test_leading_system_turns_are_hoisted_and_later_ones_stay() -> None:
     """A history only grows: what the system says later stands where it was said, and so do blocks that only a message can hold."""
     added = Part("anthropic", '{"type":"tool_addition","tool":{}}')
-    turns = [Turn("system", "one"), Turn("system", " "), Turn("system", "two"), Turn("user", "hi"), Turn("system", "three")]
+    turns = [
+        Turn("system", "one"),
+        Turn("system", " "),
+        Turn("system", "two"),
+        Turn("user", "hi"),
+        Turn("system", "three"),
+    ]
     rendered = render([*turns, Turn("system", None, parts=(added,))])
     addition = {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}
     assert rendered.system == (text("one"), text("two"))
-    assert rendered.messages == [user(text("hi")), {"role": "system", "content": [text("three")]}, addition]
+    assert rendered.messages == [
+        user(text("hi")),
+        {"role": "system", "content": [text("three")]},
+        addition,
+    ]
     assert render([Turn("system", None, parts=(added,)), *turns]).inline()[0] == addition
     check(rendered.messages)
 
 
 def test_emptiness_gets_a_visible_stand_in() -> None:
     """Nothing that was said is silently left out of its place, and the assistant is never first."""
-    turns = [Turn("assistant", ""), Turn("user", None, parts=(Part("openai", '{"type":"file"}'),)), Turn("assistant", "Well, ")]
+    turns = [
+        Turn("assistant", ""),
+        Turn("user", None, parts=(Part("openai", '{"type":"file"}'),)),
+        Turn("assistant", "Well, "),
+    ]
     messages = render(turns).messages
     check(messages)
     assert [message["content"][0]["text"] for message in messages] == [
@@ -390,7 +581,10 @@ def test_a_result_of_another_providers_blocks_is_written_visibly() -> None:
     foreign = Turn("tool", None, tool_call_id="A:b", parts=(Part("openai", '{"type":"file"}'),))
     calling = Turn("assistant", None, tool_calls=(ToolCall("A:b", "weather"),))
     messages = render([Turn("user", "hi"), calling, foreign]).messages
-    assert messages[1:] == [assistant(call("A_b")), user(result("A_b", "[content in another provider's format]"))]
+    assert messages[1:] == [
+        assistant(call("A_b")),
+        user(result("A_b", "[content in another provider's format]")),
+    ]
 
 
 def test_inline_and_hoist_are_opposites() -> None:
@@ -408,26 +602,47 @@ def test_inline_and_hoist_are_opposites() -> None:
 def test_a_view_is_written_from_the_turns_that_are_left() -> None:
     """A message of which a turn yielded holds its other turns with all their fields; a gist that is to be read stands alone."""
     cached = {**text("And Rome?"), "cache_control": {"type": "ephemeral"}}
-    messages = [{"role": "user", "content": "hi"}, assistant(call("a"), call("b")), user(result("a"), result("b", [text("x")]), cached)]
+    messages = [
+        {"role": "user", "content": "hi"},
+        assistant(call("a"), call("b")),
+        user(result("a"), result("b", [text("x")]), cached),
+    ]
     turns = named(parse(messages))
     cut = render(digested(turns, 2)).messages
     assert cut == [*messages[:2], user(result("a", "[cut]"), result("b", [text("x")]), cached)]
     gist = Turn("user", "[summary]", resource_id="g", sources=("t1", "t2", "t3"))
     apart = [messages[0], user(text("[summary]")), user(cached)]
     assert render([turns[0], gist, turns[4]], readable=True).messages == apart
-    assert render([turns[0], gist, turns[4]]).messages == [user(text("hi"), text("[summary]"), cached)]
-    assert render(turns[:4]).messages == [*messages[:2], user(result("a"), result("b", [text("x")]))]
+    assert render([turns[0], gist, turns[4]]).messages == [
+        user(text("hi"), text("[summary]"), cached)
+    ]
+    assert render(turns[:4]).messages == [
+        *messages[:2],
+        user(result("a"), result("b", [text("x")])),
+    ]
 
 
 def test_only_the_last_text_loses_white_space_at_its_end() -> None:
     """What stands behind a text keeps it as it was, so that nothing before the end of a history ever changes."""
     turns = parse([ASK, assistant(text("It is \n")), ASK, assistant(text("Well \n"))]).turns
-    assert render(turns).messages == [ASK, assistant(text("It is \n")), ASK, assistant(text("Well"))]
+    assert render(turns).messages == [
+        ASK,
+        assistant(text("It is \n")),
+        ASK,
+        assistant(text("Well")),
+    ]
 
 
 def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
     """With `repair` an unanswered call gets a marked result, which is written into the place it belongs."""
-    messages = [ASK, assistant(call("a"), call("b")), user(result("b"), text("And?")), assistant(call("c")), ASK, assistant(call("d"))]
+    messages = [
+        ASK,
+        assistant(call("a"), call("b")),
+        user(result("b"), text("And?")),
+        assistant(call("c")),
+        ASK,
+        assistant(call("d")),
+    ]
     parsed = parse(messages, repair=True)
     assert parsed.repaired == (3, 6)
     assert parsed.places == (0, 1, 2, 2, 2, 3, 3, 4, 5)

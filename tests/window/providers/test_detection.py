@@ -18,14 +18,25 @@ USER: dict[str, Any] = {"role": "user", "content": "Look."}
 CHAT: list[Any] = [
     {"role": "assistant", "tool_calls": []},
     {"role": "tool", "tool_call_id": "a", "content": "x"},
-    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]},
+    {
+        "role": "user",
+        "content": [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}],
+    },
     ChatCompletionMessage.model_construct(role="assistant", content="x"),
 ]
 ANTHROPIC: list[Any] = [
-    {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}],
+    },
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]},
     {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}]},
-    {"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+        ],
+    },
     AnthropicMessage.model_construct(role="assistant", content=[]),
 ]
 RESPONSES: list[Any] = [
@@ -35,7 +46,11 @@ RESPONSES: list[Any] = [
     {"role": "user", "content": [{"type": "input_text", "text": "x"}]},
     ResponseOutputMessage.model_construct(role="assistant", content=[]),
 ]
-OWN = [(message, whose) for whose, messages in zip(Provider, (CHAT, ANTHROPIC, RESPONSES), strict=True) for message in messages]
+OWN = [
+    (message, whose)
+    for whose, messages in zip(Provider, (CHAT, ANTHROPIC, RESPONSES), strict=True)
+    for message in messages
+]
 
 
 @pytest.mark.parametrize(("message", "whose"), OWN)
@@ -44,7 +59,9 @@ def test_a_message_of_its_own_tells(message: Any, whose: Provider) -> None:
     assert format_of([USER, message], "auto").provider is whose
 
 
-@pytest.mark.parametrize("messages", [[USER], [], None, "hi", [None], [{}], [{"type": 5, "content": [5, {"type": []}]}]])
+@pytest.mark.parametrize(
+    "messages", [[USER], [], None, "hi", [None], [{}], [{"type": 5, "content": [5, {"type": []}]}]]
+)
 def test_what_tells_nothing_is_openais(messages: Any) -> None:
     """A plain list reads the same for all; what is no list at all is refused by whoever reads it."""
     assert format_of(messages, "auto").provider is Provider.OPENAI

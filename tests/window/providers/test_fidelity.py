@@ -12,7 +12,7 @@ from polycontext.testing import FAST
 from polycontext.window.laws import formats
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, get_format
-from polycontext.window.providers.layout import Collector, fresh, laid_out
+from polycontext.window.providers.layout import Collector, fresh, layout_of
 from polycontext.window.turn import Role, ToolCall
 from tests.window.providers.wire_messages import TEXTS, conversations
 
@@ -25,7 +25,9 @@ COLLECTED = tuple(kind for kind in PartKind if kind is not PartKind.NATIVE)
 
 @pytest.mark.parametrize("provider", Provider)
 @given(data=st.data())
-def test_what_a_provider_takes_is_written_as_it_came(provider: Provider, data: st.DataObject) -> None:
+def test_what_a_provider_takes_is_written_as_it_came(
+    provider: Provider, data: st.DataObject
+) -> None:
     """Law: ``render(parse(messages).turns).inline() == messages``, to be sent and to be read, through JSON and back."""
     messages = data.draw(conversations(provider))
     wire = get_format(provider)
@@ -40,12 +42,16 @@ def test_what_a_provider_takes_is_written_as_it_came(provider: Provider, data: s
 def test_what_was_sent_begins_what_is_sent_later(provider: Provider, data: st.DataObject) -> None:
     """Law: every start of a conversation that ends on no open calls is written as the beginning of all of it, parts and all."""
     wire = get_format(provider)
-    formats.what_is_written_stays_when_more_is_said(wire, wire.parse(data.draw(conversations(provider))).turns)
+    formats.what_is_written_stays_when_more_is_said(
+        wire, wire.parse(data.draw(conversations(provider))).turns
+    )
 
 
 @pytest.mark.parametrize("provider", Provider)
 @given(data=st.data())
-def test_a_session_and_a_projection_give_back_what_they_took(provider: Provider, data: st.DataObject) -> None:
+def test_a_session_and_a_projection_give_back_what_they_took(
+    provider: Provider, data: st.DataObject
+) -> None:
     """With room for all of it nothing is changed on the way."""
     messages = data.draw(conversations(provider))
     session = ContextSession(10**9, auto=False, counter=FAST).extend(messages, provider)
@@ -57,7 +63,9 @@ def test_a_session_and_a_projection_give_back_what_they_took(provider: Provider,
 @pytest.mark.parametrize("provider", Provider)
 @pytest.mark.parametrize("other", Provider)
 @given(data=st.data())
-def test_what_one_provider_took_every_other_is_told(provider: Provider, other: Provider, data: st.DataObject) -> None:
+def test_what_one_provider_took_every_other_is_told(
+    provider: Provider, other: Provider, data: st.DataObject
+) -> None:
     """Switching is always valid: texts, calls and results go along, blocks of one provider alone stay behind."""
     wire, target = get_format(provider), get_format(other)
     turns = wire.parse(data.draw(conversations(provider))).turns
@@ -65,7 +73,16 @@ def test_what_one_provider_took_every_other_is_told(provider: Provider, other: P
     formats.reading_undoes_writing(target, turns)
 
 
-@given(st.lists(st.tuples(st.sampled_from(COLLECTED), TEXTS, st.dictionaries(st.sampled_from("xy"), TEXTS, max_size=1)), max_size=8))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(COLLECTED),
+            TEXTS,
+            st.dictionaries(st.sampled_from("xy"), TEXTS, max_size=1),
+        ),
+        max_size=8,
+    )
+)
 def test_a_layout_comes_out_as_it_went_in(entries: list[tuple[PartKind, str, Message]]) -> None:
     """Law: in the same order, with the same further fields; a turn of one text before its calls needs no part at all."""
     collector, calls = Collector(Provider.OPENAI), 0
@@ -85,10 +102,20 @@ def test_a_layout_comes_out_as_it_went_in(entries: list[tuple[PartKind, str, Mes
             case PartKind.NATIVE:
                 pytest.fail("no message that is read has one")
         data = {"type": text, **further} if kind is PartKind.BLOCK else further
-        expected.append((kind, data, text if kind is PartKind.WORDS else "", calls if kind is PartKind.CALL else 0))
+        expected.append(
+            (
+                kind,
+                data,
+                text if kind is PartKind.WORDS else "",
+                calls if kind is PartKind.CALL else 0,
+            )
+        )
         calls += kind is PartKind.CALL
     turn = collector.turn(Role.ASSISTANT)
-    found = [(entry.kind, entry.data, entry.text, entry.call) for entry in laid_out(Provider.OPENAI, turn)]
+    found = [
+        (entry.kind, entry.data, entry.text, entry.call)
+        for entry in layout_of(Provider.OPENAI, turn)
+    ]
     if turn.content == "":
         found = [entry for entry in found if entry[0] is not PartKind.WORDS]
     assert found == expected

@@ -6,7 +6,7 @@ import pytest
 
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check_request
-from polycontext.window.providers.anthropic import request_rules
+from polycontext.window.providers.anthropic import option_rules, request_rules
 
 ASK = {"role": "user", "content": "hi"}
 BASE: dict[str, dict[str, Any]] = {
@@ -34,9 +34,20 @@ def document(**source: Any) -> dict[str, Any]:
 
 def compacted(content: Any) -> dict[str, Any]:
     """Return messages that begin anew behind this summary."""
-    return {"messages": [ASK, {"role": "assistant", "content": [{"type": "compaction", "content": content}]}, ASK]}
+    return {
+        "messages": [
+            ASK,
+            {"role": "assistant", "content": [{"type": "compaction", "content": content}]},
+            ASK,
+        ]
+    }
 
 
+NO_CHOICES: tuple[dict[str, Any], ...] = (
+    {"type": ["tool"]},
+    {"type": {}},
+    {"type": "tool", "name": ["look"]},
+)
 MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("anthropic", {"model": ""}, "bad-field"),
     ("anthropic", {"model": 7}, "bad-field"),
@@ -45,13 +56,33 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("anthropic", {"system": 7}, "bad-system"),
     ("anthropic", {"system": [{"type": "image"}]}, "bad-system"),
     ("anthropic", {"system": [{"type": "text", "text": ""}]}, "empty-text"),
-    ("anthropic", {"system": [{"type": "text", "text": "", "cache_control": {"type": "ephemeral"}}]}, "empty-text"),
+    (
+        "anthropic",
+        {"system": [{"type": "text", "text": "", "cache_control": {"type": "ephemeral"}}]},
+        "empty-text",
+    ),
     ("anthropic", {"tools": "look"}, "bad-tool"),
     ("anthropic", {"tools": ["look"]}, "bad-tool"),
     ("anthropic", {"tools": [{"name": "look", "input_schema": {"type": "string"}}]}, "bad-tool"),
     ("anthropic", {"tools": [{"name": "look", "input_schema": {}}]}, "bad-tool"),
-    ("anthropic", {"tools": [{"name": "look", "input_schema": SCHEMA}], "tool_choice": "look"}, "tool-choice"),
-    ("anthropic", {"tools": [{"name": "look", "input_schema": SCHEMA}], "tool_choice": {"type": "some"}}, "tool-choice"),
+    (
+        "anthropic",
+        {"tools": [{"name": "look", "input_schema": SCHEMA}], "tool_choice": "look"},
+        "tool-choice",
+    ),
+    (
+        "anthropic",
+        {"tools": [{"name": "look", "input_schema": SCHEMA}], "tool_choice": {"type": "some"}},
+        "tool-choice",
+    ),
+    *(
+        (
+            "anthropic",
+            {"tools": [{"name": "look", "input_schema": SCHEMA}], "tool_choice": choice},
+            "tool-choice",
+        )
+        for choice in NO_CHOICES
+    ),
     ("anthropic", {"thinking": "deep"}, "bad-thinking"),
     ("anthropic", {"thinking": {"type": "deep"}}, "bad-thinking"),
     ("anthropic", {"thinking": {"type": "enabled", "budget_tokens": "many"}}, "thinking-budget"),
@@ -66,27 +97,77 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("openai-responses", items(7), "not-an-object"),
     ("openai-responses", items({"role": "user", "content": [7]}), "bad-content"),
     ("openai-responses", items({"role": "user", "content": [{"text": "hi"}]}), "bad-content"),
-    ("openai-responses", items({"role": "user", "content": [{"type": "input_audio", "input_audio": 7}]}), "bad-audio"),
-    ("openai-responses", items({"role": "user", "content": [{"type": "input_audio"}]}), "bad-audio"),
-    ("openai-responses", items({"role": "user", "content": [{"type": "input_image", "file_id": ""}]}), "bad-image"),
-    ("openai-responses", items({"type": "reasoning", "id": "rs_1", "summary": "so"}), "bad-reasoning"),
-    ("openai-responses", items({"type": "reasoning", "id": "rs_1", "summary": [{"type": "text", "text": "so"}]}), "bad-reasoning"),
-    ("openai-responses", items({"type": "function_call", "call_id": "a", "arguments": "{}"}), "bad-tool-name"),
-    ("openai-responses", items({"type": "function_call_output", "call_id": "a"}), "missing-content"),
+    (
+        "openai-responses",
+        items({"role": "user", "content": [{"type": "input_audio", "input_audio": 7}]}),
+        "bad-audio",
+    ),
+    (
+        "openai-responses",
+        items({"role": "user", "content": [{"type": "input_audio"}]}),
+        "bad-audio",
+    ),
+    (
+        "openai-responses",
+        items({"role": "user", "content": [{"type": "input_image", "file_id": ""}]}),
+        "bad-image",
+    ),
+    (
+        "openai-responses",
+        items({"type": "reasoning", "id": "rs_1", "summary": "so"}),
+        "bad-reasoning",
+    ),
+    (
+        "openai-responses",
+        items({"type": "reasoning", "id": "rs_1", "summary": [{"type": "text", "text": "so"}]}),
+        "bad-reasoning",
+    ),
+    (
+        "openai-responses",
+        items({"type": "function_call", "call_id": "a", "arguments": "{}"}),
+        "bad-tool-name",
+    ),
+    (
+        "openai-responses",
+        items({"type": "function_call_output", "call_id": "a"}),
+        "missing-content",
+    ),
     ("openai-responses", {"tools": [{"type": "custom"}]}, "bad-tools"),
     ("openai-responses", {"context_management": "compaction"}, "bad-context-management"),
     ("openai-responses", {"context_management": ["compaction"]}, "bad-context-management"),
-    ("openai-responses", {"context_management": [{"type": "compaction", "compact_threshold": "full"}]}, "bad-context-management"),
+    (
+        "openai-responses",
+        {"context_management": [{"type": "compaction", "compact_threshold": "full"}]},
+        "bad-context-management",
+    ),
     ("openai-responses", {"temperature": "hot"}, "bad-option"),
     ("openai", {"temperature": "hot"}, "bad-option"),
-    ("openai", {"tools": [{"type": "function", "function": {"name": "look", "parameters": 7}}]}, "bad-schema"),
-    ("openai", {"tools": [{"type": "function", "function": {"name": "look", "description": 7}}]}, "bad-tools"),
-    ("openai", {"tools": [{"type": "function", "function": {"name": "look"}}], "tool_choice": 7}, "bad-tool-choice"),
+    (
+        "openai",
+        {"tools": [{"type": "function", "function": {"name": "look", "parameters": 7}}]},
+        "bad-schema",
+    ),
+    (
+        "openai",
+        {"tools": [{"type": "function", "function": {"name": "look", "description": 7}}]},
+        "bad-tools",
+    ),
+    (
+        "openai",
+        {"tools": [{"type": "function", "function": {"name": "look"}}], "tool_choice": 7},
+        "bad-tool-choice",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("provider", "change", "rule"), MALFORMED, ids=lambda value: value if isinstance(value, str) else "")
-def test_what_is_malformed_is_refused_by_its_rule(provider: str, change: dict[str, Any], rule: str) -> None:
+@pytest.mark.parametrize(
+    ("provider", "change", "rule"),
+    MALFORMED,
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_malformed_is_refused_by_its_rule(
+    provider: str, change: dict[str, Any], rule: str
+) -> None:
     """And without the change the request is fine."""
     check_request(BASE[provider], provider)
     with pytest.raises(InvalidMessagesError) as refused:
@@ -103,10 +184,33 @@ def test_what_is_no_object_is_no_request(provider: str, request_: Any) -> None:
     assert refused.value.rule == "not-an-object"
 
 
+IN_A_RESULT: dict[str, Any] = {"type": "tool_result", "tool_use_id": "b", "content": [1, None, "x"]}
 WELL_FORMED: list[tuple[str, dict[str, Any]]] = [
+    (
+        "anthropic",
+        {
+            "tools": [{"name": "look", "input_schema": SCHEMA}],
+            "messages": [
+                ASK,
+                {
+                    "role": "assistant",
+                    "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}],
+                },
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "tool_result", "tool_use_id": "a", "content": [IN_A_RESULT]}
+                    ],
+                },
+            ],
+        },
+    ),
     ("anthropic", {"tools": [{"type": "mcp_toolset", "mcp_server_name": "s"}]}),
     ("anthropic", {"thinking": {"type": "disabled"}}),
-    ("openai", {"tools": [{"type": "function", "function": {"name": "look"}}], "tool_choice": "auto"}),
+    (
+        "openai",
+        {"tools": [{"type": "function", "function": {"name": "look"}}], "tool_choice": "auto"},
+    ),
     ("openai-responses", {"context_management": [{"type": "compaction"}]}),
     ("openai-responses", {"tools": [{"type": "custom", "name": "look"}]}),
 ]
@@ -123,11 +227,23 @@ def bound(binding: Any) -> dict[str, Any]:
     return BASE["anthropic"] | {"thinking": {"type": "adaptive", "block_binding": binding}}
 
 
-@pytest.mark.parametrize("binding", ["drop_block", ["drop_block"], {"prefix_mismatch_behavior": "ignore"}, {"prefix_mismatch_behavior": 7}])
+@pytest.mark.parametrize(
+    "binding",
+    [
+        "drop_block",
+        ["drop_block"],
+        {"prefix_mismatch_behavior": "ignore"},
+        {"prefix_mismatch_behavior": 7},
+    ],
+)
 def test_a_binding_is_an_object_that_says_one_of_two_things(binding: Any) -> None:
     """Nothing else is taken for it, whatever the header says."""
-    betas = [request_rules.BINDING_BETA]
-    for legal in ({}, {"prefix_mismatch_behavior": "error"}, {"prefix_mismatch_behavior": "drop_block"}):
+    betas = [option_rules.BINDING_BETA]
+    for legal in (
+        {},
+        {"prefix_mismatch_behavior": "error"},
+        {"prefix_mismatch_behavior": "drop_block"},
+    ):
         request_rules.check_request(bound(legal), betas=betas)
     with pytest.raises(InvalidMessagesError) as refused:
         request_rules.check_request(bound(binding), betas=betas)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from polycontext.window.media import KINDS, read_medium
 from polycontext.window.part import Part
-from polycontext.window.providers.layout import converted
+from polycontext.window.providers.layout import convert_block
 from polycontext.window.tokens.counter import count_part
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from tests.window.media_files import b64, pdf, png
@@ -30,28 +30,47 @@ LINK: dict[str, dict[str, Any]] = {
     R: {"type": "input_image", "image_url": URL},
 }
 PAPER: dict[str, dict[str, Any]] = {
-    A: {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": PDF}, "title": "a.pdf"},
-    C: {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64," + PDF}},
-    R: {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64," + PDF},
+    A: {
+        "type": "document",
+        "source": {"type": "base64", "media_type": "application/pdf", "data": PDF},
+        "title": "a.pdf",
+    },
+    C: {
+        "type": "file",
+        "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64," + PDF},
+    },
+    R: {
+        "type": "input_file",
+        "filename": "a.pdf",
+        "file_data": "data:application/pdf;base64," + PDF,
+    },
 }
 LINKED_PAPER: dict[str, dict[str, Any]] = {
     A: {"type": "document", "source": {"type": "url", "url": "https://example.org/a.pdf"}},
     R: {"type": "input_file", "file_url": "https://example.org/a.pdf"},
 }
 NOTE: dict[str, dict[str, Any]] = {
-    A: {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}, "title": "a.txt"},
+    A: {
+        "type": "document",
+        "source": {"type": "text", "media_type": "text/plain", "data": "words"},
+        "title": "a.txt",
+    },
     C: {"type": "text", "text": "a.txt\n\nwords"},
     R: {"type": "input_text", "text": "a.txt\n\nwords"},
 }
-pairs = pytest.mark.parametrize(("source", "target"), [(s, t) for s in (A, C, R) for t in (A, C, R)])
+pairs = pytest.mark.parametrize(
+    ("source", "target"), [(s, t) for s in (A, C, R) for t in (A, C, R)]
+)
 
 
 @pairs
 @pytest.mark.parametrize("forms", [PICTURE, LINK, PAPER])
-def test_a_medium_goes_along_to_every_provider(forms: dict[str, Any], source: str, target: str) -> None:
+def test_a_medium_goes_along_to_every_provider(
+    forms: dict[str, Any], source: str, target: str
+) -> None:
     """Pictures and PDFs have a form with every provider, and go from each to each and back."""
     before = copy.deepcopy(forms[source])
-    assert converted(forms[source], source, target) == forms[target]
+    assert convert_block(forms[source], source, target) == forms[target]
     assert forms[source] == before
 
 
@@ -60,26 +79,69 @@ def test_a_medium_goes_along_to_every_provider(forms: dict[str, Any], source: st
     [
         (NOTE[A], A, C, NOTE[C]),
         (NOTE[A], A, R, NOTE[R]),
-        ({"type": "input_file", "filename": "a.txt", "file_data": "data:text/plain;base64," + b64(b"words")}, R, A, NOTE[A]),
-        ({"type": "file", "file": {"filename": "a.txt", "file_data": "data:text/plain,words"}}, C, A, NOTE[A]),
+        (
+            {
+                "type": "input_file",
+                "filename": "a.txt",
+                "file_data": "data:text/plain;base64," + b64(b"words"),
+            },
+            R,
+            A,
+            NOTE[A],
+        ),
+        (
+            {"type": "file", "file": {"filename": "a.txt", "file_data": "data:text/plain,words"}},
+            C,
+            A,
+            NOTE[A],
+        ),
         (LINKED_PAPER[A], A, R, LINKED_PAPER[R]),
         (LINKED_PAPER[R], R, A, LINKED_PAPER[A]),
         (
-            {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "words"}]}, "title": "a.txt"},
+            {
+                "type": "document",
+                "source": {"type": "content", "content": [{"type": "text", "text": "words"}]},
+                "title": "a.txt",
+            },
             A,
             C,
             NOTE[C],
         ),
-        ({"type": "image_url", "image_url": {"url": URL, "detail": "low"}}, C, R, LINK[R] | {"detail": "low"}),
-        ({"type": "file", "file": {"file_id": "file-1"}}, C, R, {"type": "input_file", "file_id": "file-1"}),
-        ({"type": "input_file", "file_id": "file-1"}, R, C, {"type": "file", "file": {"file_id": "file-1"}}),
+        (
+            {"type": "image_url", "image_url": {"url": URL, "detail": "low"}},
+            C,
+            R,
+            LINK[R] | {"detail": "low"},
+        ),
+        (
+            {"type": "file", "file": {"file_id": "file-1"}},
+            C,
+            R,
+            {"type": "input_file", "file_id": "file-1"},
+        ),
+        (
+            {"type": "input_file", "file_id": "file-1"},
+            R,
+            C,
+            {"type": "file", "file": {"file_id": "file-1"}},
+        ),
         (PICTURE[A] | {"cache_control": {"type": "ephemeral"}}, A, C, PICTURE[C]),
-        ({"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": PNG}}, A, C, PICTURE[C]),
+        (
+            {
+                "type": "image",
+                "source": {"type": "base64", "media_type": "image/jpeg", "data": PNG},
+            },
+            A,
+            C,
+            PICTURE[C],
+        ),
     ],
 )
-def test_what_has_a_form_elsewhere_is_written_in_it(block: dict[str, Any], source: str, target: str, expected: dict[str, Any]) -> None:
+def test_what_has_a_form_elsewhere_is_written_in_it(
+    block: dict[str, Any], source: str, target: str, expected: dict[str, Any]
+) -> None:
     """Text goes as text, links as links, files of one vendor by their id; marks stay behind, and a type is what the data say."""
-    assert converted(block, source, target) == expected
+    assert convert_block(block, source, target) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,7 +158,14 @@ def test_what_has_a_form_elsewhere_is_written_in_it(block: dict[str, Any], sourc
         ({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}}, C, R),
         ({"type": "container_upload", "file_id": "f"}, A, C),
         ({"type": "image_url", "image_url": {"url": "gs://bucket/cat.png"}}, C, A),
-        ({"type": "image_url", "image_url": {"url": "data:image/svg+xml;base64," + b64(b"<svg/>")}}, C, A),
+        (
+            {
+                "type": "image_url",
+                "image_url": {"url": "data:image/svg+xml;base64," + b64(b"<svg/>")},
+            },
+            C,
+            A,
+        ),
         ({"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}, C, A),
         ({"type": "document", "source": {"type": "text", "data": " "}}, A, C),
         ({"type": "document", "source": {"type": "content", "content": [PICTURE[A]]}}, A, C),
@@ -108,17 +177,21 @@ def test_what_has_a_form_elsewhere_is_written_in_it(block: dict[str, Any], sourc
         ({}, A, C),
     ],
 )
-def test_what_has_no_form_elsewhere_stays_behind(block: dict[str, Any], source: str, target: str) -> None:
+def test_what_has_no_form_elsewhere_stays_behind(
+    block: dict[str, Any], source: str, target: str
+) -> None:
     """Uploads, recordings, office files, odd schemes and formats, and blocks that are no media do not go along."""
-    assert converted(block, source, target) is None
+    assert convert_block(block, source, target) is None
 
 
 @pairs
 @given(kind=st.sampled_from(sorted(KINDS)), fields=junk)
-def test_any_block_is_written_or_stays_behind(source: str, target: str, kind: str, fields: Any) -> None:
+def test_any_block_is_written_or_stays_behind(
+    source: str, target: str, kind: str, fields: Any
+) -> None:
     """Whatever a block holds nobody fails, and what is written is a medium that can be read, or text."""
     block = (fields if isinstance(fields, dict) else {"source": fields}) | {"type": kind}
-    written = converted(block, source, target)
+    written = convert_block(block, source, target)
     if written is not None and source != target:
         assert json.loads(json.dumps(written)) == written
         assert written["type"] in ("text", "input_text") or read_medium(written) is not None
@@ -126,9 +199,11 @@ def test_any_block_is_written_or_stays_behind(source: str, target: str, kind: st
 
 @pairs
 @pytest.mark.parametrize("forms", [PICTURE, LINK, PAPER, NOTE, LINKED_PAPER])
-def test_a_medium_costs_no_provider_more_than_was_told(forms: dict[str, Any], source: str, target: str) -> None:
+def test_a_medium_costs_no_provider_more_than_was_told(
+    forms: dict[str, Any], source: str, target: str
+) -> None:
     """What was counted where it came from covers what it costs where it goes."""
-    if source not in forms or (written := converted(forms[source], source, target)) is None:
+    if source not in forms or (written := convert_block(forms[source], source, target)) is None:
         return
     told = count_part(default_counter(), Part(source, json.dumps(forms[source])))
     assert tokens_leaving(default_counter(), target, [written]) <= told

@@ -18,15 +18,36 @@ from tests.house import DATA
 Messages = list[dict[str, Any]]
 
 USER: dict[str, Any] = {"role": "user", "content": "hi"}
-CALL: dict[str, Any] = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+CALL: dict[str, Any] = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "read", "arguments": "{}"},
+}
 CALLING: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 RESULT: dict[str, Any] = {"role": "tool", "tool_call_id": "call_1", "content": "done"}
-FUNCTION_CALL: dict[str, Any] = {"type": "function_call", "call_id": "call_1", "name": "read", "arguments": "{}"}
+FUNCTION_CALL: dict[str, Any] = {
+    "type": "function_call",
+    "call_id": "call_1",
+    "name": "read",
+    "arguments": "{}",
+}
 OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "call_1", "output": "done"}
-ANSWER: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
-REASONING: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+ANSWER: dict[str, Any] = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "a"}],
+}
+REASONING: dict[str, Any] = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "encrypted_content": "gAAA",
+}
 
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the recorded requests (shared/data) are not beside the project")
+needs_data = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the recorded requests (shared/data) are not beside the project"
+)
 
 
 def recorded(kind: str) -> Iterator[tuple[dict[str, Any], int, bool]]:
@@ -38,7 +59,10 @@ def recorded(kind: str) -> Iterator[tuple[dict[str, Any], int, bool]]:
 
 
 @needs_data
-@pytest.mark.parametrize(("kind", "judge", "accepted"), [("openai_chat", chat_request, 61), ("openai_responses", responses_request, 81)])
+@pytest.mark.parametrize(
+    ("kind", "judge", "accepted"),
+    [("openai_chat", chat_request, 61), ("openai_responses", responses_request, 81)],
+)
 def test_every_accepted_request_is_accepted(kind: str, judge: Any, accepted: int) -> None:
     """Every recorded request that a server took passes; of OpenAI's own without leniency for others."""
     count = 0
@@ -57,23 +81,40 @@ def test_recorded_refusals_are_known() -> None:
         if status == 400 and not foreign:
             words += [found.wording for found in findings(request, "openai-responses")]
     assert len(words) == 2
-    assert any(word.endswith("of type 'reasoning' was provided without its required following item.") for word in words)
-    assert "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 instead." in words
+    assert any(
+        word.endswith("of type 'reasoning' was provided without its required following item.")
+        for word in words
+    )
+    assert (
+        "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 instead."
+        in words
+    )
 
 
 CHAT_ODDITIES: dict[str, Messages] = {
     "an empty text": [{"role": "user", "content": ""}],
     "the assistant first": [{"role": "assistant", "content": "Hello."}, USER],
-    "one role in a row": [USER, USER, {"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}],
+    "one role in a row": [
+        USER,
+        USER,
+        {"role": "assistant", "content": "a"},
+        {"role": "assistant", "content": "b"},
+    ],
     "developer and system anywhere": [
         USER,
         {"role": "developer", "content": "a"},
         {"role": "system", "content": [{"type": "text", "text": "b"}]},
     ],
     "an empty refusal beside text": [USER, {"role": "assistant", "content": "a", "refusal": ""}],
-    "a refusal beside text in a field": [USER, {"role": "assistant", "content": "a", "refusal": "b"}],
+    "a refusal beside text in a field": [
+        USER,
+        {"role": "assistant", "content": "a", "refusal": "b"},
+    ],
     "a refusal alone": [USER, {"role": "assistant", "content": None, "refusal": "No."}],
-    "a refusal as the only part": [USER, {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}],
+    "a refusal as the only part": [
+        USER,
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+    ],
     "spoken words": [USER, {"role": "assistant", "content": None, "audio": {"id": "audio_1"}}],
     "the old call and its result": [
         USER,
@@ -87,23 +128,48 @@ CHAT_ODDITIES: dict[str, Messages] = {
         RESULT,
     ],
     "an id in a later turn again": [USER, CALLING, RESULT, USER, CALLING, RESULT],
-    "a call beside text": [USER, CALLING | {"content": "Let me see."}, RESULT | {"content": [{"type": "text", "text": "a"}]}],
+    "a call beside text": [
+        USER,
+        CALLING | {"content": "Let me see."},
+        RESULT | {"content": [{"type": "text", "text": "a"}]},
+    ],
     "a custom call": [
         USER,
-        CALLING | {"tool_calls": [{"id": "call_1", "type": "custom", "custom": {"name": "patch", "input": ""}}]},
+        CALLING
+        | {
+            "tool_calls": [
+                {"id": "call_1", "type": "custom", "custom": {"name": "patch", "input": ""}}
+            ]
+        },
         RESULT,
     ],
-    "arguments that are no JSON": [USER, CALLING | {"tool_calls": [CALL | {"function": {"name": "read", "arguments": "{"}}]}, RESULT],
-    "fields unheard of": [USER | {"further": 1}, {"role": "assistant", "content": "a", "reasoning_content": "b", "annotations": []}],
+    "arguments that are no JSON": [
+        USER,
+        CALLING | {"tool_calls": [CALL | {"function": {"name": "read", "arguments": "{"}}]},
+        RESULT,
+    ],
+    "fields unheard of": [
+        USER | {"further": 1},
+        {"role": "assistant", "content": "a", "reasoning_content": "b", "annotations": []},
+    ],
     "a name of another alphabet": [USER | {"name": "Ünal-Ñ.1"}],
     "a picture, a recording, a file": [
         {
             "role": "user",
             "content": [
-                {"type": "image_url", "image_url": {"url": "https://example.org/cat.png", "detail": "low"}},
+                {
+                    "type": "image_url",
+                    "image_url": {"url": "https://example.org/cat.png", "detail": "low"},
+                },
                 {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}},
                 {"type": "file", "file": {"file_id": "file-1"}},
-                {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}},
+                {
+                    "type": "file",
+                    "file": {
+                        "filename": "a.pdf",
+                        "file_data": "data:application/pdf;base64,JVBERi0=",
+                    },
+                },
             ],
         }
     ],
@@ -119,12 +185,24 @@ def test_odd_but_legal_in_chat(messages: Messages) -> None:
 
 INPUT_ODDITIES: dict[str, Messages] = {
     "an output far behind its call": [USER, FUNCTION_CALL, ANSWER, USER, OUTPUT],
-    "outputs in another order": [USER, FUNCTION_CALL, FUNCTION_CALL | {"call_id": "call_2"}, OUTPUT | {"call_id": "call_2"}, OUTPUT],
+    "outputs in another order": [
+        USER,
+        FUNCTION_CALL,
+        FUNCTION_CALL | {"call_id": "call_2"},
+        OUTPUT | {"call_id": "call_2"},
+        OUTPUT,
+    ],
     "an id in a later turn again": [USER, FUNCTION_CALL, OUTPUT, USER, FUNCTION_CALL, OUTPUT],
     "an output of parts": [
         USER,
         FUNCTION_CALL,
-        OUTPUT | {"output": [{"type": "input_text", "text": "a"}, {"type": "input_image", "file_id": "file-1"}]},
+        OUTPUT
+        | {
+            "output": [
+                {"type": "input_text", "text": "a"},
+                {"type": "input_image", "file_id": "file-1"},
+            ]
+        },
     ],
     "reasoning before a call, before an answer, before more": [
         USER,
@@ -135,7 +213,10 @@ INPUT_ODDITIES: dict[str, Messages] = {
         REASONING | {"id": "rs_3"},
         ANSWER,
     ],
-    "reasoning without an id alone": [USER, {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}],
+    "reasoning without an id alone": [
+        USER,
+        {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"},
+    ],
     "an empty answer": [USER, ANSWER | {"content": []}],
     "an answer in plain text": [USER, {"role": "assistant", "content": "a"}],
     "tools of the platform": [
@@ -160,11 +241,20 @@ INPUT_ODDITIES: dict[str, Messages] = {
     ],
     "a shell here": [
         USER,
-        {"type": "local_shell_call", "id": "lsh_1", "call_id": "call_1", "action": {"type": "exec"}, "status": "completed"},
+        {
+            "type": "local_shell_call",
+            "id": "lsh_1",
+            "call_id": "call_1",
+            "action": {"type": "exec"},
+            "status": "completed",
+        },
         OUTPUT,
     ],
     "a call beside the conversation": [USER, FUNCTION_CALL | {"async": True}, USER],
-    "a compaction first": [{"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"}, USER],
+    "a compaction first": [
+        {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"},
+        USER,
+    ],
     "an item that is named": [USER, {"type": "item_reference", "id": "msg_7"}, {"id": "rs_9"}],
     "items unheard of": [USER, {"type": "telepathy_call", "id": "tp_1", "thought": {}}],
     "a field unheard of": [USER | {"further": [1]}, ANSWER | {"phase": "commentary"}],
@@ -185,7 +275,9 @@ def test_open_tails_and_what_goes_on() -> None:
     check_input([OUTPUT], continued=True)
     with pytest.raises(InvalidMessagesError, match="duplicate-result"):
         check_input([OUTPUT, OUTPUT], continued=True)
-    responses_request.check_request({"model": "m", "input": [OUTPUT], "previous_response_id": "resp_1"})
+    responses_request.check_request(
+        {"model": "m", "input": [OUTPUT], "previous_response_id": "resp_1"}
+    )
 
 
 def test_all_findings_of_a_history() -> None:
@@ -198,12 +290,41 @@ def test_all_findings_of_a_history() -> None:
         USER,
         CALLING,
     ]
-    told = [(found.index, found.rule) for found in findings({"model": "m", "messages": chat, "tool_choice": "auto"}, "openai")]
-    assert told == [(None, "bad-tool-choice"), (0, "bad-name"), (1, "bad-tool-call"), (3, "orphan-result"), (5, "unanswered-call")]
-    items: Messages = [REASONING, USER, FUNCTION_CALL | {"name": "a b"}, OUTPUT, OUTPUT, FUNCTION_CALL | {"call_id": "call_2"}]
-    told = [(found.index, found.rule) for found in findings({"model": "m", "input": items, "max_tokens": 9}, "openai-responses")]
-    assert told == [(None, "moved-field"), (0, "reasoning-alone"), (2, "bad-tool-name"), (4, "duplicate-result"), (5, "unanswered-call")]
-    for empty, provider in (([], "openai"), ([], "openai-responses"), ({"model": "m", "input": []}, "openai-responses")):
+    told = [
+        (found.index, found.rule)
+        for found in findings({"model": "m", "messages": chat, "tool_choice": "auto"}, "openai")
+    ]
+    assert told == [
+        (None, "bad-tool-choice"),
+        (0, "bad-name"),
+        (1, "bad-tool-call"),
+        (3, "orphan-result"),
+        (5, "unanswered-call"),
+    ]
+    items: Messages = [
+        REASONING,
+        USER,
+        FUNCTION_CALL | {"name": "a b"},
+        OUTPUT,
+        OUTPUT,
+        FUNCTION_CALL | {"call_id": "call_2"},
+    ]
+    told = [
+        (found.index, found.rule)
+        for found in findings({"model": "m", "input": items, "max_tokens": 9}, "openai-responses")
+    ]
+    assert told == [
+        (None, "moved-field"),
+        (0, "reasoning-alone"),
+        (2, "bad-tool-name"),
+        (4, "duplicate-result"),
+        (5, "unanswered-call"),
+    ]
+    for empty, provider in (
+        ([], "openai"),
+        ([], "openai-responses"),
+        ({"model": "m", "input": []}, "openai-responses"),
+    ):
         assert [found.rule for found in findings(empty, provider)] == ["empty-list"]
 
 

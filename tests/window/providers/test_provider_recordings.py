@@ -22,11 +22,18 @@ from polycontext.window.turn import Role, Turn
 from tests.house import DATA, sizes
 from tests.window.providers.wire_conversations import digested, named, words
 
-KINDS = {"openai_chat": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC, "openai_responses": Provider.RESPONSES}
+KINDS = {
+    "openai_chat": Provider.OPENAI,
+    "anthropic_messages": Provider.ANTHROPIC,
+    "openai_responses": Provider.RESPONSES,
+}
 CHATS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl", "qmsum.jsonl")
 pytestmark = [
     pytest.mark.no_cover,
-    pytest.mark.skipif(not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project"),
+    pytest.mark.skipif(
+        not DATA.is_dir(),
+        reason="the recorded conversations (shared/data) are not beside the project",
+    ),
 ]
 
 
@@ -38,9 +45,15 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
 
 def accepted(kind: str) -> list[list[dict[str, Any]]]:
     """Return the message lists of every recorded request of `kind` that the provider answered with 200."""
-    requests = [row["request"] for row in rows("wire_pydantic_ai_tools.jsonl") if (row["kind"], row["status"]) == (kind, 200)]
+    requests = [
+        row["request"]
+        for row in rows("wire_pydantic_ai_tools.jsonl")
+        if (row["kind"], row["status"]) == (kind, 200)
+    ]
     lists = [request.get("messages", request.get("input")) for request in requests]
-    return [[{"role": "user", "content": each}] if isinstance(each, str) else each for each in lists]
+    return [
+        [{"role": "user", "content": each}] if isinstance(each, str) else each for each in lists
+    ]
 
 
 def views(turns: list[Turn]) -> Iterator[list[Turn]]:
@@ -52,7 +65,12 @@ def views(turns: list[Turn]) -> Iterator[list[Turn]]:
     first_user = next(index for index, turn in enumerate(turns) if turn.role is Role.USER)
     for start in starts[:: max(1, len(starts) // 3)]:
         if start > first_user + 1:
-            gist = Turn("user", "[summary]", resource_id="g", sources=tuple(turn.resource_id for turn in turns[first_user + 1 : start]))
+            gist = Turn(
+                "user",
+                "[summary]",
+                resource_id="g",
+                sources=tuple(turn.resource_id for turn in turns[first_user + 1 : start]),
+            )
             yield [*turns[: first_user + 1], gist, *turns[start:]]
 
 
@@ -63,7 +81,9 @@ BEGUN = {Provider.RESPONSES: 4}
 """Exchanges that the assistant begins: a session opens them by a line of the user's, and says so."""
 
 
-@pytest.mark.parametrize(("kind", "least"), [("openai_chat", 61), ("anthropic_messages", 79), ("openai_responses", 78)])
+@pytest.mark.parametrize(
+    ("kind", "least"), [("openai_chat", 61), ("anthropic_messages", 79), ("openai_responses", 78)]
+)
 def test_every_accepted_request_is_written_back_identically(kind: str, least: int) -> None:
     """What a provider accepted is written field by field as it came: from its turns, by a projection and by a session; the rest by name."""
     provider, kept, begun = KINDS[kind], 0, 0
@@ -82,16 +102,28 @@ def test_every_accepted_request_is_written_back_identically(kind: str, least: in
         opened = session.extend(messages, provider).repaired
         begun += len(opened)
         written = session.request(provider).inline()
-        assert [message for message in written if not (opened and OPENING in str(message))] == before
+        assert [
+            message for message in written if not (opened and OPENING in str(message))
+        ] == before
         assert messages == before
         kept += 1
-    print(f"{kind}: {kept} accepted and equal, of these {begun} begun by the assistant; refused {dict(refused)}")  # noqa: T201 - a figure to be told
-    assert (kept, begun, dict(refused)) == (least, BEGUN.get(provider, 0), REFUSED.get(provider, {}))
+    print(  # noqa: T201 - a figure to be told
+        f"{kind}: {kept} accepted and equal, of these {begun} begun by the assistant; refused {dict(refused)}"
+    )
+    assert (kept, begun, dict(refused)) == (
+        least,
+        BEGUN.get(provider, 0),
+        REFUSED.get(provider, {}),
+    )
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize(("one_of", "every"), [(40, 101), pytest.param(1, 1, marks=pytest.mark.deep)])
-def test_the_provider_can_be_switched_at_every_turn_of_every_recording(one_of: int, every: int) -> None:
+@pytest.mark.parametrize(
+    ("one_of", "every"), [(40, 101), pytest.param(1, 1, marks=pytest.mark.deep)]
+)
+def test_the_provider_can_be_switched_at_every_turn_of_every_recording(
+    one_of: int, every: int
+) -> None:
     """After each turn that is answered a session hands out a list that every provider takes; at some places it is judged from nothing as well."""
     places = switches = 0
     for provider, messages in islice(recorded(), 0, None, one_of):
@@ -99,7 +131,9 @@ def test_the_provider_can_be_switched_at_every_turn_of_every_recording(one_of: i
         for turn in get_format(provider).parse(messages).turns:
             session.add(turn)
             places += 1
-            if session.window.open_calls or all(each.role is Role.SYSTEM for each in session.window.all_turns()):
+            if session.window.open_calls or all(
+                each.role is Role.SYSTEM for each in session.window.all_turns()
+            ):
                 continue
             for other in Provider:
                 # What leaves is judged on its way out, each message once.
@@ -107,7 +141,9 @@ def test_the_provider_can_be_switched_at_every_turn_of_every_recording(one_of: i
                 switches += 1
                 if places % every == 0:
                     get_format(other).check(leaving)
-    print(f"{switches} lists for every provider at {places} turns, at every {every}th judged from nothing")  # noqa: T201 - as above
+    print(  # noqa: T201 - as above
+        f"{switches} lists for every provider at {places} turns, at every {every}th judged from nothing"
+    )
     assert switches > places
 
 
@@ -146,7 +182,9 @@ def test_views_of_accepted_requests_are_valid_and_stable(kind: str) -> None:
 
 @pytest.mark.parametrize("one_of", sizes(5, 1))
 @pytest.mark.parametrize("name", CHATS)
-def test_recorded_conversations_read_back_and_render_for_every_provider(name: str, one_of: int) -> None:
+def test_recorded_conversations_read_back_and_render_for_every_provider(
+    name: str, one_of: int
+) -> None:
     """Recorded chat histories pass, are written back identically, render from their turns alone, and convert."""
     openai, anthropic = get_format("openai"), get_format("anthropic")
     for row in islice(rows(name), 0, None, one_of):
@@ -155,13 +193,18 @@ def test_recorded_conversations_read_back_and_render_for_every_provider(name: st
         parsed = openai.parse(messages)
         assert openai.render(parsed.turns, readable=True).messages == messages
         # OpenAI takes no white space in the name of who speaks, and 64 characters of it.
-        spelled = [{**message, "name": "_".join(message["name"].split())[:64]} if "name" in message else message for message in messages]
+        spelled = [
+            {**message, "name": "_".join(message["name"].split())[:64]}
+            if "name" in message
+            else message
+            for message in messages
+        ]
         assert openai.render(parsed.turns).messages == spelled
         converted = anthropic.render(parsed.turns).inline()
         anthropic.check(converted)
-        assert [turn.tool_call_id for turn in anthropic.parse(converted).turns if turn.tool_call_id] == [
-            turn.tool_call_id for turn in parsed.turns if turn.tool_call_id
-        ]
+        assert [
+            turn.tool_call_id for turn in anthropic.parse(converted).turns if turn.tool_call_id
+        ] == [turn.tool_call_id for turn in parsed.turns if turn.tool_call_id]
 
 
 def test_every_cut_of_a_recording_is_valid_or_refused_for_its_reason() -> None:
@@ -180,11 +223,15 @@ def test_every_cut_of_a_recording_is_valid_or_refused_for_its_reason() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("other", Provider)
-def test_accepted_requests_cross_from_one_provider_to_the_others(kind: str, other: Provider) -> None:
+def test_accepted_requests_cross_from_one_provider_to_the_others(
+    kind: str, other: Provider
+) -> None:
     """Turns of one provider's request make a valid request of every other's, calls and results in place."""
     target = get_format(other)
     for messages in taken_in(kind):
         turns = get_format(KINDS[kind]).parse(messages).turns
         crossed = target.render(turns).inline()
         target.check(crossed)
-        assert sum(len(turn.tool_calls) for turn in target.parse(crossed).turns) == sum(len(turn.tool_calls) for turn in turns)
+        assert sum(len(turn.tool_calls) for turn in target.parse(crossed).turns) == sum(
+            len(turn.tool_calls) for turn in turns
+        )

@@ -23,7 +23,13 @@ SCREEN: Item = {"type": "computer_screenshot", "image_url": "https://example.org
 
 def call(call_id: str, **fields: Any) -> Item:
     """Return a call of a function."""
-    return {"type": "function_call", "call_id": call_id, "name": "weather", "arguments": "{}", **fields}
+    return {
+        "type": "function_call",
+        "call_id": call_id,
+        "name": "weather",
+        "arguments": "{}",
+        **fields,
+    }
 
 
 def output(call_id: str, said: Any = "21 degrees", **fields: Any) -> Item:
@@ -38,19 +44,44 @@ def text(words: str, **fields: Any) -> Item:
 
 def said(*content: Item, **fields: Any) -> Item:
     """Return a message item of the model."""
-    return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": list(content), **fields}
+    return {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "status": "completed",
+        "content": list(content),
+        **fields,
+    }
 
 
 def test_what_the_model_made_in_a_row_is_one_turn() -> None:
     """Reasoning, messages, searches and calls are one turn up to the outputs of its calls; a part tells of each where it stood."""
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j"}
-    search = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
-    run = [reasoning, said(text("one")), search, call("a", id="fc_1"), said(text("two"), text("three"), id="msg_2"), call("b")]
+    search = {
+        "type": "web_search_call",
+        "id": "ws_1",
+        "status": "completed",
+        "action": {"type": "search", "query": "x"},
+    }
+    run = [
+        reasoning,
+        said(text("one")),
+        search,
+        call("a", id="fc_1"),
+        said(text("two"), text("three"), id="msg_2"),
+        call("b"),
+    ]
     items = [ASK, *run, output("b"), output("a"), {"role": "assistant", "content": "So."}]
     parsed = parse(items)
     check(items)
     assert parsed.places == (0, 1, 7, 8, 9)
-    assert [turn.role for turn in parsed.turns] == ["user", "assistant", "tool", "tool", "assistant"]
+    assert [turn.role for turn in parsed.turns] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+    ]
     assert parsed.turns[1].content == "one\ntwo\nthree"
     assert [each.id for each in parsed.turns[1].tool_calls] == ["a", "b"]
     kinds = ["block", "message", "words", "block", "call", "message", "words", "words"]
@@ -62,17 +93,43 @@ def test_what_the_model_made_in_a_row_is_one_turn() -> None:
 
 FORMS: list[list[Item]] = [
     [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "x"}]}],
-    [{"role": "developer", "content": "Be brief."}, {"role": "system", "content": [], "type": "message"}, ASK],
-    [{"role": "user", "content": [{"type": "input_text", "text": ""}]}, {"role": "user", "content": ""}],
-    [{"role": "user", "content": [{"type": "input_image", "image_url": "https://example.org/a.png"}, {"type": "input_text", "text": "?"}]}],
+    [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "system", "content": [], "type": "message"},
+        ASK,
+    ],
+    [
+        {"role": "user", "content": [{"type": "input_text", "text": ""}]},
+        {"role": "user", "content": ""},
+    ],
+    [
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_image", "image_url": "https://example.org/a.png"},
+                {"type": "input_text", "text": "?"},
+            ],
+        }
+    ],
     [ASK, {"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}],
     [ASK, said({"type": "refusal", "refusal": "No."}), ASK],
     [ASK, said({"type": "from_2030", "x": 1}, text("x")), call("a"), output("a")],
     [ASK, said(), said(text(""), id="msg_2"), {"role": "assistant", "content": []}, ASK],
     [{"type": "compaction", "id": "cmp_1", "encrypted_content": "AA"}, ASK],
     [{"type": "additional_tools", "role": "developer", "tools": []}, ASK],
-    [ASK, call("a"), output("a", []), call("a"), output("a", [{"type": "input_text", "text": "x"}], status="completed")],
-    [ASK, call("a"), output("a", [{"type": "input_image", "file_id": "f"}, {"type": "input_text", "text": "x"}]), ASK],
+    [
+        ASK,
+        call("a"),
+        output("a", []),
+        call("a"),
+        output("a", [{"type": "input_text", "text": "x"}], status="completed"),
+    ],
+    [
+        ASK,
+        call("a"),
+        output("a", [{"type": "input_image", "file_id": "f"}, {"type": "input_text", "text": "x"}]),
+        ASK,
+    ],
     [
         ASK,
         {"type": "custom_tool_call", "call_id": "a", "name": "shell", "input": "ls"},
@@ -80,12 +137,24 @@ FORMS: list[list[Item]] = [
     ],
     [
         ASK,
-        {"type": "computer_call", "id": "cu_1", "call_id": "a", "action": {"type": "screenshot"}, "status": "completed"},
+        {
+            "type": "computer_call",
+            "id": "cu_1",
+            "call_id": "a",
+            "action": {"type": "screenshot"},
+            "status": "completed",
+        },
         {"type": "computer_call_output", "call_id": "a", "output": SCREEN},
     ],
     [
         ASK,
-        {"type": "shell_call", "id": "sh_1", "call_id": "a", "action": {"commands": ["ls"]}, "status": "completed"},
+        {
+            "type": "shell_call",
+            "id": "sh_1",
+            "call_id": "a",
+            "action": {"commands": ["ls"]},
+            "status": "completed",
+        },
         {
             "type": "shell_call_output",
             "call_id": "a",
@@ -95,7 +164,12 @@ FORMS: list[list[Item]] = [
     [
         ASK,
         {"type": "tool_search_call", "call_id": "s", "execution": "client", "arguments": {}},
-        {"type": "tool_search_output", "call_id": "s", "execution": "client", "tools": [{"name": "f"}]},
+        {
+            "type": "tool_search_output",
+            "call_id": "s",
+            "execution": "client",
+            "tools": [{"name": "f"}],
+        },
         {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {}},
         {"type": "tool_search_output", "call_id": None, "execution": "server", "tools": []},
         ASK,
@@ -115,21 +189,34 @@ def test_what_another_tool_gave_is_readable() -> None:
     """Outputs that are JSON data are the turn's text, so that every other provider is told."""
     turns = parse(FORMS[14]).turns
     assert turns[1].tool_calls == (ToolCall("a", "shell", '{"action":{"commands":["ls"]}}'),)
-    assert turns[2].content == '[{"stdout":"x","stderr":"","outcome":{"type":"exit","exit_code":0}}]'
+    assert (
+        turns[2].content == '[{"stdout":"x","stderr":"","outcome":{"type":"exit","exit_code":0}}]'
+    )
     assert get_format("openai").render(turns).messages[2]["content"] == turns[2].content
 
 
 def test_a_result_made_by_hand_answers_in_the_kind_of_its_call() -> None:
     """What a tool gave to a custom call is written as its output, whoever adds it."""
     turns = [*parse(FORMS[12]).turns[:2], Turn("tool", "by hand", tool_call_id="a")]
-    assert render(turns).messages[-1] == {"type": "custom_tool_call_output", "call_id": "a", "output": "by hand"}
+    assert render(turns).messages[-1] == {
+        "type": "custom_tool_call_output",
+        "call_id": "a",
+        "output": "by hand",
+    }
 
 
 def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
     """Names by their signs and their length, ids by their length alone; a result follows its call."""
-    turns = [Turn("assistant", None, tool_calls=[ToolCall("i:" + "x" * 70, "a.b")]), Turn("tool", "x", tool_call_id="i:" + "x" * 70)]
+    turns = [
+        Turn("assistant", None, tool_calls=[ToolCall("i:" + "x" * 70, "a.b")]),
+        Turn("tool", "x", tool_call_id="i:" + "x" * 70),
+    ]
     written = render(turns).messages
-    assert (written[0]["name"], written[0]["call_id"], written[1]["call_id"]) == ("a_b", "i:" + "x" * 62, "i:" + "x" * 62)
+    assert (written[0]["name"], written[0]["call_id"], written[1]["call_id"]) == (
+        "a_b",
+        "i:" + "x" * 62,
+        "i:" + "x" * 62,
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,11 +241,17 @@ def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
         ([ASK, {"type": "reasoning", "id": "rs_1", "summary": []}, ASK], "reasoning-alone", 1),
     ],
 )
-def test_each_broken_shape_names_its_rule_and_place(items: list[Item], rule: str, index: int) -> None:
+def test_each_broken_shape_names_its_rule_and_place(
+    items: list[Item], rule: str, index: int
+) -> None:
     """Whatever is broken is refused with a stable rule name and the item's index."""
     with pytest.raises(InvalidMessagesError) as caught:
         check(items)
-    assert (caught.value.provider, caught.value.rule, caught.value.index) == ("openai-responses", rule, index)
+    assert (caught.value.provider, caught.value.rule, caught.value.index) == (
+        "openai-responses",
+        rule,
+        index,
+    )
 
 
 def test_repair_closes_calls_in_the_middle() -> None:

@@ -9,8 +9,17 @@ from polycontext.window.providers import get_format
 
 ASK: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}
 THINKING: dict[str, Any] = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
-USING: dict[str, Any] = {"type": "tool_use", "id": "a", "name": "weather", "input": {"city": "Paris"}, "caller": {"type": "direct"}}
-RESULT: dict[str, Any] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "21"}]}
+USING: dict[str, Any] = {
+    "type": "tool_use",
+    "id": "a",
+    "name": "weather",
+    "input": {"city": "Paris"},
+    "caller": {"type": "direct"},
+}
+RESULT: dict[str, Any] = {
+    "role": "user",
+    "content": [{"type": "tool_result", "tool_use_id": "a", "content": "21"}],
+}
 
 
 def test_an_anthropic_answer_and_its_blocks() -> None:
@@ -30,7 +39,11 @@ def test_an_anthropic_answer_and_its_blocks() -> None:
     )
     wire = get_format("anthropic")
     expected = [ASK, {"role": "assistant", "content": [THINKING, USING]}, RESULT]
-    for said in (answer, {"role": "assistant", "content": answer.content}, {"role": "assistant", "content": tuple(answer.content)}):
+    for said in (
+        answer,
+        {"role": "assistant", "content": answer.content},
+        {"role": "assistant", "content": tuple(answer.content)},
+    ):
         messages = [ASK, said, RESULT]
         wire.check(messages)
         assert wire.render(wire.parse(messages).turns).messages == expected
@@ -40,9 +53,20 @@ def test_an_openai_chat_answer() -> None:
     """Fields that the provider did not send are left out, fields that it sent as null are kept."""
     chat = pytest.importorskip("openai.types.chat")
     call = {"id": "a", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-    said = {"role": "assistant", "content": None, "refusal": None, "annotations": [], "tool_calls": [call], "reasoning_content": "hm"}
+    said = {
+        "role": "assistant",
+        "content": None,
+        "refusal": None,
+        "annotations": [],
+        "tool_calls": [call],
+        "reasoning_content": "hm",
+    }
     wire = get_format("openai")
-    messages = [ASK, chat.ChatCompletionMessage.model_validate(said), {"role": "tool", "tool_call_id": "a", "content": "21"}]
+    messages = [
+        ASK,
+        chat.ChatCompletionMessage.model_validate(said),
+        {"role": "tool", "tool_call_id": "a", "content": "21"},
+    ]
     assert wire.render(wire.parse(messages).turns).messages == [ASK, said, messages[2]]
 
 
@@ -58,12 +82,27 @@ def test_openai_response_items() -> None:
             "status": "completed",
             "content": [{"type": "output_text", "text": "Let me see.", "annotations": []}],
         },
-        {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "weather", "arguments": "{}", "status": "completed"},
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "a",
+            "name": "weather",
+            "arguments": "{}",
+            "status": "completed",
+        },
     ]
-    classes = (responses.ResponseReasoningItem, responses.ResponseOutputMessage, responses.ResponseFunctionToolCall)
+    classes = (
+        responses.ResponseReasoningItem,
+        responses.ResponseOutputMessage,
+        responses.ResponseFunctionToolCall,
+    )
     output = {"type": "function_call_output", "call_id": "a", "output": "21"}
     wire = get_format("openai-responses")
-    messages = [ASK, *(kind.model_validate(item) for kind, item in zip(classes, items, strict=True)), output]
+    messages = [
+        ASK,
+        *(kind.model_validate(item) for kind, item in zip(classes, items, strict=True)),
+        output,
+    ]
     wire.check(messages)
     parsed = wire.parse(messages)
     assert [turn.role for turn in parsed.turns] == ["user", "assistant", "tool"]

@@ -13,7 +13,14 @@ from polycontext.window.providers.wire import Render
 from polycontext.window.turn import Role, ToolCall, Turn
 
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=2), st.just("\ud800"), st.just(10**400)
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=3),
+    st.binary(max_size=2),
+    st.just("\ud800"),
+    st.just(10**400),
 )
 ANYTHING: st.SearchStrategy[Any] = st.recursive(
     SCALARS,
@@ -57,7 +64,9 @@ def digested(turns: Sequence[Turn], every: int = 1) -> list[Turn]:
     view = list(turns)
     for index in results:
         turn = view[index]
-        view[index] = evolve(turn, content="[cut]", parts=(), resource_id=f"d{index}", sources=(turn.resource_id,))
+        view[index] = evolve(
+            turn, content="[cut]", parts=(), resource_id=f"d{index}", sources=(turn.resource_id,)
+        )
     return view
 
 

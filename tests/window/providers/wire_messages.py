@@ -8,12 +8,20 @@ from polycontext.window.providers import Provider
 
 Message = dict[str, Any]
 TEXTS = st.sampled_from(["hi", "one\ntwo", " lead", "trail ", "\n\nx\n", "日本", "a\n\nb"])
-VALUES = st.recursive(st.none() | st.booleans() | st.integers(-9, 2**70) | TEXTS, lambda inner: st.lists(inner, max_size=2), max_leaves=3)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 2**70) | TEXTS,
+    lambda inner: st.lists(inner, max_size=2),
+    max_leaves=3,
+)
 FURTHER: Any = st.sampled_from([{}, {"annotations": []}]) | st.dictionaries(
     st.sampled_from(["citations", "caller", "x_new"]), VALUES, max_size=2
 )
 ARGUMENTS = st.dictionaries(TEXTS, VALUES, max_size=2)
-OPAQUE = st.builds(lambda kind, more: {"type": kind, **more}, st.sampled_from(["image", "from_2030", "compaction"]), FURTHER)
+OPAQUE = st.builds(
+    lambda kind, more: {"type": kind, **more},
+    st.sampled_from(["image", "from_2030", "compaction"]),
+    FURTHER,
+)
 
 
 def with_more(block: st.SearchStrategy[Message]) -> st.SearchStrategy[Message]:
@@ -24,7 +32,11 @@ def with_more(block: st.SearchStrategy[Message]) -> st.SearchStrategy[Message]:
 @st.composite
 def conversations(draw: st.DrawFn, provider: Provider) -> list[Message]:
     """Draw a message list that `provider` takes, ending on no open calls and on no white space."""
-    makers = {Provider.ANTHROPIC: _anthropic_step, Provider.OPENAI: _chat_step, Provider.RESPONSES: _items_step}
+    makers = {
+        Provider.ANTHROPIC: _anthropic_step,
+        Provider.OPENAI: _chat_step,
+        Provider.RESPONSES: _items_step,
+    }
     messages = list(draw(st.lists(_SYSTEMS[provider], max_size=2)))
     messages.append({"role": "user", "content": draw(TEXTS)})
     for number in range(draw(st.integers(0, 5))):
@@ -42,9 +54,12 @@ _SAID = st.builds(lambda more, block: {**more, **block}, _CITED, _TEXT)
 _OPAQUE = st.builds(lambda more: {"type": "from_2030", **more}, FURTHER)
 _ADDED = st.just({"type": "tool_addition", "tool": {"type": "tool_reference"}})
 _PLAIN = st.builds(lambda text: [{"type": "text", "text": text}], TEXTS)
-_THINKING = st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": "c2ln"}, TEXTS)
+_THINKING = st.builds(
+    lambda text: {"type": "thinking", "thinking": text, "signature": "c2ln"}, TEXTS
+)
 _BLOCKS: Any = {
-    role: TEXTS | _PLAIN | st.lists(text | _OPAQUE, min_size=1, max_size=4) for role, text in {"user": _TEXT, "assistant": _SAID}.items()
+    role: TEXTS | _PLAIN | st.lists(text | _OPAQUE, min_size=1, max_size=4)
+    for role, text in {"user": _TEXT, "assistant": _SAID}.items()
 }
 
 
@@ -52,10 +67,18 @@ _BLOCKS: Any = {
 def _anthropic_step(draw: st.DrawFn, number: int) -> list[Message]:
     kind = draw(st.sampled_from(["user", "assistant", "system", "calls", "calls"]))
     if kind == "system":
-        said = [{"role": "system", "content": draw(TEXTS | st.lists(_TEXT | _ADDED, min_size=1, max_size=2))}]
+        said = [
+            {
+                "role": "system",
+                "content": draw(TEXTS | st.lists(_TEXT | _ADDED, min_size=1, max_size=2)),
+            }
+        ]
         return [_closing(), *said, {"role": "assistant", "content": "well"}, _closing()]
     if kind != "calls":
-        return [{"role": kind, "content": draw(_BLOCKS[kind])}, *([_closing()] if kind == "assistant" else [])]
+        return [
+            {"role": kind, "content": draw(_BLOCKS[kind])},
+            *([_closing()] if kind == "assistant" else []),
+        ]
     ids = [f"c{number}_{each}" for each in range(draw(st.integers(1, 3)))]
     calls = [{**draw(_CALLERS), **_tool_use(call_id, draw(ARGUMENTS))} for call_id in ids]
     beside = draw(st.lists(_SAID | _OPAQUE | _THINKING, max_size=4))
@@ -63,7 +86,9 @@ def _anthropic_step(draw: st.DrawFn, number: int) -> list[Message]:
     if blocks[-1]["type"] == "thinking":
         blocks.append({"type": "text", "text": "so"})
     cut = draw(st.integers(0, len(blocks)))
-    made: list[Message] = [{"role": "assistant", "content": part} for part in (blocks[:cut], blocks[cut:]) if part]
+    made: list[Message] = [
+        {"role": "assistant", "content": part} for part in (blocks[:cut], blocks[cut:]) if part
+    ]
     results = [draw(_tool_result(call_id)) for call_id in draw(st.permutations(ids))]
     if not any(block["type"] == "tool_use" for block in made[0]["content"]):
         # Without a call of its own it is a message of its own turn, and may not end on white space alone.
@@ -78,7 +103,9 @@ _CALLERS: Any = st.sampled_from([{}, {"caller": {"type": "direct"}}, {"cache_con
 
 
 def _may_fail(content: Any) -> bool:
-    return bool(content) and (isinstance(content, str) or all(block["type"] == "text" for block in content))
+    return bool(content) and (
+        isinstance(content, str) or all(block["type"] == "text" for block in content)
+    )
 
 
 def _closing() -> Message:
@@ -93,9 +120,17 @@ def _tool_use(call_id: str, arguments: Message) -> Message:
 def _tool_result(draw: st.DrawFn, call_id: str) -> Message:
     result = {**draw(_MARKS), "type": "tool_result", "tool_use_id": call_id}
     content: Any = draw(
-        st.sampled_from(["absent", "null", "empty", "none"]) | TEXTS | _PLAIN | st.lists(_TEXT | _OPAQUE, min_size=1, max_size=3)
+        st.sampled_from(["absent", "null", "empty", "none"])
+        | TEXTS
+        | _PLAIN
+        | st.lists(_TEXT | _OPAQUE, min_size=1, max_size=3)
     )
-    forms: Message = {"absent": {}, "null": {"content": None}, "empty": {"content": []}, "none": {"content": ""}}
+    forms: Message = {
+        "absent": {},
+        "null": {"content": None},
+        "empty": {"content": []},
+        "none": {"content": ""},
+    }
     own = forms[content] if isinstance(content, str) and content in forms else {"content": content}
     error: Any = draw(
         st.sampled_from([{}, {"is_error": False}, {"is_error": None}])
@@ -109,14 +144,25 @@ def _tool_result(draw: st.DrawFn, call_id: str) -> Message:
 _CHAT_TEXT = with_more((TEXTS | st.just("")).map(lambda text: {"type": "text", "text": text}))
 _CHAT_BLOCKS = st.lists(_CHAT_TEXT | OPAQUE, min_size=1, max_size=4) | _PLAIN
 _CHAT_MORE = FURTHER | st.dictionaries(
-    st.sampled_from(["reasoning_content", "reasoning_details", "prefix", "tool_calls", "name"]), st.none()
+    st.sampled_from(["reasoning_content", "reasoning_details", "prefix", "tool_calls", "name"]),
+    st.none(),
 )
 _SPOKEN: Any = st.one_of(
     st.builds(lambda content: {"content": content}, TEXTS | _CHAT_BLOCKS | st.just("")),
     st.sampled_from([{"content": None}, {}]).flatmap(
-        lambda form: st.sampled_from([{**form, "refusal": "no"}, {**form, "refusal": None, "audio": {"id": "a"}}, {**form, "refusal": ""}])
+        lambda form: st.sampled_from(
+            [
+                {**form, "refusal": "no"},
+                {**form, "refusal": None, "audio": {"id": "a"}},
+                {**form, "refusal": ""},
+            ]
+        )
     ),
-    st.builds(lambda content, refusal: {"content": content, "refusal": refusal}, TEXTS, st.sampled_from(["", "no", None])),
+    st.builds(
+        lambda content, refusal: {"content": content, "refusal": refusal},
+        TEXTS,
+        st.sampled_from(["", "no", None]),
+    ),
 )
 
 
@@ -131,11 +177,19 @@ def _chat_step(draw: st.DrawFn, number: int) -> list[Message]:
     ids = [f"c{number}_{each}" for each in range(draw(st.integers(1, 3)))]
     calls = [draw(_chat_call(call_id)) for call_id in ids]
     content: Any = draw(
-        st.sampled_from([{}, {"content": None}, {"content": []}, {"content": ""}]) | _CHAT_BLOCKS.map(lambda blocks: {"content": blocks})
+        st.sampled_from([{}, {"content": None}, {"content": []}, {"content": ""}])
+        | _CHAT_BLOCKS.map(lambda blocks: {"content": blocks})
     )
-    refusal: Any = draw(st.sampled_from([{}, {"refusal": None}, {"refusal": ""}, {"refusal": "no"}]))
+    refusal: Any = draw(
+        st.sampled_from([{}, {"refusal": None}, {"refusal": ""}, {"refusal": "no"}])
+    )
     results = [
-        {**draw(FURTHER), "role": "tool", "tool_call_id": call_id, "content": draw(TEXTS | st.just("") | _CHAT_BLOCKS)}
+        {
+            **draw(FURTHER),
+            "role": "tool",
+            "tool_call_id": call_id,
+            "content": draw(TEXTS | st.just("") | _CHAT_BLOCKS),
+        }
         for call_id in draw(st.permutations(ids))
     ]
     return [{**more, "role": "assistant", **content, **refusal, "tool_calls": calls}, *results]
@@ -144,7 +198,11 @@ def _chat_step(draw: st.DrawFn, number: int) -> list[Message]:
 @st.composite
 def _chat_call(draw: st.DrawFn, call_id: str) -> Message:
     kind, body = draw(st.sampled_from([("function", "arguments"), ("custom", "input")]))
-    inner = {**draw(FURTHER), "name": "look", body: draw(st.sampled_from(["{}", "", "not json", '{"b": 1, "a": 2}']))}
+    inner = {
+        **draw(FURTHER),
+        "name": "look",
+        body: draw(st.sampled_from(["{}", "", "not json", '{"b": 1, "a": 2}'])),
+    }
     return {**draw(FURTHER), "id": call_id, "type": kind, kind: inner}
 
 
@@ -164,8 +222,15 @@ def _content(kind: str) -> st.SearchStrategy[Any]:
 
 
 def _message(role: str) -> st.SearchStrategy[Message]:
-    more = FURTHER | st.just({"type": "message"}) | st.just({"type": "message", "status": "completed", "phase": "final_answer"})
-    own = st.builds(lambda content: {"role": role, "content": content}, _content("output_text" if role == "assistant" else "input_text"))
+    more = (
+        FURTHER
+        | st.just({"type": "message"})
+        | st.just({"type": "message", "status": "completed", "phase": "final_answer"})
+    )
+    own = st.builds(
+        lambda content: {"role": role, "content": content},
+        _content("output_text" if role == "assistant" else "input_text"),
+    )
     return st.builds(lambda further, message: {**further, **message}, more, own)
 
 
@@ -179,7 +244,11 @@ _CALLED: Any = st.sampled_from(
 )
 _BESIDE: Any = st.sampled_from(
     [
-        {"type": "web_search_call", "action": {"type": "search", "query": "x"}, "status": "completed"},
+        {
+            "type": "web_search_call",
+            "action": {"type": "search", "query": "x"},
+            "status": "completed",
+        },
         {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {}},
         {"type": "compaction", "encrypted_content": "AA"},
     ]
@@ -192,14 +261,24 @@ def _items_step(draw: st.DrawFn, number: int) -> list[Message]:
     if kind != "run":
         return [draw(_message(kind))]
     ids = [f"c{number}_{each}" for each in range(draw(st.integers(0, 3)))]
-    calls = [{**draw(_STATUS), **draw(_CALLED), "id": f"fc_{call_id}", "call_id": call_id} for call_id in ids]
-    beside = [{**each, "id": f"it_{number}_{place}"} for place, each in enumerate(draw(st.lists(_BESIDE, max_size=2)))]
+    calls = [
+        {**draw(_STATUS), **draw(_CALLED), "id": f"fc_{call_id}", "call_id": call_id}
+        for call_id in ids
+    ]
+    beside = [
+        {**each, "id": f"it_{number}_{place}"}
+        for place, each in enumerate(draw(st.lists(_BESIDE, max_size=2)))
+    ]
     said = draw(st.lists(_message("assistant"), max_size=3))
     run = draw(st.permutations([*calls, *beside, *said])) or [draw(_message("assistant"))]
     if draw(st.booleans()) and (calls or beside):
         # Reasoning is followed by what it led to.
         place = run.index(draw(st.sampled_from([*calls, *beside])))
-        run = [*run[:place], {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "AA"}, *run[place:]]
+        run = [
+            *run[:place],
+            {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "AA"},
+            *run[place:],
+        ]
     return [*run, *(draw(_item_output(call)) for call in draw(st.permutations(calls)))]
 
 
@@ -208,7 +287,10 @@ def _item_output(draw: st.DrawFn, call: Message) -> Message:
     item = {**draw(_STATUS), "type": f"{call['type']}_output", "call_id": call["call_id"]}
     match call["type"]:
         case "computer_call":
-            return {**item, "output": {"type": "computer_screenshot", "image_url": "https://example.org/a.png"}}
+            return {
+                **item,
+                "output": {"type": "computer_screenshot", "image_url": "https://example.org/a.png"},
+            }
         case "local_shell_call":
             return {**item, "id": call["id"] + "o", "output": draw(TEXTS)}
         case _:
@@ -217,10 +299,13 @@ def _item_output(draw: st.DrawFn, call: Message) -> Message:
 
 _SYSTEMS: dict[Provider, st.SearchStrategy[Message]] = {
     Provider.ANTHROPIC: st.builds(
-        lambda content: {"role": "system", "content": content}, TEXTS | _PLAIN | st.lists(_TEXT, min_size=1, max_size=2)
+        lambda content: {"role": "system", "content": content},
+        TEXTS | _PLAIN | st.lists(_TEXT, min_size=1, max_size=2),
     ),
     Provider.OPENAI: st.builds(
-        lambda role, content: {"role": role, "content": content}, st.sampled_from(["system", "developer"]), TEXTS | _CHAT_BLOCKS
+        lambda role, content: {"role": role, "content": content},
+        st.sampled_from(["system", "developer"]),
+        TEXTS | _CHAT_BLOCKS,
     ),
     Provider.RESPONSES: _message("developer") | _message("system"),
 }

@@ -22,7 +22,12 @@ def patches(width: int, height: int, budget: int, factor: float) -> float:
     shrink = (32 * 32 * budget / (width * height)) ** 0.5
     wide, high = width * shrink / 32, height * shrink / 32
     shrink *= min(max(1, int(wide)) / wide, max(1, int(high)) / high)
-    return min(budget, ceil(max(1, int(width * shrink)) / 32) * ceil(max(1, int(height * shrink)) / 32)) * factor
+    return (
+        min(
+            budget, ceil(max(1, int(width * shrink)) / 32) * ceil(max(1, int(height * shrink)) / 32)
+        )
+        * factor
+    )
 
 
 def tiles(width: int, height: int, base: int, tile: int) -> int:
@@ -39,5 +44,9 @@ def claude_most(width: int, height: int) -> int:
 
 def openai_most(width: int, height: int) -> float:
     """Return what the costliest of OpenAI's models charges at full detail, gpt-4o-mini aside."""
-    in_patches = (patches(width, height, 1_536, 2.46), patches(width, height, 10_000, 1), ceil(width / 32) * ceil(height / 32))
+    in_patches = (
+        patches(width, height, 1_536, 2.46),
+        patches(width, height, 10_000, 1),
+        ceil(width / 32) * ceil(height / 32),
+    )
     return max(*in_patches, tiles(width, height, 85, 170))

@@ -7,7 +7,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from polycontext.linearity import CallerError, InvalidOptionError
-from polycontext.window.tokens.counter import REQUEST_OVERHEAD, CalibratedCounter, EstimatingCounter, TokenCounter, calibrate, count_turn
+from polycontext.window.tokens.counter import (
+    REQUEST_OVERHEAD,
+    CalibratedCounter,
+    EstimatingCounter,
+    TokenCounter,
+    calibrate,
+    count_turn,
+)
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter
 from polycontext.window.turn import Turn
 
@@ -16,7 +23,9 @@ factors = st.floats(0.1, 10)
 
 
 @given(tokens, factors, st.lists(tokens, max_size=5))
-def test_a_constant_ratio_is_learnt_at_once_and_kept(first: int, ratio: float, others: list[int]) -> None:
+def test_a_constant_ratio_is_learnt_at_once_and_kept(
+    first: int, ratio: float, others: list[int]
+) -> None:
     """Where a provider always reports k times the tokens, the factor is k from the first request on."""
     counter = calibrate(EstimatingCounter(), first, ratio * first)
     assert counter.factor == pytest.approx(ratio)
@@ -33,19 +42,25 @@ def test_the_factor_is_the_ratio_of_the_sums(requests: list[tuple[int, int]]) ->
         counted = base * counter.factor if isinstance(counter, CalibratedCounter) else base
         counter = calibrate(counter, counted, reported)
     assert isinstance(counter, CalibratedCounter)
-    assert counter.factor == pytest.approx(sum(reported for _, reported in requests) / sum(base for base, _ in requests))
+    assert counter.factor == pytest.approx(
+        sum(reported for _, reported in requests) / sum(base for base, _ in requests)
+    )
     assert counter.counter == EstimatingCounter()
 
 
 def test_a_session_that_feeds_its_own_estimates_back_converges() -> None:
     """Framing is not scaled, yet the estimate of the whole request runs into the reported number."""
-    turns = [Turn("user", f"message {n} of a conversation with some words in it") for n in range(50)]
+    turns = [
+        Turn("user", f"message {n} of a conversation with some words in it") for n in range(50)
+    ]
     reported = 1.48 * sum(EstimatingCounter().count(turn.text) for turn in turns) + 9 * len(turns)
     counter = CalibratedCounter(EstimatingCounter())
     for _ in range(40):
         counted = REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in turns)
         counter = counter.calibrate(reported, counted)
-    assert REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in turns) == pytest.approx(reported, rel=0.03)
+    assert REQUEST_OVERHEAD + sum(count_turn(counter, turn) for turn in turns) == pytest.approx(
+        reported, rel=0.03
+    )
 
 
 @given(st.text(max_size=200), factors)
@@ -65,7 +80,9 @@ def test_a_calibrated_counter_is_never_exact() -> None:
 
 def test_the_counter_calibrates_itself() -> None:
     """The method and the function are the same correction."""
-    assert TiktokenCounter().calibrate(provider_reported_tokens=120, counted=100) == calibrate(TiktokenCounter(), 100, 120)
+    assert TiktokenCounter().calibrate(provider_reported_tokens=120, counted=100) == calibrate(
+        TiktokenCounter(), 100, 120
+    )
 
 
 def test_calibrated_counters_are_values() -> None:
@@ -83,7 +100,7 @@ bad = st.sampled_from([0, -1, -0.5, float("nan"), float("inf"), -float("inf"), T
 def test_meaningless_numbers_are_refused(number: float, fine: int) -> None:
     """What is not a finite number above 0 is refused by name, and the counter stays as it was."""
     counter = calibrate(EstimatingCounter(), 100, 120)
-    with pytest.raises(InvalidOptionError, match=r"counted = .*; legal: a finite number above 0"):
+    with pytest.raises(InvalidOptionError, match=r"counted = .*. Use a finite number above 0"):
         calibrate(counter, number, fine)
     with pytest.raises(InvalidOptionError, match=r"provider_reported_tokens") as caught:
         calibrate(counter, fine, number)

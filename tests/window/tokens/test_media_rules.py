@@ -39,7 +39,9 @@ def test_a_picture_never_costs_less_than_any_rule(width: int, height: int, detai
     assert bound >= max(patches(width, height, 1_536, factor) for factor in (1.62, 1.72, 2.46))
     assert bound >= patches(width, height, 10_000, 1)
     assert bound >= ceil(width / 32) * ceil(height / 32)
-    assert bound >= max(tiles(width, height, *price) for price in ((70, 140), (85, 170), (75, 150), (65, 129)))
+    assert bound >= max(
+        tiles(width, height, *price) for price in ((70, 140), (85, 170), (75, 150), (65, 129))
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,9 @@ def test_a_picture_never_costs_less_than_any_rule(width: int, height: int, detai
         (8_000, 8_000, 4_784, 62_500),
     ],
 )
-def test_the_rules_give_the_published_figures(width: int, height: int, claude_most: int, openai_most: int) -> None:
+def test_the_rules_give_the_published_figures(
+    width: int, height: int, claude_most: int, openai_most: int
+) -> None:
     """Figures of the vendors' own examples, and of the smallest and largest pictures that they take."""
     assert claude_image_tokens(width, height) == claude_most
     assert openai_image_tokens(width, height) == openai_most
@@ -62,7 +66,10 @@ def test_the_rules_give_the_published_figures(width: int, height: int, claude_mo
 def test_low_detail_is_cheap_where_only_openai_reads_it() -> None:
     """Detail low costs one small picture; a size for Anthropic counts nevertheless, since the picture may be written for it."""
     assert openai_image_tokens(4_000, 4_000, "low") == 630
-    assert medium_tokens(Medium(MediumKind.IMAGE, width=4_000, height=4_000, detail="low")) == IMAGE_TOKENS
+    assert (
+        medium_tokens(Medium(MediumKind.IMAGE, width=4_000, height=4_000, detail="low"))
+        == IMAGE_TOKENS
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +92,10 @@ def test_a_head_that_cannot_be_true_costs_the_flat_price(medium: Medium) -> None
     [
         (Medium(MediumKind.DOCUMENT, "application/pdf", size=900, pages=1), PAGE_TOKENS),
         (Medium(MediumKind.DOCUMENT, "application/pdf", size=900, pages=40), 40 * PAGE_TOKENS),
-        (Medium(MediumKind.DOCUMENT, "application/pdf", size=BYTES_PER_PAGE * 3 + 1), 4 * PAGE_TOKENS),
+        (
+            Medium(MediumKind.DOCUMENT, "application/pdf", size=BYTES_PER_PAGE * 3 + 1),
+            4 * PAGE_TOKENS,
+        ),
         (Medium(MediumKind.DOCUMENT, "application/pdf", size=10**9), 600 * PAGE_TOKENS),
         (Medium(MediumKind.DOCUMENT), PAGE_TOKENS),
         (Medium(MediumKind.DOCUMENT, "text/plain", size=5, text="words"), 0),

@@ -33,17 +33,31 @@ def test_opaque_parts_cost_their_json(thought: str) -> None:
     """A signed thought is carried byte for byte and billed byte for byte."""
     block = part({"type": "thinking", "thinking": thought, "signature": b64(bytes(range(256)))})
     counter = default_counter()
-    assert count_turn(counter, Turn("assistant", "so", parts=[block])) == TURN_OVERHEAD + counter.count("so") + counter.count(block.data)
+    assert count_turn(
+        counter, Turn("assistant", "so", parts=[block])
+    ) == TURN_OVERHEAD + counter.count("so") + counter.count(block.data)
 
 
 @pytest.mark.parametrize(
     "block",
     [
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(PNG)}},
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": b64(PNG)},
+        },
         {"type": "image_url", "image_url": {"url": "data:image/png;base64," + b64(PNG)}},
         {"type": "input_image", "image_url": "data:image/png;base64," + b64(PNG)},
-        {"type": "tool_result", "content": [{"type": "image", "source": {"type": "base64", "data": b64(PNG)}}]},
-        {"type": "computer_call_output", "output": {"type": "computer_screenshot", "image_url": "data:image/png;base64," + b64(PNG)}},
+        {
+            "type": "tool_result",
+            "content": [{"type": "image", "source": {"type": "base64", "data": b64(PNG)}}],
+        },
+        {
+            "type": "computer_call_output",
+            "output": {
+                "type": "computer_screenshot",
+                "image_url": "data:image/png;base64," + b64(PNG),
+            },
+        },
     ],
 )
 def test_an_image_costs_the_same_however_it_travels(block: dict[str, Any]) -> None:
@@ -54,7 +68,16 @@ def test_an_image_costs_the_same_however_it_travels(block: dict[str, Any]) -> No
 
 def test_a_small_picture_costs_little() -> None:
     """An icon of a few kilobytes counts as one small tile and not as its base64."""
-    icon = part({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(png(120, 90, 4_400))}})
+    icon = part(
+        {
+            "type": "image",
+            "source": {
+                "type": "base64",
+                "media_type": "image/png",
+                "data": b64(png(120, 90, 4_400)),
+            },
+        }
+    )
     assert count_part(default_counter(), icon) < 300
 
 
@@ -63,29 +86,62 @@ def test_two_images_cost_twice_as_much_and_text_beside_them_is_counted() -> None
     image = {"type": "image", "source": {"type": "base64", "data": b64(PNG)}}
     text, media = part_text(part([image, image, {"type": "text", "text": "ein Kätzchen"}]))
     assert media == 2 * PNG_TOKENS
-    assert json.loads(text) == [image | {"source": {"type": "base64", "data": ""}}] * 2 + [{"type": "text", "text": "ein Kätzchen"}]
+    assert json.loads(text) == [image | {"source": {"type": "base64", "data": ""}}] * 2 + [
+        {"type": "text", "text": "ein Kätzchen"}
+    ]
 
 
 def test_what_no_model_is_known_to_read_as_a_medium_counts_as_text() -> None:
     """Only the payload is cut out: titles, long texts of letters and fields that nobody knows stay."""
-    block = {"type": "image", "title": "x" * 900, "tiles": [b64(PNG)], "source": {"type": "base64", "data": b64(PNG)}}
+    block = {
+        "type": "image",
+        "title": "x" * 900,
+        "tiles": [b64(PNG)],
+        "source": {"type": "base64", "data": b64(PNG)},
+    }
     text, media = part_text(part(block))
-    assert (json.loads(text), media) == (block | {"source": {"type": "base64", "data": ""}}, PNG_TOKENS)
-    beside = {"type": "input_image", "image_url": "data:image/png;base64," + b64(PNG), "url": LONG, "data": "data:," + LONG}
+    assert (json.loads(text), media) == (
+        block | {"source": {"type": "base64", "data": ""}},
+        PNG_TOKENS,
+    )
+    beside = {
+        "type": "input_image",
+        "image_url": "data:image/png;base64," + b64(PNG),
+        "url": LONG,
+        "data": "data:," + LONG,
+    }
     assert json.loads(part_text(part(beside))[0]) == beside | {"image_url": ""}
 
 
 @pytest.mark.parametrize(
     ("block", "media"),
     [
-        ({"type": "image", "source": {"type": "url", "url": "https://example.org/cat.png"}}, IMAGE_TOKENS),
+        (
+            {"type": "image", "source": {"type": "url", "url": "https://example.org/cat.png"}},
+            IMAGE_TOKENS,
+        ),
         ({"type": "image_url", "image_url": None}, IMAGE_TOKENS),
         ({"type": "input_image", "file_id": "file-1"}, IMAGE_TOKENS),
         ({"type": "document", "source": {"type": "base64", "data": b64(pdf(2))}}, 2 * PAGE_TOKENS),
         ({"type": "file", "file": {"file_id": "file-1"}}, PAGE_TOKENS),
         ({"type": "input_audio", "input_audio": {"data": b64(wave(10)), "format": "wav"}}, 200),
-        ({"type": "document", "source": {"type": "content", "content": [{"type": "image", "source": {"data": b64(PNG)}}]}}, PNG_TOKENS),
-        ({"type": "web_fetch_result", "content": {"type": "document", "source": {"type": "base64", "data": b64(pdf(1))}}}, PAGE_TOKENS),
+        (
+            {
+                "type": "document",
+                "source": {
+                    "type": "content",
+                    "content": [{"type": "image", "source": {"data": b64(PNG)}}],
+                },
+            },
+            PNG_TOKENS,
+        ),
+        (
+            {
+                "type": "web_fetch_result",
+                "content": {"type": "document", "source": {"type": "base64", "data": b64(pdf(1))}},
+            },
+            PAGE_TOKENS,
+        ),
     ],
 )
 def test_media_cost_their_rule(block: dict[str, Any], media: int) -> None:
@@ -96,10 +152,28 @@ def test_media_cost_their_rule(block: dict[str, Any], media: int) -> None:
 @pytest.mark.parametrize(
     "block",
     [
-        {"type": "document", "title": "report", "source": {"type": "text", "media_type": "text/plain", "data": LONG}},
-        {"type": "document", "title": "report", "source": {"type": "content", "content": [{"type": "text", "text": LONG}]}},
-        {"type": "input_file", "filename": "report", "file_data": "data:text/plain;base64," + base64.b64encode(LONG.encode()).decode()},
-        {"type": "file", "file": {"filename": "report", "file_data": "data:text/plain," + LONG.replace(" ", "%20")}},
+        {
+            "type": "document",
+            "title": "report",
+            "source": {"type": "text", "media_type": "text/plain", "data": LONG},
+        },
+        {
+            "type": "document",
+            "title": "report",
+            "source": {"type": "content", "content": [{"type": "text", "text": LONG}]},
+        },
+        {
+            "type": "input_file",
+            "filename": "report",
+            "file_data": "data:text/plain;base64," + base64.b64encode(LONG.encode()).decode(),
+        },
+        {
+            "type": "file",
+            "file": {
+                "filename": "report",
+                "file_data": "data:text/plain," + LONG.replace(" ", "%20"),
+            },
+        },
     ],
 )
 def test_a_text_document_costs_its_words(block: dict[str, Any]) -> None:
@@ -128,7 +202,17 @@ def test_what_only_looks_like_a_medium_counts_as_text(data: str) -> None:
     assert part_text(Part("anthropic", data)) == (data, 0)
 
 
-@pytest.mark.parametrize("field", ["reasoning_content", "annotations", "reasoning_details", "extra_content", "refusal", "citations"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "reasoning_content",
+        "annotations",
+        "reasoning_details",
+        "extra_content",
+        "refusal",
+        "citations",
+    ],
+)
 @pytest.mark.parametrize("kind", [PartKind.WORDS, PartKind.CALL, PartKind.MESSAGE, PartKind.RESULT])
 def test_further_fields_are_counted(field: str, kind: PartKind) -> None:
     """Fields that leave beside words, calls, messages and results cost what they hold: nothing leaves untold."""
@@ -144,7 +228,10 @@ def test_the_form_of_a_content_costs_nothing(content: object) -> None:
     """How a message writes that it has no content is no text; what else is said of it is."""
     assert count_part(default_counter(), part({"content": content}, PartKind.MESSAGE)) == 0
     assert count_part(default_counter(), part({}, PartKind.MESSAGE)) == 0
-    assert part_text(part({"content": content, "refusal": "no"}, PartKind.RESULT)) == ('{"refusal":"no"}', 0)
+    assert part_text(part({"content": content, "refusal": "no"}, PartKind.RESULT)) == (
+        '{"refusal":"no"}',
+        0,
+    )
 
 
 def test_an_assistants_recording_is_billed_with_its_transcript() -> None:
@@ -152,14 +239,19 @@ def test_an_assistants_recording_is_billed_with_its_transcript() -> None:
     known = part({"audio": {"id": "audio_1", "transcript": LONG}}, PartKind.MESSAGE)
     assert part_text(known)[1] == AUDIO_TOKENS
     assert count_part(default_counter(), known) > AUDIO_TOKENS + default_counter().count(LONG)
-    text, media = part_text(part({"audio": {"id": "audio_1", "data": b64(wave(5))}}, PartKind.MESSAGE))
+    text, media = part_text(
+        part({"audio": {"id": "audio_1", "data": b64(wave(5))}}, PartKind.MESSAGE)
+    )
     assert (len(text) < 100, media) == (True, 100)
 
 
 def test_a_message_more_costs_its_framing() -> None:
     """A turn that is written as two messages costs a frame more; one message costs none."""
     begun = part({}, PartKind.MESSAGE)
-    costs = [count_turn(default_counter(), Turn("assistant", "so", parts=[begun] * messages)) for messages in range(4)]
+    costs = [
+        count_turn(default_counter(), Turn("assistant", "so", parts=[begun] * messages))
+        for messages in range(4)
+    ]
     assert [cost - costs[0] for cost in costs] == [0, 0, TURN_OVERHEAD, 2 * TURN_OVERHEAD]
 
 
@@ -168,14 +260,27 @@ def test_words_in_several_blocks_cost_no_more_than_was_told(texts: list[str]) ->
     """Words that are cut at line ends into blocks of their own may cost a token more each, which their parts tell."""
     content = "\n".join(texts)
     starts = [sum(len(text) + 1 for text in texts[:index]) for index in range(len(texts))]
-    places = [Part("anthropic", "{}", PartKind.WORDS, start, start + len(text)) for start, text in zip(starts, texts, strict=True)]
+    places = [
+        Part("anthropic", "{}", PartKind.WORDS, start, start + len(text))
+        for start, text in zip(starts, texts, strict=True)
+    ]
     counter = default_counter()
-    assert count_turn(counter, Turn("user", content, parts=places)) >= TURN_OVERHEAD + sum(map(counter.count, texts))
+    assert count_turn(counter, Turn("user", content, parts=places)) >= TURN_OVERHEAD + sum(
+        map(counter.count, texts)
+    )
 
 
 def test_a_part_of_a_hundred_megabytes_is_counted_in_linear_time() -> None:
     """The payload is looked at, not decoded, and never counted as text."""
     block = '{"type":"image","source":{"type":"base64","data":"%s"}}'
-    assert part_text(Part("anthropic", block % (b64(png(64, 64)) + "A" * 100_000_000)))[1] == IMAGE_TOKENS
+    assert (
+        part_text(Part("anthropic", block % (b64(png(64, 64)) + "A" * 100_000_000)))[1]
+        == IMAGE_TOKENS
+    )
     head = b64(png(64, 64))
-    assert growth(lambda length: part_text(Part("anthropic", block % (head + "A" * length))), 4_000_000) < BOUND
+    assert (
+        growth(
+            lambda length: part_text(Part("anthropic", block % (head + "A" * length))), 4_000_000
+        )
+        < BOUND
+    )

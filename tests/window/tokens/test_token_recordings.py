@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from polycontext.window.tokens.counter import REQUEST_OVERHEAD, EstimatingCounter, count_tools, count_turn
+from polycontext.window.tokens.counter import (
+    REQUEST_OVERHEAD,
+    EstimatingCounter,
+    count_tools,
+    count_turn,
+)
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from polycontext.window.turn import ToolCall, Turn
 from tests.house import DATA
@@ -16,13 +21,26 @@ WIRE = DATA / "wire_pydantic_ai_tools.jsonl"
 TALKS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "qmsum.jsonl")
 REPORTED = re.compile(r'\\*"prompt_tokens\\*": ?(\d+)')
 
-pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(not WIRE.exists(), reason="the recorded conversations are not beside the project")]
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(
+        not WIRE.exists(), reason="the recorded conversations are not beside the project"
+    ),
+]
 
 
 def turn(message: dict[str, Any]) -> Turn:
     """Read one recorded chat message."""
-    calls = [ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or []]
-    return Turn(message["role"], message.get("content"), tool_calls=calls, tool_call_id=message.get("tool_call_id"))
+    calls = [
+        ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+        for call in message.get("tool_calls") or []
+    ]
+    return Turn(
+        message["role"],
+        message.get("content"),
+        tool_calls=calls,
+        tool_call_id=message.get("tool_call_id"),
+    )
 
 
 def is_plain(request: dict[str, Any]) -> bool:
@@ -36,7 +54,12 @@ def exchanges(models: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], int]]:
     for line in WIRE.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         reported = REPORTED.search(json.dumps(row["response"]))
-        if row["kind"] == "openai_chat" and row["request"]["model"].startswith(models) and reported and is_plain(row["request"]):
+        if (
+            row["kind"] == "openai_chat"
+            and row["request"]["model"].startswith(models)
+            and reported
+            and is_plain(row["request"])
+        ):
             yield row["request"], int(reported[1])
 
 
@@ -49,7 +72,9 @@ def estimate(request: dict[str, Any]) -> int:
 
 def test_requests_to_gpt_4o_and_4_1_are_never_undercounted() -> None:
     """No recorded request costs more than was counted, or a tenth less; together they are within five hundredths."""
-    pairs = [(estimate(request), reported) for request, reported in exchanges(("gpt-4o", "gpt-4.1"))]
+    pairs = [
+        (estimate(request), reported) for request, reported in exchanges(("gpt-4o", "gpt-4.1"))
+    ]
     assert len(pairs) >= 25
     assert all(1 <= counted / reported <= 1.1 for counted, reported in pairs)
     assert sum(counted for counted, _ in pairs) / sum(reported for _, reported in pairs) <= 1.05
@@ -57,7 +82,11 @@ def test_requests_to_gpt_4o_and_4_1_are_never_undercounted() -> None:
 
 def test_turns_without_tools_cost_what_was_reported() -> None:
     """Where no tool is defined the framing alone is at stake: one token of care a call."""
-    plain = [(request, reported) for request, reported in exchanges(("gpt-4o",)) if not request.get("tools")]
+    plain = [
+        (request, reported)
+        for request, reported in exchanges(("gpt-4o",))
+        if not request.get("tools")
+    ]
     assert plain
     for request, reported in plain:
         calls = sum(len(message.get("tool_calls") or []) for message in request["messages"])

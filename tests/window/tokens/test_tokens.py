@@ -64,13 +64,20 @@ def test_a_counter_without_a_label_estimates() -> None:
 
 
 @given(counters, storable.filter(is_visible), words | st.none())
-def test_a_turn_costs_its_text_and_its_framing(counter: TokenCounter, content: str, name: str | None) -> None:
+def test_a_turn_costs_its_text_and_its_framing(
+    counter: TokenCounter, content: str, name: str | None
+) -> None:
     """Content and name are counted as they stand, the framing around them is constant."""
     named = NAME_OVERHEAD + counter.count(name) if name else 0
-    assert count_turn(counter, Turn("user", content, name=name)) == TURN_OVERHEAD + counter.count(content) + named
+    assert (
+        count_turn(counter, Turn("user", content, name=name))
+        == TURN_OVERHEAD + counter.count(content) + named
+    )
 
 
-objects = st.dictionaries(storable, storable | st.integers(-(2**70), 2**70) | st.booleans() | st.none(), max_size=4)
+objects = st.dictionaries(
+    storable, storable | st.integers(-(2**70), 2**70) | st.booleans() | st.none(), max_size=4
+)
 
 
 @given(counters, st.lists(st.tuples(words, objects.map(json.dumps)), min_size=1, max_size=4))
@@ -78,7 +85,9 @@ def test_each_call_adds_its_own_cost(counter: TokenCounter, drawn: list[tuple[st
     """Calls cost their arguments once and their name twice, and more where they stand side by side."""
     calls = [ToolCall(str(index), name, arguments) for index, (name, arguments) in enumerate(drawn)]
     each = CALL_OVERHEAD + (PARALLEL_CALL_OVERHEAD if len(calls) > 1 else 0)
-    bill = sum(each + 2 * counter.count(call.name) + counter.count(call.arguments) for call in calls)
+    bill = sum(
+        each + 2 * counter.count(call.name) + counter.count(call.arguments) for call in calls
+    )
     assert count_turn(counter, Turn("assistant", None, tool_calls=calls)) == TURN_OVERHEAD + bill
 
 
@@ -86,7 +95,14 @@ def test_each_call_adds_its_own_cost(counter: TokenCounter, drawn: list[tuple[st
 def test_ids_and_bookkeeping_cost_nothing(counter: TokenCounter, content: str) -> None:
     """What never reaches the model is not billed: ids, metadata, sources, an earlier count."""
     plain = Turn("tool", content, tool_call_id="a")
-    kept = evolve(plain, tool_call_id="call_" + "x" * 40, resource_id="t-1", metadata={"k": "v" * 99}, sources=("a", "b"), tokens=5)
+    kept = evolve(
+        plain,
+        tool_call_id="call_" + "x" * 40,
+        resource_id="t-1",
+        metadata={"k": "v" * 99},
+        sources=("a", "b"),
+        tokens=5,
+    )
     assert count_turn(counter, kept) == count_turn(counter, plain)
 
 
@@ -101,9 +117,15 @@ def test_emptiness_costs_what_stands_in_for_it(content: str | None) -> None:
     counter = default_counter()
     blank = counter.count(content or "")
     if content is not None:
-        assert count_turn(counter, Turn("user", content)) == TURN_OVERHEAD + max(blank, counter.count(EMPTY))
-    opaque = count_turn(counter, Turn("assistant", content, parts=[Part("anthropic", '{"type":"x"}')]))
-    assert opaque == TURN_OVERHEAD + max(blank, counter.count(FOREIGN)) + counter.count('{"type":"x"}')
+        assert count_turn(counter, Turn("user", content)) == TURN_OVERHEAD + max(
+            blank, counter.count(EMPTY)
+        )
+    opaque = count_turn(
+        counter, Turn("assistant", content, parts=[Part("anthropic", '{"type":"x"}')])
+    )
+    assert opaque == TURN_OVERHEAD + max(blank, counter.count(FOREIGN)) + counter.count(
+        '{"type":"x"}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,11 +147,16 @@ def test_arguments_cost_what_the_costliest_provider_is_sent(arguments: str, sent
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sent"), [('{"a":1e15}', '{"a":1000000000000000.0}'), ('{"a": [1E2, 3e300]}', '{"a":[100.0,3e+300]}')]
+    ("arguments", "sent"),
+    [('{"a":1e15}', '{"a":1000000000000000.0}'), ('{"a": [1E2, 3e300]}', '{"a":[100.0,3e+300]}')],
 )
-def test_numbers_that_grow_when_they_are_written_anew_are_counted_grown(arguments: str, sent: str) -> None:
+def test_numbers_that_grow_when_they_are_written_anew_are_counted_grown(
+    arguments: str, sent: str
+) -> None:
     """A number with an exponent is read and written as another text for Anthropic."""
-    assert arguments_tokens(default_counter(), arguments) >= max(default_counter().count(sent), default_counter().count(arguments))
+    assert arguments_tokens(default_counter(), arguments) >= max(
+        default_counter().count(sent), default_counter().count(arguments)
+    )
 
 
 def test_what_only_looks_like_an_exponent_costs_what_it_costs() -> None:
@@ -151,7 +178,10 @@ def test_no_tools_cost_nothing() -> None:
 
 def function(name: str, schema: Any, description: str = "") -> dict[str, Any]:
     """Define a function in OpenAI's chat form."""
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": schema},
+    }
 
 
 RICH = {
@@ -195,9 +225,9 @@ def test_a_function_is_counted_as_the_text_a_model_reads() -> None:
     """Every form of a schema has its TypeScript; what has none stays in a remark."""
     text = tool_text([function("weather", RICH, "Tell the weather.\n    ")])
     assert RICH_TEXT in text
-    assert count_tools(default_counter(), [function("weather", RICH, "Tell the weather.")]) == TOOLS_OVERHEAD + default_counter().count(
-        text
-    )
+    assert count_tools(
+        default_counter(), [function("weather", RICH, "Tell the weather.")]
+    ) == TOOLS_OVERHEAD + default_counter().count(text)
 
 
 def test_both_forms_of_a_function_cost_the_same() -> None:
@@ -209,7 +239,11 @@ def test_both_forms_of_a_function_cost_the_same() -> None:
 @pytest.mark.parametrize(
     "tool",
     [
-        {"name": "weather", "description": "Tell it.", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}},
+        {
+            "name": "weather",
+            "description": "Tell it.",
+            "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
+        },
         {"type": "web_search_20250305", "max_uses": 3},
         {"type": "function", "function": None},
         {},
@@ -224,7 +258,10 @@ def test_any_other_definition_is_counted_as_json(tool: dict[str, Any]) -> None:
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*RICH, "type", "items", "anyOf", "enum", "x"]), inner, max_size=4)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from([*RICH, "type", "items", "anyOf", "enum", "x"]), inner, max_size=4
+        )
     ),
     max_leaves=12,
 )
@@ -240,7 +277,9 @@ def test_no_schema_is_too_odd_to_be_counted(schema: Any) -> None:
 def test_a_further_tool_costs_more(names: list[str], another: str) -> None:
     """Adding a definition adds to the bill."""
     tools = [function(name, RICH) for name in names]
-    assert count_tools(EstimatingCounter(), [*tools, function(another, RICH)]) > count_tools(EstimatingCounter(), tools)
+    assert count_tools(EstimatingCounter(), [*tools, function(another, RICH)]) > count_tools(
+        EstimatingCounter(), tools
+    )
 
 
 @given(st.text(st.characters(exclude_categories=[])))
@@ -256,9 +295,28 @@ def test_an_estimate_is_labelled_and_finds_something_in_every_text(text: str) ->
 @pytest.mark.parametrize(
     ("text", "low", "high"),
     [
-        ("The committee met on Monday and agreed to move the launch of the new service to the spring. " * 9, 0.9, 1.4),
-        ("def total(rows):\n    return sum(row.price * row.count for row in rows if row.paid)\n" * 9, 0.9, 1.4),
-        (json.dumps([{"id": n, "name": f"item {n}", "price": n * 1.5, "in_stock": True} for n in range(40)]), 0.75, 1.2),
+        (
+            "The committee met on Monday and agreed to move the launch of the new service to the spring. "
+            * 9,
+            0.9,
+            1.4,
+        ),
+        (
+            "def total(rows):\n    return sum(row.price * row.count for row in rows if row.paid)\n"
+            * 9,
+            0.9,
+            1.4,
+        ),
+        (
+            json.dumps(
+                [
+                    {"id": n, "name": f"item {n}", "price": n * 1.5, "in_stock": True}
+                    for n in range(40)
+                ]
+            ),
+            0.75,
+            1.2,
+        ),
         ("会議は月曜日に開かれ、新しいサービスの開始を春に移すことで合意した。" * 9, 0.75, 1.4),
         ("委员会周一开会,同意将新服务的推出推迟到春季。" * 9, 0.75, 1.5),
     ],

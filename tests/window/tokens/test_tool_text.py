@@ -12,7 +12,9 @@ FRAME = "# Tools\n\n## functions\n\nnamespace functions {{\n\n{}}} // namespace 
 
 def written(parameters: Any, **further: Any) -> str:
     """Return the text of one function with these parameters, without the frame."""
-    text = tool_text([{"type": "function", "function": {"name": "f", "parameters": parameters, **further}}])
+    text = tool_text(
+        [{"type": "function", "function": {"name": "f", "parameters": parameters, **further}}]
+    )
     head, tail = FRAME.format("|").split("|")
     assert text.startswith(head)
     assert text.endswith(f"\n\n{tail}")
@@ -39,7 +41,16 @@ def test_functions_share_one_frame_and_all_else_follows_as_json() -> None:
         (None, ""),
         ({}, ""),
         ({"type": "object"}, ""),
-        ({"type": "object", "properties": {}, "additionalProperties": False, "title": "Nothing", "strict": True}, ""),
+        (
+            {
+                "type": "object",
+                "properties": {},
+                "additionalProperties": False,
+                "title": "Nothing",
+                "strict": True,
+            },
+            "",
+        ),
         (7, "_: 7"),
         ({"type": "string"}, ""),
         ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, "_: string | number"),
@@ -55,5 +66,7 @@ def test_a_function_takes_what_its_parameters_hold(parameters: Any, arguments: s
 def test_shared_definitions_stand_before_the_function() -> None:
     """Each is a type of its own, in order, and the properties name them."""
     shared = {"A": {"type": "string"}, "B": {"enum": ["ä", 1]}}
-    text = written({"$defs": shared, "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/B"}}})
+    text = written(
+        {"$defs": shared, "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/B"}}}
+    )
     assert text == 'type A = string;\ntype B = "ä" | 1;\ntype f = (_: {\na?: A,\nb?: B,\n}) => any;'

@@ -17,47 +17,110 @@ from tests.window.media_files import b64, pdf, png
 from tests.window.tokens.what_leaves import tokens_leaving
 
 LONG = "Every word of this leaves with the message and is billed. " * 40
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.text(' \n{}":#a\\', max_size=12) | st.just(LONG)
-arguments = texts | st.dictionaries(texts, texts | st.floats(allow_nan=False, allow_infinity=False) | st.integers(), max_size=3).map(
-    json.dumps
+texts = (
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+    | st.text(' \n{}":#a\\', max_size=12)
+    | st.just(LONG)
 )
+arguments = texts | st.dictionaries(
+    texts, texts | st.floats(allow_nan=False, allow_infinity=False) | st.integers(), max_size=3
+).map(json.dumps)
 
 media: dict[str, st.SearchStrategy[Any]] = {
     "anthropic": st.sampled_from(
         [
-            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(png(640, 480))}},
-            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(png(3_000, 2_000))}},
+            {
+                "type": "image",
+                "source": {"type": "base64", "media_type": "image/png", "data": b64(png(640, 480))},
+            },
+            {
+                "type": "image",
+                "source": {
+                    "type": "base64",
+                    "media_type": "image/png",
+                    "data": b64(png(3_000, 2_000)),
+                },
+            },
             {"type": "image", "source": {"type": "url", "url": "https://example.org/cat.png"}},
-            {"type": "document", "title": LONG, "source": {"type": "base64", "media_type": "application/pdf", "data": b64(pdf(3))}},
-            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": LONG}},
+            {
+                "type": "document",
+                "title": LONG,
+                "source": {"type": "base64", "media_type": "application/pdf", "data": b64(pdf(3))},
+            },
+            {
+                "type": "document",
+                "source": {"type": "text", "media_type": "text/plain", "data": LONG},
+            },
         ]
     ),
     "openai": st.sampled_from(
         [
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64," + b64(png(640, 480))}},
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64," + b64(png(5_000, 4_000)), "detail": "high"}},
-            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64," + b64(pdf(2))}},
+            {
+                "type": "image_url",
+                "image_url": {"url": "data:image/png;base64," + b64(png(640, 480))},
+            },
+            {
+                "type": "image_url",
+                "image_url": {
+                    "url": "data:image/png;base64," + b64(png(5_000, 4_000)),
+                    "detail": "high",
+                },
+            },
+            {
+                "type": "file",
+                "file": {
+                    "filename": "a.pdf",
+                    "file_data": "data:application/pdf;base64," + b64(pdf(2)),
+                },
+            },
             {"type": "input_audio", "input_audio": {"format": "wav", "data": b64(bytes(900))}},
         ]
     ),
 }
 media["openai-responses"] = st.sampled_from(
     [
-        {"type": "input_image", "image_url": "data:image/png;base64," + b64(png(640, 480)), "detail": "auto"},
-        {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64," + b64(pdf(2))},
+        {
+            "type": "input_image",
+            "image_url": "data:image/png;base64," + b64(png(640, 480)),
+            "detail": "auto",
+        },
+        {
+            "type": "input_file",
+            "filename": "a.pdf",
+            "file_data": "data:application/pdf;base64," + b64(pdf(2)),
+        },
     ]
 )
 bound: dict[str, st.SearchStrategy[Any]] = {
-    "anthropic": st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": b64(text.encode())}, texts),
+    "anthropic": st.builds(
+        lambda text: {"type": "thinking", "thinking": text, "signature": b64(text.encode())}, texts
+    ),
     "openai": st.builds(lambda text: {"type": "refusal", "refusal": text}, texts),
     "openai-responses": st.builds(
-        lambda text: {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": text}], "encrypted_content": "gAAA"},
+        lambda text: {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [{"type": "summary_text", "text": text}],
+            "encrypted_content": "gAAA",
+        },
         texts,
     ),
 }
 further = st.dictionaries(
-    st.sampled_from(["reasoning_content", "annotations", "reasoning_details", "extra_content", "citations", "caller"]),
-    texts | st.lists(st.dictionaries(st.sampled_from(["text", "title", "type"]), texts, max_size=2), max_size=2),
+    st.sampled_from(
+        [
+            "reasoning_content",
+            "annotations",
+            "reasoning_details",
+            "extra_content",
+            "citations",
+            "caller",
+        ]
+    ),
+    texts
+    | st.lists(
+        st.dictionaries(st.sampled_from(["text", "title", "type"]), texts, max_size=2), max_size=2
+    ),
     max_size=2,
 )
 
@@ -70,20 +133,47 @@ def laid_out_turns(draw: st.DrawFn) -> Turn:
     pieces = draw(st.lists(texts, max_size=3))
     content = "\n".join(pieces) if pieces else None
     calls = (
-        [ToolCall(f"c{i}", draw(texts) or "f", draw(arguments)) for i in range(draw(st.integers(0, 2)))] if role is Role.ASSISTANT else []
+        [
+            ToolCall(f"c{i}", draw(texts) or "f", draw(arguments))
+            for i in range(draw(st.integers(0, 2)))
+        ]
+        if role is Role.ASSISTANT
+        else []
     )
     starts = [sum(len(piece) + 1 for piece in pieces[:index]) for index in range(len(pieces))]
-    words = [Part(provider, "{}", PartKind.WORDS, start, start + len(piece)) for start, piece in zip(starts, pieces, strict=True)]
-    placed = [*words, *(Part(provider, json.dumps(draw(further)), PartKind.CALL, i) for i in range(len(calls)))]
-    blocks = draw(st.lists(bound[provider] if role is Role.ASSISTANT else media[provider], max_size=2))
-    opened = [Part(provider, json.dumps(draw(further)), PartKind.MESSAGE)] if draw(st.booleans()) else []
-    parts = [*opened, *(Part(provider, json.dumps(block)) for block in blocks), *(placed if draw(st.booleans()) else [])]
-    return Turn(role, content if content is not None or calls or parts else "", tool_calls=calls, parts=parts)
+    words = [
+        Part(provider, "{}", PartKind.WORDS, start, start + len(piece))
+        for start, piece in zip(starts, pieces, strict=True)
+    ]
+    placed = [
+        *words,
+        *(Part(provider, json.dumps(draw(further)), PartKind.CALL, i) for i in range(len(calls))),
+    ]
+    blocks = draw(
+        st.lists(bound[provider] if role is Role.ASSISTANT else media[provider], max_size=2)
+    )
+    opened = (
+        [Part(provider, json.dumps(draw(further)), PartKind.MESSAGE)] if draw(st.booleans()) else []
+    )
+    parts = [
+        *opened,
+        *(Part(provider, json.dumps(block)) for block in blocks),
+        *(placed if draw(st.booleans()) else []),
+    ]
+    return Turn(
+        role,
+        content if content is not None or calls or parts else "",
+        tool_calls=calls,
+        parts=parts,
+    )
 
 
 def results(turn: Turn) -> list[Turn]:
     """Return an answer to every call of `turn`."""
-    return [Turn(Role.TOOL, "", tool_call_id=call.id, metadata={"is_error": True}) for call in turn.tool_calls]
+    return [
+        Turn(Role.TOOL, "", tool_call_id=call.id, metadata={"is_error": True})
+        for call in turn.tool_calls
+    ]
 
 
 def check(provider: Provider, turns: list[Turn]) -> None:
@@ -96,9 +186,14 @@ def check(provider: Provider, turns: list[Turn]) -> None:
 
 @pytest.mark.parametrize("provider", Provider)
 @given(st.lists(laid_out_turns(), min_size=1, max_size=3))
-def test_no_turn_with_parts_leaves_with_more_than_is_told(provider: Provider, turns: list[Turn]) -> None:
+def test_no_turn_with_parts_leaves_with_more_than_is_told(
+    provider: Provider, turns: list[Turn]
+) -> None:
     """Thinking, media, words in blocks, wrapped arguments, further fields and emptiness: all of it is told, for every provider."""
-    check(provider, [Turn(Role.USER, "go on"), *(each for turn in turns for each in (turn, *results(turn)))])
+    check(
+        provider,
+        [Turn(Role.USER, "go on"), *(each for turn in turns for each in (turn, *results(turn)))],
+    )
 
 
 @pytest.mark.parametrize("provider", Provider)
@@ -123,7 +218,14 @@ def test_the_judge_counts_what_is_there() -> None:
                 "citations": [{"title": LONG, "file_id": "f" * 90}],
             },
             {"type": "tool_use", "id": "c" * 90, "name": "look", "input": {"type": "a", "id": "b"}},
-            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64(png(280, 280, 5_000))}},
+            {
+                "type": "image",
+                "source": {
+                    "type": "base64",
+                    "media_type": "image/png",
+                    "data": b64(png(280, 280, 5_000)),
+                },
+            },
         ],
     }
     expected = sum(map(counter.count, ["two words", LONG, "look", '{"type":"a","id":"b"}'])) + 100

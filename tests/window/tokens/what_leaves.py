@@ -14,13 +14,28 @@ from polycontext.window.providers.blocks import compact
 from polycontext.window.tokens.counter import TokenCounter
 from tests.window.tokens.published_rules import claude_most, openai_most
 
-MARKS = frozenset({"role", "type", "status", "phase", "detail", "format", "media_type", "cache_control", "object", "encoding"})
+MARKS = frozenset(
+    {
+        "role",
+        "type",
+        "status",
+        "phase",
+        "detail",
+        "format",
+        "media_type",
+        "cache_control",
+        "object",
+        "encoding",
+    }
+)
 """Fields that no model reads as text; with them all ids."""
 
 PAYLOADS = frozenset({"data", "url", "image_url", "file_data", "file_url", "result"})
 
 
-def tokens_leaving(counter: TokenCounter, provider: str, messages: Iterable[Mapping[str, Any]]) -> int:
+def tokens_leaving(
+    counter: TokenCounter, provider: str, messages: Iterable[Mapping[str, Any]]
+) -> int:
     """Return the tokens of `messages`, a leading message of what stands in `system` among them."""
     return sum(_count(counter, provider, message) for message in messages)
 
@@ -32,7 +47,9 @@ def _count(counter: TokenCounter, provider: str, value: Any) -> int:
         case list():
             return sum(_count(counter, provider, inner) for inner in value)
         case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "input": called}:
-            return counter.count(compact(called)) + _fields(counter, provider, {key: value[key] for key in value if key != "input"})
+            return counter.count(compact(called)) + _fields(
+                counter, provider, {key: value[key] for key in value if key != "input"}
+            )
         case dict():
             medium = read_medium(value)
             if medium is None or medium.text is not None or _holds_blocks(value):
@@ -44,7 +61,11 @@ def _count(counter: TokenCounter, provider: str, value: Any) -> int:
 
 
 def _fields(counter: TokenCounter, provider: str, value: Mapping[str, Any]) -> int:
-    read = (inner for key, inner in value.items() if key not in MARKS and key != "id" and not key.endswith("_id"))
+    read = (
+        inner
+        for key, inner in value.items()
+        if key not in MARKS and key != "id" and not key.endswith("_id")
+    )
     return sum(_count(counter, provider, inner) for inner in read)
 
 
@@ -55,7 +76,10 @@ def _holds_blocks(block: Mapping[str, Any]) -> bool:
 
 def _without_payload(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: None if key in PAYLOADS and isinstance(inner, str) else _without_payload(inner) for key, inner in value.items()}
+        return {
+            key: None if key in PAYLOADS and isinstance(inner, str) else _without_payload(inner)
+            for key, inner in value.items()
+        }
     return value
 
 

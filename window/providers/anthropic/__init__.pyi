@@ -1,16 +1,14 @@
 from .block_rules import THINKING
 from .messages import check, findings, hoist, options_in, parse, render
+from .option_rules import BINDING_BETA, COMPACTION_BETA, EDITS
 from .order_rules import MOST_MEDIA, Progress, refuse_first
 from .request_rules import (
-    BINDING_BETA,
-    COMPACTION_BETA,
-    EDITS,
     GrowingList,
     check_head,
     check_messages,
     check_request,
     check_whole,
-    judged_one,
+    judge_message,
 )
 from .versions import NEWEST, check_version
 from .writer import Writer
@@ -33,7 +31,7 @@ __all__ = [
     "check_whole",
     "findings",
     "hoist",
-    "judged_one",
+    "judge_message",
     "options_in",
     "parse",
     "refuse_first",

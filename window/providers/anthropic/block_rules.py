@@ -7,13 +7,26 @@ seen in recorded refusals and in public issues. Sources: the Messages API refere
 import binascii
 import re
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...media_sizes import IMAGE_TYPES, ImageSize, image_size
+from ...media_sizes import IMAGE_TYPES, image_size
 from ..blocks import is_visible, shown
 from ..wire import Message
-from .rules import BLANK, EXTRA, At, Entry
+from .rules import (
+    BLANK,
+    CALL_NAME,
+    EMPTY_TEXT,
+    EXTRA,
+    NO_STRING,
+    REQUIRED,
+    At,
+    Entry,
+    block_at,
+    literal_wording,
+    pattern_wording,
+    tag_wording,
+)
 from .versions import NEWEST, check_entry
 
 IMAGE_BYTES = 5 * 2**20
@@ -28,7 +41,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*")
 _HEAD = 2**17
 
 
-def check_image(block: Message, at: At) -> None:
+def _check_image(block: Message, at: At) -> None:
     """Judge the source of a picture: base64 of one of four formats, a URL, or an uploaded file.
 
     Raises:
@@ -38,20 +51,21 @@ def check_image(block: Message, at: At) -> None:
     if source["type"] != "base64":
         return
     tagged = at.into("source", "!base64")
-    if source.get("media_type") not in _IMAGES:
-        says = "Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
-        raise tagged.into("media_type").refuse("media-type", f"is {shown(source.get('media_type'))}", ", ".join(_IMAGES), says)
+    _check_media_type(source, _IMAGES, ", ".join(_IMAGES), tagged)
     data = source["data"]
     if not data:
-        raise tagged.refuse("bad-base64", "is a picture without data", "base64 of a picture", "image cannot be empty")
+        problem, says = "is a picture without data", "image cannot be empty"
+        raise tagged.refuse("bad-base64", problem, "base64 of a picture", says)
     _check_base64(data, tagged.into("data"))
     if len(data) > IMAGE_BYTES:
         says = f"image exceeds 5 MB maximum: {len(data)} bytes > {IMAGE_BYTES} bytes"
-        raise tagged.refuse("image-size", f"has {len(data)} characters of base64", f"at most {IMAGE_BYTES}", says)
+        raise tagged.refuse(
+            "image-size", f"has {len(data)} characters of base64", f"at most {IMAGE_BYTES}", says
+        )
     _check_format(data, source["media_type"], tagged)
 
 
-def check_document(block: Message, at: At) -> None:
+def _check_document(block: Message, at: At) -> None:
     """Judge the source of a document: base64 of a PDF, plain text, blocks, a URL, or an uploaded file.
 
     Raises:
@@ -61,16 +75,14 @@ def check_document(block: Message, at: At) -> None:
     tagged = at.into("source", f"!{source['type']}")
     match source["type"]:
         case "base64":
-            if source.get("media_type") != "application/pdf":
-                problem, says = f"is {shown(source.get('media_type'))}", "Input should be 'application/pdf'"
-                raise tagged.into("media_type").refuse("media-type", problem, "application/pdf; text goes as a text source", says)
+            legal = "application/pdf; text goes as a text source"
+            _check_media_type(source, ("application/pdf",), legal, tagged)
             if not source["data"]:
-                raise tagged.refuse("bad-base64", "is a document without data", "base64 of a PDF", "PDF cannot be empty")
+                problem, says = "is a document without data", "PDF cannot be empty"
+                raise tagged.refuse("bad-base64", problem, "base64 of a PDF", says)
             _check_base64(source["data"], tagged.into("data"))
         case "text":
-            if source.get("media_type") != "text/plain":
-                problem, says = f"is {shown(source.get('media_type'))}", "Input should be 'text/plain'"
-                raise tagged.into("media_type").refuse("media-type", problem, "text/plain", says)
+            _check_media_type(source, ("text/plain",), "text/plain", tagged)
         case _:
             pass
 
@@ -81,50 +93,57 @@ def side(block: Mapping[str, Any]) -> int:
     >>> side({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
     3
     """
-    source = block.get("source")
-    if not isinstance(source, Mapping) or source.get("type") != "base64" or not isinstance(source.get("data"), str):
-        return 0
-    size = _measured(source["data"])
-    return max(size.width, size.height) if size else 0
+    match block.get("source"):
+        case {"type": "base64", "data": str(data)} if size := image_size(_head(data)):
+            return max(size.width, size.height)
+        case _:
+            return 0
+
+
+def _check_media_type(
+    source: Mapping[str, Any], legal: Collection[str], shown_legal: str, at: At
+) -> None:
+    found = source.get("media_type")
+    if found not in legal:
+        says = literal_wording(*legal)
+        raise at.into("media_type").wrong("media-type", found, shown_legal, says)
 
 
 def _checked_source(block: Message, at: At, kinds: tuple[str, ...]) -> Mapping[str, Any]:
     source = block.get("source")
     if not isinstance(source, Mapping):
-        raise at.refuse("bad-source", f"is {shown(source)}", "an object with a type", "Field required")
+        raise at.wrong("bad-source", source, "an object with a type", REQUIRED)
     kind = source.get("type")
     if kind not in kinds:
-        says = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {', '.join(map(repr, kinds))}"
-        raise at.refuse("bad-source", f"has the type {shown(kind)}", ", ".join(kinds), says)
+        problem, says = f"has the type {shown(kind)}", tag_wording(kind, kinds)
+        raise at.refuse("bad-source", problem, ", ".join(kinds), says)
     name = _SOURCES.get(kind, "data" if kind == "text" else "content")
-    value = source.get(name)
-    if not isinstance(value, str | list if name == "content" else str):
-        says = "Field required" if name not in source else "Input should be a valid string"
-        raise at.into(f"!{kind}", name).refuse("bad-source", f"is {shown(value)}", "text", says)
+    if not isinstance(source.get(name), str | list if name == "content" else str):
+        raise at.into(f"!{kind}").wrong_field(source, name, "bad-source", "text")
     return source
 
 
 def _check_base64(data: str, at: At) -> None:
     if not _BASE64.fullmatch(data) or len(data.replace("\n", "").replace("\r", "")) % 4:
-        raise at.refuse("bad-base64", "is no base64", "base64 with its padding, and no data URL before it", "invalid base64 data")
+        legal = "base64 with its padding, and no data URL before it"
+        raise at.refuse("bad-base64", "is no base64", legal, "invalid base64 data")
 
 
 def _check_format(data: str, told: str, at: At) -> None:
     head = _head(data)
     found = next((kind for magic, kind in IMAGE_TYPES.items() if head.startswith(magic)), None)
     if found is None:
-        raise at.refuse("image-format", "is no picture of a known format", ", ".join(_IMAGES), "Could not process image")
+        problem, says = "is no picture of a known format", "Could not process image"
+        raise at.refuse("image-format", problem, ", ".join(_IMAGES), says)
     if found != told:
         says = f"The image was specified using the {told} media type, but the image appears to be a {found} image"
-        raise at.refuse("image-format", f"is said to be {told} and is {found}", "the media type that the data have", says)
+        problem = f"is said to be {told} and is {found}"
+        raise at.refuse("image-format", problem, "the media type that the data have", says)
     size = image_size(head)
     if size and max(size.width, size.height) > MOST_PIXELS:
         says = f"At least one of the image dimensions exceed max allowed size: {MOST_PIXELS} pixels"
-        raise at.into("data").refuse("image-size", f"has {size.width} x {size.height} pixels", f"at most {MOST_PIXELS} a side", says)
-
-
-def _measured(data: str) -> ImageSize | None:
-    return image_size(_head(data))
+        problem = f"has {size.width} x {size.height} pixels"
+        raise at.into("data").refuse("image-size", problem, f"at most {MOST_PIXELS} a side", says)
 
 
 def _head(data: str) -> bytes:
@@ -134,27 +153,41 @@ def _head(data: str) -> bytes:
         return b""
 
 
-CALL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,200}")
-"""What the name of a called tool may be; what the definition of a tool is called may have 128 characters."""
-
 THINKING = frozenset({"thinking", "redacted_thinking"})
 
-_TEXT = {"type", "text", "cache_control", "citations"}
 FIELDS: Mapping[str, frozenset[str]] = {
-    "text": frozenset(_TEXT),
+    "text": frozenset({"type", "text", "cache_control", "citations"}),
     "image": frozenset({"type", "source", "cache_control", "transformations"}),
     "document": frozenset({"type", "source", "cache_control", "citations", "context", "title"}),
     "thinking": frozenset({"type", "thinking", "signature"}),
     "redacted_thinking": frozenset({"type", "data"}),
-    "tool_use": frozenset({"type", "id", "name", "input", "cache_control", "caller", "toolset_name"}),
-    "tool_result": frozenset({"type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name"}),
+    "tool_use": frozenset(
+        {"type", "id", "name", "input", "cache_control", "caller", "toolset_name"}
+    ),
+    "tool_result": frozenset(
+        {"type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name"}
+    ),
 }
 """The fields of the blocks that every conversation has; blocks of other types may have any."""
 
 FOREIGN_TYPES = frozenset(
     {
-        *("image_url", "input_audio", "input_text", "input_image", "input_file", "output_text", "refusal", "summary_text", "audio", "file"),
-        *("reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "item_reference"),
+        "image_url",
+        "input_audio",
+        "input_text",
+        "input_image",
+        "input_file",
+        "output_text",
+        "refusal",
+        "summary_text",
+        "audio",
+        "file",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "item_reference",
     }
 )
 """Types of blocks and items that are another vendor's."""
@@ -170,11 +203,12 @@ def check_blocks_of(entry: Entry, index: int, version: str = NEWEST) -> None:
         InvalidMessagesError: the first block that Anthropic would refuse.
     """
     for number, block in enumerate(entry.blocks):
-        at = At("messages", index, ("content", number))
+        at = block_at(index, number)
         kind = block["type"]
         if entry.role == "system" and kind not in _IN_SYSTEM:
             says = f"`{kind}` blocks are not permitted in `system` messages"
-            raise at.refuse("misplaced-block", f"is {shown(kind)} in a system message", ", ".join(sorted(_IN_SYSTEM)), says)
+            problem, legal = f"is {shown(kind)} in a system message", ", ".join(sorted(_IN_SYSTEM))
+            raise at.refuse("misplaced-block", problem, legal, says)
         check_block(block, at)
         if kind == "tool_result":
             _check_result(block, at.into("!tool_result"))
@@ -189,40 +223,37 @@ def check_block(block: Message, at: At) -> None:
     """
     kind = block["type"]
     if kind in FOREIGN_TYPES:
-        says = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {', '.join(map(repr, sorted(FIELDS)))}"
-        raise at.refuse(
-            "foreign-block", f"is {shown(kind)}, another provider's", f"blocks of Anthropic: {', '.join(sorted(FIELDS))}, ...", says
-        )
+        problem, known = f"is {shown(kind)}, another provider's", sorted(FIELDS)
+        legal = f"blocks of Anthropic: {', '.join(known)}, ..."
+        raise at.refuse("foreign-block", problem, legal, tag_wording(kind, known))
     tagged = at.into(f"!{kind}")
     check_mark(block, tagged)
     _check_fields(block, tagged)
     match kind:
         case "text":
-            check_text(block, tagged)
+            _check_text(block, tagged)
         case "thinking" | "redacted_thinking":
             _check_thinking(block, tagged)
         case "tool_use":
             _check_name(block["name"], tagged.into("name"))
         case "image":
-            check_image(block, tagged)
+            _check_image(block, tagged)
         case "document":
-            check_document(block, tagged)
+            _check_document(block, tagged)
         case "compaction":
             _check_compaction(block, tagged)
         case _:
             pass
 
 
-def check_text(block: Message, at: At) -> None:
-    """Refuse a text block without a visible character, inside of results and beside other blocks too.
-
-    Raises:
-        InvalidMessagesError: rules empty-text, blank-text.
-    """
+def _check_text(block: Message, at: At) -> None:
+    """Refuse a text block without a visible character, inside of results and beside other blocks too."""
     if not block["text"]:
-        raise at.refuse("empty-text", "is empty", "text, or no such block", "messages: text content blocks must be non-empty", whole=True)
+        says = f"messages: {EMPTY_TEXT}"
+        raise at.refuse("empty-text", "is empty", "text, or no such block", says, whole=True)
     if not is_visible(block["text"]):
-        raise at.refuse("blank-text", "is nothing but white space", "at least one visible character, or no such block", BLANK, whole=True)
+        legal, says = "at least one visible character, or no such block", f"messages: {BLANK}"
+        raise at.refuse("blank-text", "is nothing but white space", legal, says, whole=True)
 
 
 def check_mark(block: Mapping[str, Any], at: At) -> None:
@@ -234,76 +265,87 @@ def check_mark(block: Mapping[str, Any], at: At) -> None:
     mark = block.get("cache_control")
     inner = at.into("cache_control")
     if "cache_control" in block and block.get("type") in THINKING:
-        raise inner.refuse("cache-on-thinking", "stands on a thinking block", "a breakpoint on another block", EXTRA)
+        problem, legal = "stands on a thinking block", "a breakpoint on another block"
+        raise inner.refuse("cache-on-thinking", problem, legal, EXTRA)
     if mark is None:
         return
     if not isinstance(mark, Mapping) or mark.get("type") != "ephemeral":
-        raise inner.refuse("cache-mark", f"is {shown(mark)}", '{"type": "ephemeral"}, perhaps with a ttl', "Input should be 'ephemeral'")
+        legal = '{"type": "ephemeral"}, perhaps with a ttl'
+        raise inner.wrong("cache-mark", mark, legal, literal_wording("ephemeral"))
     if mark.get("ttl", "5m") not in _TTLS:
-        legal = " or ".join(_TTLS)
-        raise inner.into("ttl").refuse("cache-mark", f"is {shown(mark['ttl'])}", legal, "Input should be '5m' or '1h'")
+        legal, says = " or ".join(_TTLS), literal_wording(*_TTLS)
+        raise inner.into("ttl").wrong("cache-mark", mark["ttl"], legal, says)
 
 
-def marks(blocks: list[Message], at: At) -> Iterator[tuple[str, At]]:
+def marks(blocks: Sequence[Message], at: At) -> Iterator[tuple[str, At]]:
     """Yield the ttl of each cache breakpoint in `blocks`, in order, with its place; those inside of results too."""
-    for number, block in enumerate(blocks):
-        spot = at.into(number)
-        inner = block.get("content") if block.get("type") == "tool_result" else None
-        if isinstance(inner, list):
-            yield from marks(inner, spot.into("content"))
+    for block, spot in each_block(blocks, at):
         mark = block.get("cache_control")
         if isinstance(mark, Mapping):
             yield mark.get("ttl") or "5m", spot.into("cache_control")
 
 
+def each_block(blocks: Sequence[Message], at: At) -> Iterator[tuple[Message, At]]:
+    """Yield each of `blocks` with its place, those inside of a result before it."""
+    for number, block in enumerate(blocks):
+        spot = at.into(number)
+        inner = block.get("content") if block.get("type") == "tool_result" else None
+        # A result inside of a result is not judged by what it holds: the vendor knows none.
+        for place, each in enumerate(inner if isinstance(inner, list) else ()):
+            yield each, spot.into("content", place)
+        yield block, spot
+
+
 def _check_fields(block: Message, at: At) -> None:
-    known = FIELDS.get(block["type"])
-    further = [name for name in block if name not in known] if known else []
-    if further:
-        problem, legal = f"is no field of a {block['type']} block", ", ".join(sorted(known or ()))
-        raise at.into(further[0]).refuse("extra-field", problem, legal, EXTRA)
+    known = FIELDS.get(block["type"], block.keys())
+    for name in block:
+        if name not in known:
+            problem, legal = f"is no field of a {block['type']} block", ", ".join(sorted(known))
+            raise at.into(name).refuse("extra-field", problem, legal, EXTRA)
 
 
 def _check_name(name: str, at: At) -> None:
     if not CALL_NAME.fullmatch(name):
-        says = "String should match pattern '^[a-zA-Z0-9_-]{1,200}$'"
-        raise at.refuse("bad-name", f"is {shown(name)}", "1 to 200 letters, digits, _ and -", says)
+        says = pattern_wording(name, CALL_NAME.pattern)
+        raise at.wrong("bad-name", name, "1 to 200 letters, digits, _ and -", says)
 
 
 def _check_thinking(block: Message, at: At) -> None:
-    for name in ("data",) if block["type"] == "redacted_thinking" else ("thinking", "signature"):
-        value = block.get(name)
-        if not isinstance(value, str):
-            says = "Input should be a valid string" if name in block else "Field required"
-            raise at.into(name).refuse("bad-thinking", f"is {shown(value)}", "what the answer held, unchanged", says)
-        if not value and name != "thinking":
-            says = "Invalid `signature` in `thinking` block" if name == "signature" else "Invalid `data` in `redacted_thinking` block"
-            raise at.into(name).refuse("bad-thinking", "is empty", "what the answer held, unchanged", says)
+    kind = block["type"]
+    for name in ("data",) if kind == "redacted_thinking" else ("thinking", "signature"):
+        if not isinstance(block.get(name), str):
+            raise at.wrong_field(block, name, "bad-thinking", _UNCHANGED)
+        if not block[name] and name != "thinking":
+            says = f"Invalid `{name}` in `{kind}` block"
+            raise at.into(name).refuse("bad-thinking", "is empty", _UNCHANGED, says)
+
+
+_UNCHANGED = "what the answer held, unchanged"
 
 
 def _check_compaction(block: Message, at: At) -> None:
-    content = block.get("content")
+    content, spot = block.get("content"), at.into("content")
     if not isinstance(content, str | None):
-        raise at.into("content").refuse("bad-compaction", f"is {shown(content)}", "text, or null", "Input should be a valid string")
+        raise spot.wrong("bad-compaction", content, "text, or null", NO_STRING)
     if content == "":
+        legal = f"{_UNCHANGED}; null where there is no summary"
         says = "String should have at least 1 character"
-        raise at.into("content").refuse(
-            "bad-compaction", "is empty", "what the answer held, unchanged; null where there is no summary", says
-        )
+        raise spot.refuse("bad-compaction", "is empty", legal, says)
 
 
 def _check_result(block: Message, at: At) -> None:
     content, failed = block.get("content"), bool(block.get("is_error"))
     if failed and not content:
         says = "content cannot be empty if `is_error` is true"
-        raise at.refuse("empty-error", "tells of an error and says nothing", "content, or no is_error", says)
+        raise at.refuse(
+            "empty-error", "tells of an error and says nothing", "content, or no is_error", says
+        )
     if not isinstance(content, list):
         return
     for number, inner in enumerate(content):
         spot = at.into("content", number)
         if failed and inner["type"] != "text":
             says = "all content must be type `text` if `is_error` is true"
-            raise spot.refuse(
-                "error-content", f"is {shown(inner['type'])} in a result that tells of an error", "text, or no is_error", says
-            )
+            problem = f"is {shown(inner['type'])} in a result that tells of an error"
+            raise spot.refuse("error-content", problem, "text, or no is_error", says)
         check_block(inner, spot)

@@ -20,10 +20,11 @@ from ..layout import MISSING, Collector, without
 from ..tool_pairs import Pairing
 from ..wire import Message, Parsed, Provider, Rendered, rendered
 from .block_rules import THINKING, check_blocks_of
-from .order_rules import Progress, advanced, finish, judge_places, refuse_first
-from .request_rules import BINDING_BETA, check_head, check_messages, check_whole
-from .rules import Entry, checked_entries, checked_entry
-from .writer import Writer, hoisted
+from .option_rules import BINDING_BETA
+from .order_rules import Progress, advance, finish, judge_places, refuse_first
+from .request_rules import check_head, check_messages, check_whole
+from .rules import Entry, check_entries, check_entry
+from .writer import Writer, hoist_system
 
 _MESSAGE = ("role", "content")
 _CALL = ("type", "id", "name", "input")
@@ -47,7 +48,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     ['hi']
     """
     copies = copied_messages(Provider.ANTHROPIC, messages)
-    entries = checked_entries(copies)
+    entries = check_entries(copies)
     pairing = Pairing(Provider.ANTHROPIC, repair=repair, waiting=dict.fromkeys(waiting))
     start = 0
     while start < len(entries):
@@ -70,8 +71,8 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
 
     >>> check([{"role": "assistant", "content": "hi"}])
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] break the anthropic rule first-role: \
-the message is the first message and the assistant's; legal: a user message first
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule first-role: \
+the message is the first message and the assistant's. Use a user message first.
     """
     check_messages(messages, allow_open_tail=allow_open_tail, strict_first=strict_first)
 
@@ -101,8 +102,8 @@ def hoist(messages: object) -> Rendered:
     ({'type': 'text', 'text': 'Be brief.'},)
     """
     copies = copied_messages(Provider.ANTHROPIC, messages)
-    checked_entries(copies)
-    return hoisted(copies)
+    check_entries(copies)
+    return hoist_system(copies)
 
 
 def options_in(epoch: Epoch) -> dict[str, Any]:
@@ -116,14 +117,21 @@ def options_in(epoch: Epoch) -> dict[str, Any]:
     """
     if Provider.ANTHROPIC not in epoch.unbound:
         return {}
-    return {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}, "betas": [BINDING_BETA]}
+    return {
+        "thinking": {
+            "type": "adaptive",
+            "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+        },
+        "betas": [BINDING_BETA],
+    }
 
 
 def _group_end(entries: Sequence[Entry], start: int) -> int:
     # Results may follow the last of several assistant messages, so from its first call on a run is one turn. What was thought leads on.
     stop = start + 1
     if entries[start].role == "assistant" and (
-        entries[start].calls or any(block["type"] in THINKING for block in entries[start].blocks[-1:])
+        entries[start].calls
+        or any(block["type"] in THINKING for block in entries[start].blocks[-1:])
     ):
         while stop < len(entries) and entries[stop].role == "assistant":
             stop += 1
@@ -133,19 +141,27 @@ def _group_end(entries: Sequence[Entry], start: int) -> int:
 def _refuse_repeated_ids(entries: Sequence[Entry], start: int, stop: int) -> None:
     seen: set[str] = set()
     for index in range(start, stop):
-        for call_id in (block["id"] for block in entries[index].blocks if block["type"] == "tool_use"):
+        for call_id in (
+            block["id"] for block in entries[index].blocks if block["type"] == "tool_use"
+        ):
             if call_id in seen:
                 problem = f"the id {shown(call_id)} is used twice"
-                raise Place(Provider.ANTHROPIC, index).refuse("duplicate-call-id", problem, "one id a call within a message")
+                raise Place(Provider.ANTHROPIC, index).refuse(
+                    "duplicate-call-id", problem, "one id a call within a message"
+                )
             seen.add(call_id)
 
 
-def _turns(messages: Sequence[Message], entries: Sequence[Entry], start: int, stop: int) -> Iterator[Turn]:
+def _turns(
+    messages: Sequence[Message], entries: Sequence[Entry], start: int, stop: int
+) -> Iterator[Turn]:
     """Yield the turns of the messages ``start:stop``: of the user each result alone, then all else; of others one."""
     role = Role(entries[start].role)
     head = [_further(messages, index) for index in range(start, stop)]
     if role is not Role.USER:
-        yield _said(role, list(zip(head, (entry.blocks for entry in entries[start:stop]), strict=True)))
+        yield _said(
+            role, list(zip(head, (entry.blocks for entry in entries[start:stop]), strict=True))
+        )
         return
     blocks = entries[start].blocks
     results = sum(block["type"] == "tool_result" for block in blocks)
@@ -179,7 +195,10 @@ def _take(collector: Collector, block: Message) -> None:
         case "text":
             collector.words(block["text"], without(block, "type", "text"))
         case "tool_use":
-            collector.call(ToolCall(block["id"], block["name"], compact(block["input"])), without(block, *_CALL))
+            collector.call(
+                ToolCall(block["id"], block["name"], compact(block["input"])),
+                without(block, *_CALL),
+            )
         case _:
             collector.block(block)
 
@@ -219,7 +238,9 @@ def _form(block: Message) -> Message:
             return {"content": other}
 
 
-def findings(request: Sequence[Any] | Mapping[str, Any], *, betas: Collection[str] = ()) -> list[InvalidMessagesError]:
+def findings(
+    request: Sequence[Any] | Mapping[str, Any], *, betas: Collection[str] = ()
+) -> list[InvalidMessagesError]:
     """Return what is wrong with a request or a message list: one finding a message at most, then what the whole lacks.
 
     Behind a finding the rest is judged as if the message were fine, so that one fault is told once.
@@ -248,16 +269,18 @@ def _ends(body: Mapping[str, Any] | None, progress: Progress) -> list[Callable[[
     return [first, partial(judge_places, progress), partial(finish, progress)]
 
 
-def _judged(message: Message, before: Progress, faults: list[InvalidMessagesError], *, final: bool) -> Progress:
+def _judged(
+    message: Message, before: Progress, faults: list[InvalidMessagesError], *, final: bool
+) -> Progress:
     index = before.count
     try:
-        entry = checked_entry(message, index, final=final)
+        entry = check_entry(message, index, final=final)
     except InvalidMessagesError as error:
         faults.append(error)
         return _after(before, Entry(str(message.get("role")), _listed(message.get("content"))))
     faults.extend(_raised(partial(check_blocks_of, entry, index)))
     try:
-        after = advanced(before, entry)
+        after = advance(before, entry)
     except InvalidMessagesError as error:
         if not faults:
             faults.append(error)
@@ -268,9 +291,19 @@ def _judged(message: Message, before: Progress, faults: list[InvalidMessagesErro
 def _after(before: Progress, entry: Entry) -> Progress:
     """Return where the list stands behind a message that was refused, its own calls open and nothing else."""
     index = before.count
-    calls = tuple(block["id"] for block in entry.blocks if block.get("type") == "tool_use" and isinstance(block.get("id"), str))
-    fresh = Progress(count=index + 1, role=entry.role, caller=index, first=before.first or (entry.role, index))
-    return evolve(fresh, waiting=calls, called=frozenset(calls)) if entry.role == "assistant" else fresh
+    calls = tuple(
+        block["id"]
+        for block in entry.blocks
+        if block.get("type") == "tool_use" and isinstance(block.get("id"), str)
+    )
+    fresh = Progress(
+        count=index + 1, role=entry.role, caller=index, first=before.first or (entry.role, index)
+    )
+    return (
+        evolve(fresh, waiting=calls, called=frozenset(calls))
+        if entry.role == "assistant"
+        else fresh
+    )
 
 
 def _raised(judge: Callable[[], object]) -> Iterator[InvalidMessagesError]:
@@ -281,4 +314,6 @@ def _raised(judge: Callable[[], object]) -> Iterator[InvalidMessagesError]:
 
 
 def _listed(content: object) -> list[Message]:
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return (
+        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    )

@@ -6,23 +6,21 @@ one message to the provider.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 
 from attrs import evolve, frozen
 
 from ...errors import InvalidMessagesError
 from ..blocks import shown
+from ..tool_pairs import BEHIND_CALL, ONE_RESULT, without_results
 from ..wire import Message
-from .block_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, THINKING, marks, side
-from .rules import At, Entry
+from .block_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, THINKING, each_block, marks, side
+from .rules import REQUIRED, At, Entry, block_at
 
 MOST_MARKS = 4
 """Cache breakpoints that a request may have."""
 
 MOST_MEDIA = 600
 """Pictures and pages that a request may have; 100 for models with a window of 200,000 tokens."""
-
-_NAMED = 5
 
 
 @frozen
@@ -58,20 +56,14 @@ class Progress:
     last_results: bool = False
 
 
-def advanced(progress: Progress, entry: Entry) -> Progress:
+def advance(progress: Progress, entry: Entry) -> Progress:
     """Return what holds behind one more message.
 
     Raises:
         InvalidMessagesError: Anthropic would refuse it in this place.
     """
     index = progress.count
-    match entry.role:
-        case "system":
-            after = _after_system(progress, entry, index)
-        case "assistant":
-            after = _after_assistant(progress, entry, index)
-        case _:
-            after = _after_user(progress, entry, index)
+    after = _AFTER[entry.role](progress, entry, index)
     return _counted(evolve(after, count=index + 1, role=entry.role), entry, index)
 
 
@@ -81,17 +73,17 @@ def finish(progress: Progress, *, allow_open_tail: bool = False) -> None:
     Raises:
         InvalidMessagesError: rules unanswered-call, trailing-whitespace, thinking-last, cache-marks, cache-order, too-much-media, image-size.
     """
+    if not allow_open_tail:
+        _refuse_waiting(progress)
     if progress.role == "assistant" and not allow_open_tail:
         index, _, blank = progress.tail
-        if progress.waiting:
-            raise _unanswered(progress)
         _refuse_thinking_last(progress)
         if blank:
             says = "messages: final assistant content cannot end with trailing whitespace"
             problem = "is the final assistant message and ends in white space"
-            raise At("messages", index).refuse("trailing-whitespace", problem, "a final text without it", says, whole=True)
-    elif progress.waiting and not allow_open_tail:
-        raise _unanswered(progress)
+            raise At("messages", index).refuse(
+                "trailing-whitespace", problem, "a final text without it", says, whole=True
+            )
     judge_marks(progress.marks)
     judge_media(progress)
 
@@ -105,7 +97,9 @@ def judge_marks(found: Sequence[tuple[str, At]]) -> None:
     if len(found) > MOST_MARKS:
         says = f"A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {len(found)}."
         problem = f"is cache breakpoint number {MOST_MARKS + 1} of {len(found)}"
-        raise found[MOST_MARKS][1].refuse("cache-marks", problem, f"at most {MOST_MARKS} in a request", says, whole=True)
+        raise found[MOST_MARKS][1].refuse(
+            "cache-marks", problem, f"at most {MOST_MARKS} in a request", says, whole=True
+        )
     short = False
     for ttl, at in found:
         if ttl == "1h" and short:
@@ -113,7 +107,9 @@ def judge_marks(found: Sequence[tuple[str, At]]) -> None:
                 "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "
                 "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
             )
-            raise at.into("ttl").refuse("cache-order", "is 1h behind one of 5m", "longer times before shorter ones", says)
+            raise at.into("ttl").refuse(
+                "cache-order", "is 1h behind one of 5m", "longer times before shorter ones", says
+            )
         short = short or ttl == "5m"
 
 
@@ -125,7 +121,9 @@ def judge_media(progress: Progress, most: int = MOST_MEDIA) -> None:
     """
     if progress.media > most:
         says = f"Too much media: 0 document pages + {progress.media} images > {most}"
-        raise At("messages").refuse("too-much-media", f"hold {progress.media} pictures", f"at most {most}", says, whole=True)
+        raise At("messages").refuse(
+            "too-much-media", f"hold {progress.media} pictures", f"at most {most}", says, whole=True
+        )
     pixels, at = progress.widest
     if at is not None and progress.media > MANY_IMAGES and pixels > MOST_PIXELS_OF_MANY:
         says = f"At least one of the image dimensions exceed max allowed size for many-image requests: {MOST_PIXELS_OF_MANY} pixels"
@@ -141,17 +139,21 @@ def refuse_first(progress: Progress) -> None:
     """
     says = 'messages: first message must use the "user" role'
     if progress.first is None:
-        raise At("messages").refuse("first-role", "holds no user message", "a user message first", says, whole=True)
+        raise At("messages").refuse(
+            "first-role", "holds no user message", "a user message first", says, whole=True
+        )
     role, index = progress.first
     if role != "user" and progress.compaction != index:
         problem = f"is the first message and the {role}'s"
-        raise At("messages", index).refuse("first-role", problem, "a user message first", says, whole=True)
+        raise At("messages", index).refuse(
+            "first-role", problem, "a user message first", says, whole=True
+        )
 
 
 def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
     results = [block for block in entry.blocks if block["type"] == "tool_result"]
-    if not results and progress.waiting:
-        raise _unanswered(progress)
+    if not results:
+        _refuse_waiting(progress)
     others = len(results) < len(entry.blocks)
     if progress.role == "assistant":
         _refuse_thinking_last(progress)
@@ -162,9 +164,9 @@ def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
         misplaced = misplaced or (progress.system, True)
     waiting, answered = list(progress.waiting), set(progress.answered)
     for number, block in enumerate(results):
-        _answer(block["tool_use_id"], waiting, answered, At("messages", index, ("content", number)))
-    if others and waiting:
-        raise _unanswered(evolve(progress, waiting=tuple(waiting)))
+        _answer(block["tool_use_id"], waiting, answered, block_at(index, number))
+    if others:
+        _refuse_waiting(evolve(progress, waiting=tuple(waiting)))
     return evolve(
         progress,
         first=progress.first or (entry.role, index),
@@ -180,35 +182,41 @@ def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
 def _answer(call_id: str, waiting: list[str], answered: set[str], at: At) -> None:
     if call_id in answered:
         says = f"each tool_use must have a single result. Found multiple `tool_result` blocks with id: {call_id}"
-        raise at.refuse("duplicate-result", f"is a second result of call {shown(call_id)}", "one result a call", says)
+        problem = f"is a second result of call {shown(call_id)}"
+        raise at.refuse("duplicate-result", problem, "one result a call", says)
     if call_id not in waiting:
         says = (
             f"unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. "
             "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
         )
         problem = f"is a result with no call {shown(call_id)} directly before it"
-        raise at.refuse("orphan-result", problem, "results directly after the assistant message that called", says)
+        raise at.refuse("orphan-result", problem, BEHIND_CALL, says)
     waiting.remove(call_id)
     answered.add(call_id)
 
 
 def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
     runs_on = progress.role == "assistant"
-    calls = [(number, block["id"]) for number, block in enumerate(entry.blocks) if block["type"] == "tool_use"]
-    if not runs_on and progress.waiting:
-        raise _unanswered(progress)
+    calls = [
+        (number, block["id"])
+        for number, block in enumerate(entry.blocks)
+        if block["type"] == "tool_use"
+    ]
+    if not runs_on:
+        _refuse_waiting(progress)
     called = set(progress.called) if runs_on else set[str]()
     for number, call_id in calls:
         if call_id in called:
             problem = f"has an id of its run: the id {shown(call_id)} is used twice"
-            raise At("messages", index, ("content", number)).refuse(
-                "duplicate-call-id", problem, "one id a call within a message", "`tool_use` ids must be unique"
-            )
+            legal, says = "one id a call within a message", "`tool_use` ids must be unique"
+            at = block_at(index, number)
+            raise at.refuse("duplicate-call-id", problem, legal, says)
         called.add(call_id)
     servers, deferred = _server_tools(progress, entry, index, runs_on=runs_on)
-    first = entry.blocks[0]["type"] if entry.blocks else None
-    last = entry.blocks[-1] if entry.blocks else None
-    blank = last is not None and last["type"] == "text" and last["text"][-1:].isspace()
+    kinds, blank = [block["type"] for block in entry.blocks], False
+    last = kinds[-1] if kinds else progress.tail[1] if runs_on else None
+    if kinds and last == "text":
+        blank = entry.blocks[-1]["text"][-1:].isspace()
     return evolve(
         progress,
         first=progress.first or (entry.role, index),
@@ -219,8 +227,8 @@ def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
         called=frozenset(called),
         servers=servers,
         deferred=deferred,
-        tail=(index, last["type"], blank) if last is not None else (index, progress.tail[1] if runs_on else None, False),
-        loop=progress.loop or (index, first),
+        tail=(index, last, blank),
+        loop=progress.loop or (index, kinds[0] if kinds else None),
         compaction=_compacted(progress, entry, index),
         last_results=False,
     )
@@ -233,31 +241,37 @@ def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:
         if block["type"] != "compaction":
             continue
         if block.get("signature") and block.get("content") is not None:
-            at = At("messages", index, ("content", number))
+            at = block_at(index, number)
             if found is not None:
                 says = "more than one `compaction` block with content. Send only the block the conversation returned last."
-                raise at.refuse("compaction-ambiguous", "is a second compaction block", "the newest one alone", says)
+                problem = "is a second compaction block"
+                raise at.refuse("compaction-ambiguous", problem, "the newest one alone", says)
             if progress.first is not None or number:
                 says = "the `compaction` block must be the first block of the conversation"
-                raise at.refuse("compaction-place", "is a compaction block behind other blocks", "first, in place of what it sums up", says)
+                problem = "is a compaction block behind other blocks"
+                legal = "first, in place of what it sums up"
+                raise at.refuse("compaction-place", problem, legal, says)
         found = index
     return found
 
 
-def _server_tools(progress: Progress, entry: Entry, index: int, *, runs_on: bool) -> tuple[tuple[tuple[str, str, int], ...], bool]:
+def _server_tools(
+    progress: Progress, entry: Entry, index: int, *, runs_on: bool
+) -> tuple[tuple[tuple[str, str, int], ...], bool]:
     """Pair server tools with their results, which stand behind them in the same run, or later where they call the client."""
     waiting = {call_id: (name, place) for call_id, name, place in progress.servers}
     deferred = progress.deferred and (runs_on or bool(waiting))
     for number, block in enumerate(entry.blocks):
-        kind, at = block["type"], At("messages", index, ("content", number))
+        kind, at = block["type"], block_at(index, number)
         if kind in {"server_tool_use", "mcp_tool_use"}:
-            waiting[_server_id(block, at)] = (_SERVER if kind == "server_tool_use" else _MCP, index)
-            if kind == "server_tool_use" and isinstance(block.get("name"), str):
-                waiting[block["id"]] = (block["name"], index)
+            name = block.get("name") if kind == "server_tool_use" else _MCP
+            waiting[_server_id(block, at)] = (name if isinstance(name, str) else "server", index)
         elif kind == "tool_use":
             deferred = deferred or _called_by_server(block)
         elif (
-            kind.endswith("_tool_result") and isinstance(block.get("tool_use_id"), str) and waiting.pop(block["tool_use_id"], None) is None
+            kind.endswith("_tool_result")
+            and isinstance(block.get("tool_use_id"), str)
+            and waiting.pop(block["tool_use_id"], None) is None
         ):
             owner = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
             says = (
@@ -265,17 +279,19 @@ def _server_tools(progress: Progress, entry: Entry, index: int, *, runs_on: bool
                 f"Each `{kind}` block must have a corresponding `{owner}` block before it."
             )
             problem = f"is a {kind} with no call {shown(block['tool_use_id'])} before it"
-            raise at.refuse("orphan-server-result", problem, f"results behind their {owner}, in the same message", says)
+            legal = f"results behind their {owner}, in the same message"
+            raise at.refuse("orphan-server-result", problem, legal, says)
     return tuple((call_id, name, place) for call_id, (name, place) in waiting.items()), deferred
 
 
-_SERVER, _MCP = "server", "mcp"
+_MCP = "mcp"
 
 
 def _server_id(block: Message, at: At) -> str:
     call_id = block.get("id")
     if not isinstance(call_id, str) or not call_id:
-        raise at.into(f"!{block['type']}", "id").refuse("bad-tool-call", f"is {shown(call_id)}", "the id of the call", "Field required")
+        spot = at.into(f"!{block['type']}", "id")
+        raise spot.wrong("bad-tool-call", call_id, "the id of the call", REQUIRED)
     return call_id
 
 
@@ -288,20 +304,28 @@ def _unanswered_server(progress: Progress) -> InvalidMessagesError:
     """Name the server tool that has no result when the user speaks; one that waits for the client's results may stay open."""
     call_id, name, index = progress.servers[0]
     result = "mcp_tool_result" if name == _MCP else f"{name}_tool_result"
-    says = f"`{name}` tool use with id `{call_id}` was found without a corresponding `{result}` block"
+    says = (
+        f"`{name}` tool use with id `{call_id}` was found without a corresponding `{result}` block"
+    )
     problem = f"calls the server tool {shown(name)} and holds no result for {shown(call_id)}"
-    return At("messages", index).refuse("unanswered-server-call", problem, "its result in the same message, or neither", says)
+    return At("messages", index).refuse(
+        "unanswered-server-call", problem, "its result in the same message, or neither", says
+    )
 
 
 def _after_system(progress: Progress, entry: Entry, index: int) -> Progress:
     if not entry.blocks:
-        return evolve(progress, last_results=progress.last_results)
-    if progress.waiting:
-        raise _unanswered(progress)
+        return progress
+    _refuse_waiting(progress)
     if progress.first is None:
         return evolve(progress, led_by_system=True)
     wrong = progress.role == "assistant" and not (progress.tail[1] or "").endswith("_tool_result")
-    return evolve(progress, system=index, misplaced=progress.misplaced or ((index, False) if wrong else None))
+    return evolve(
+        progress, system=index, misplaced=progress.misplaced or ((index, False) if wrong else None)
+    )
+
+
+_AFTER = {"system": _after_system, "assistant": _after_assistant, "user": _after_user}
 
 
 def judge_places(progress: Progress) -> None:
@@ -334,19 +358,20 @@ def _refuse_thinking_last(progress: Progress) -> None:
     index, kind, _ = progress.tail
     if kind in THINKING:
         says = f"The final block in an assistant message cannot be `{kind}`."
-        raise At("messages", index).refuse("thinking-last", f"ends in {kind}", "text or calls behind the thinking, or neither", says)
+        legal = "text or calls behind the thinking, or neither"
+        raise At("messages", index).refuse("thinking-last", f"ends in {kind}", legal, says)
 
 
-def _unanswered(progress: Progress) -> InvalidMessagesError:
+def _refuse_waiting(progress: Progress) -> None:
     calls = progress.waiting
+    if not calls:
+        return
     says = (
         f"`tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(calls)}. "
         "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
     )
-    named = ", ".join(shown(call_id) for call_id in islice(calls, _NAMED)) + ", ..." * (len(calls) > _NAMED)
-    problem = f"has no result directly after it for call{'s' * (len(calls) > 1)} {named}"
-    legal = "one result for each call, directly after the message that called"
-    return At("messages", progress.caller).refuse("unanswered-call", problem, legal, says)
+    at, problem = At("messages", progress.caller), f"has {without_results(calls)}"
+    raise at.refuse("unanswered-call", problem, ONE_RESULT, says)
 
 
 def _counted(progress: Progress, entry: Entry, index: int) -> Progress:
@@ -354,16 +379,12 @@ def _counted(progress: Progress, entry: Entry, index: int) -> Progress:
     at = At("messages", index, ("content",))
     found = tuple(marks(entry.blocks, at))
     media, widest = progress.media, progress.widest
-    for number, block in enumerate(entry.blocks):
-        inner = block.get("content") if block["type"] == "tool_result" else None
-        for spot, item in [(at.into(number), block), *((at.into(number, "content", place), one) for place, one in _listed(inner))]:
-            if item["type"] == "image":
-                media += 1
-                widest = max(widest, (side(item), spot.into("!image", "source", "!base64", "data")), key=lambda pair: pair[0])
+    for block, spot in each_block(entry.blocks, at):
+        if block.get("type") == "image":
+            media += 1
+            size = side(block)
+            if size > widest[0]:
+                widest = size, spot.into("!image", "source", "!base64", "data")
     if not found and media == progress.media:
         return progress
     return evolve(progress, marks=progress.marks + found, media=media, widest=widest)
-
-
-def _listed(content: object) -> list[tuple[int, Message]]:
-    return list(enumerate(content)) if isinstance(content, list) else []

@@ -7,8 +7,9 @@ and what surrounds them in `request_rules`.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from attrs import frozen
 
@@ -18,7 +19,9 @@ from ..wire import Message, Provider
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 200
-"""Characters that the name of a called tool may have."""
+"""Characters that the name of a called tool may have; the name in the definition of a tool may have 128."""
+
+CALL_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME}}}")
 
 _ROLES = ("user", "assistant", "system")
 _FIELDS = {"role", "content"}
@@ -31,6 +34,46 @@ _ONLY_BY = {
     "mcp_tool_use": "assistant",
     "tool_result": "user",
 }
+
+
+NO_STRING, NO_LIST = "Input should be a valid string", "Input should be a valid list"
+NO_DICTIONARY, NO_OBJECT = "Input should be a valid dictionary", "Input should be an object"
+REQUIRED = "Field required"
+EXTRA = "Extra inputs are not permitted"
+"""What the vendor says of a field that it does not know."""
+
+EMPTY_TEXT = "text content blocks must be non-empty"
+MARKED_EMPTY_TEXT = "cache_control cannot be set for empty text blocks"
+BLANK = "text content blocks must contain non-whitespace text"
+"""What the vendor says of text without a visible character."""
+
+
+def literal_wording(*legal: str) -> str:
+    """Return what the vendor says of a value that is none of `legal`.
+
+    >>> literal_wording("5m", "1h")
+    "Input should be '5m' or '1h'"
+    """
+    *others, last = map(repr, legal)
+    return f"Input should be {', '.join(others)}{' or ' if others else ''}{last}"
+
+
+def tag_wording(tag: object, legal: Iterable[str]) -> str:
+    """Return what the vendor says of an object whose type is none of `legal`."""
+    expected = ", ".join(map(repr, legal))
+    return (
+        f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {expected}"
+    )
+
+
+def minimum_wording(least: int) -> str:
+    """Return what the vendor says of a number below `least`."""
+    return f"Input should be greater than or equal to {least}"
+
+
+def pattern_wording(value: object, pattern: str) -> str:
+    """Return what the vendor says of a value that is not text that matches `pattern`."""
+    return f"String should match pattern '^{pattern}$'" if isinstance(value, str) else REQUIRED
 
 
 @frozen
@@ -66,13 +109,49 @@ class At:
     @property
     def theirs(self) -> str:
         """Return the place as the vendor writes it."""
-        places = [self.root, *([] if self.index is None else [str(self.index)]), *(str(step).removeprefix("!") for step in self.steps)]
+        places = [
+            self.root,
+            *([] if self.index is None else [str(self.index)]),
+            *(str(step).removeprefix("!") for step in self.steps),
+        ]
         return ".".join(place for place in places if place)
 
-    def refuse(self, rule: str, problem: str, legal: str, says: str, *, whole: bool = False) -> InvalidMessagesError:
+    def refuse(
+        self, rule: str, problem: str, legal: str, says: str, *, whole: bool = False
+    ) -> InvalidMessagesError:
         """Return the error; the vendor says `says` behind the place, or as it stands if it is the `whole` wording."""
         wording = says if whole or not self.theirs else f"{self.theirs}: {says}"
-        return InvalidMessagesError(str(Provider.ANTHROPIC), self.index, rule, f"{self.ours} {problem}", legal, wording)
+        return InvalidMessagesError(
+            str(Provider.ANTHROPIC), self.index, rule, f"{self.ours} {problem}", legal, wording
+        )
+
+    def wrong(self, rule: str, value: object, legal: str, says: str) -> InvalidMessagesError:
+        """Return the error that says `value` is not legal here."""
+        return self.refuse(rule, f"is {shown(value)}", legal, says)
+
+    def wrong_field(
+        self, holder: Mapping[str, Any], name: str, rule: str, legal: str, says: str = NO_STRING
+    ) -> InvalidMessagesError:
+        """Return the error for the field `name` of `holder`: the vendor says `says`, or that it is required."""
+        wording = says if name in holder else REQUIRED
+        return self.into(name).wrong(rule, holder.get(name), legal, wording)
+
+    def tag_of(self, value: object, legal: Sequence[str], rule: str) -> str:
+        """Return the type of `value`, an object whose type is one of `legal`.
+
+        Raises:
+            InvalidMessagesError: `rule`, for any other value.
+        """
+        tag = value.get("type") if isinstance(value, Mapping) else None
+        if tag in legal:
+            return str(tag)
+        expected = f"a type of {', '.join(legal)}"
+        raise self.wrong(rule, value if tag is None else tag, expected, tag_wording(tag, legal))
+
+
+def block_at(index: int, number: int) -> At:
+    """Return the place of block `number` of message `index`."""
+    return At("messages", index, ("content", number))
 
 
 @frozen
@@ -88,17 +167,19 @@ class Entry:
         return any(block["type"] == "tool_use" for block in self.blocks)
 
 
-def checked_entries(messages: Sequence[Message]) -> list[Entry]:
+def check_entries(messages: Sequence[Message]) -> list[Entry]:
     """Return `messages` as entries; only the last one, of the assistant, may be empty.
 
     Raises:
         InvalidMessagesError: the first message that breaks a rule by itself.
     """
     last = len(messages) - 1
-    return [checked_entry(message, index, final=index == last) for index, message in enumerate(messages)]
+    return [
+        check_entry(message, index, final=index == last) for index, message in enumerate(messages)
+    ]
 
 
-def checked_entry(message: Message, index: int, *, final: bool) -> Entry:
+def check_entry(message: Message, index: int, *, final: bool) -> Entry:
     """Return message number `index` as an entry.
 
     Raises:
@@ -107,22 +188,35 @@ def checked_entry(message: Message, index: int, *, final: bool) -> Entry:
     at = At("messages", index)
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise at.refuse("unknown-role", f"has the role {shown(role)}", ", ".join(_ROLES), f"Unexpected role {shown(role)}.")
+        raise at.refuse(
+            "unknown-role",
+            f"has the role {shown(role)}",
+            ", ".join(_ROLES),
+            f"Unexpected role {shown(role)}.",
+        )
     fields = _SYSTEM_FIELDS if role == "system" else _FIELDS
     for name in message:
         if name not in fields:
             problem = f"has {shown(name)}, which is no field of a message"
-            raise at.refuse("extra-field", problem, ", ".join(sorted(fields)), f"{at.theirs}.{name}: {EXTRA}", whole=True)
+            raise at.refuse(
+                "extra-field",
+                problem,
+                ", ".join(sorted(fields)),
+                f"{at.theirs}.{name}: {EXTRA}",
+                whole=True,
+            )
     blocks = message_blocks(message, Place(Provider.ANTHROPIC, index))
-    _refuse_empty(role, blocks, at, final=final, silent=role == "system" and bool(message.get("output_config")))
+    _refuse_empty(
+        role,
+        blocks,
+        at,
+        final=final,
+        silent=role == "system" and bool(message.get("output_config")),
+    )
     for number, block in enumerate(blocks):
         _check_block(block, role, at.into("content", number))
     _refuse_late_results(blocks, at)
     return Entry(role, blocks)
-
-
-EXTRA = "Extra inputs are not permitted"
-"""What the vendor says of a field that it does not know."""
 
 
 def message_blocks(message: Message, place: Place) -> list[Message]:
@@ -134,9 +228,14 @@ def message_blocks(message: Message, place: Place) -> list[Message]:
         case list() as blocks:
             return check_blocks(blocks, place, "content")
         case None:
-            raise at.refuse("missing-content", f"is missing in a {shown(message['role'])} message", _CONTENT, "Field required")
+            raise at.refuse(
+                "missing-content",
+                f"is missing in a {shown(message['role'])} message",
+                _CONTENT,
+                REQUIRED,
+            )
         case other:
-            raise at.refuse("bad-content", f"is {shown(other)}", _CONTENT, "Input should be a valid list")
+            raise at.wrong("bad-content", other, _CONTENT, NO_LIST)
 
 
 _CONTENT = "text, or a list of blocks"
@@ -146,25 +245,28 @@ def _refuse_empty(role: str, blocks: list[Message], at: At, *, final: bool, sile
     for number, block in enumerate(blocks):
         if block["type"] == "text" and not block["text"]:
             inner = at.into("content", number)
-            if block.get("cache_control") is not None:
-                says, whole = "cache_control cannot be set for empty text blocks", False
-            else:
-                says, whole = "messages: text content blocks must be non-empty", True
+            marked = block.get("cache_control") is not None
             raise inner.into("!text").refuse(
-                "empty-text", "is an empty text block", "text blocks with text, or no such block", says, whole=whole
+                "empty-text",
+                "is an empty text block",
+                "text blocks with text, or no such block",
+                MARKED_EMPTY_TEXT if marked else f"messages: {EMPTY_TEXT}",
+                whole=not marked,
             )
     if not blocks and not silent and not (final and role == "assistant"):
         legal = "content; only a final assistant message may be empty"
         says = "all messages must have non-empty content except for the optional final assistant message"
         raise at.refuse("empty-message", f"is a {role} message without content", legal, says)
-    if blocks and all(block["type"] == "text" and not is_visible(block["text"]) for block in blocks):
+    if blocks and all(
+        block["type"] == "text" and not is_visible(block["text"]) for block in blocks
+    ):
         raise at.refuse(
-            "empty-message", f"is a {role} message of nothing but white space", "at least one visible character", BLANK, whole=True
+            "empty-message",
+            f"is a {role} message of nothing but white space",
+            "at least one visible character",
+            f"messages: {BLANK}",
+            whole=True,
         )
-
-
-BLANK = "messages: text content blocks must contain non-whitespace text"
-"""What the vendor says of text without a visible character."""
 
 
 def _check_block(block: Message, role: str, at: At) -> None:
@@ -172,7 +274,12 @@ def _check_block(block: Message, role: str, at: At) -> None:
     if role != _ONLY_BY.get(kind, role):
         owner = _ONLY_BY[kind]
         says = f"`{kind}` blocks can only be in `{owner}` messages"
-        raise at.refuse("misplaced-block", f"is {kind} in a {role} message", f"{kind} in {owner} messages only", says)
+        raise at.refuse(
+            "misplaced-block",
+            f"is {kind} in a {role} message",
+            f"{kind} in {owner} messages only",
+            says,
+        )
     if kind == "tool_use":
         _check_call(block, at.into("!tool_use"))
     elif kind == "tool_result":
@@ -182,31 +289,37 @@ def _check_block(block: Message, role: str, at: At) -> None:
 def _check_call(block: Message, at: At) -> None:
     call_id, name = block.get("id"), block.get("name")
     if not isinstance(call_id, str) or not CALL_ID.fullmatch(call_id):
-        says = "String should match pattern '^[a-zA-Z0-9_-]+$'" if isinstance(call_id, str) else "Field required"
-        raise at.into("id").refuse("bad-tool-call", f"is {shown(call_id)}", "letters, digits, _ and -; not empty", says)
+        legal, says = (
+            "letters, digits, _ and -; not empty",
+            pattern_wording(call_id, CALL_ID.pattern),
+        )
+        raise at.into("id").wrong("bad-tool-call", call_id, legal, says)
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
-        says = f"String should match pattern '^[a-zA-Z0-9_-]{{1,{MAX_NAME}}}$'" if isinstance(name, str) else "Field required"
-        raise at.into("name").refuse("bad-tool-call", f"is {shown(name)}", f"text of 1 to {MAX_NAME} characters", says)
+        legal, says = (
+            f"text of 1 to {MAX_NAME} characters",
+            pattern_wording(name, CALL_NAME.pattern),
+        )
+        raise at.into("name").wrong("bad-tool-call", name, legal, says)
     if not isinstance(block.get("input"), dict):
-        says = "Input should be a valid dictionary" if "input" in block else "Field required"
-        raise at.into("input").refuse("bad-tool-call", f"is {shown(block.get('input'))}", "an object", says)
+        raise at.wrong_field(block, "input", "bad-tool-call", "an object", NO_DICTIONARY)
 
 
 def _check_result(block: Message, at: At) -> None:
-    call_id = block.get("tool_use_id")
-    if not isinstance(call_id, str):
-        says = "Input should be a valid string" if "tool_use_id" in block else "Field required"
-        raise at.into("tool_use_id").refuse("orphan-result", f"is {shown(call_id)}", "the id of the call that it answers", says)
+    if not isinstance(block.get("tool_use_id"), str):
+        raise at.wrong_field(
+            block, "tool_use_id", "orphan-result", "the id of the call that it answers"
+        )
     if not isinstance(block.get("is_error"), bool | None):
-        says = "Input should be a valid boolean"
-        raise at.into("is_error").refuse("bad-content", f"is {shown(block.get('is_error'))}", "true or false", says)
+        raise at.wrong_field(
+            block, "is_error", "bad-content", "true or false", "Input should be a valid boolean"
+        )
     match block.get("content"):
         case None | str():
             pass
         case list() as blocks:
             check_blocks(blocks, Place(Provider.ANTHROPIC, at.index), at.into("content").ours)
         case other:
-            raise at.into("content").refuse("bad-content", f"is {shown(other)}", _CONTENT, "Input should be a valid list")
+            raise at.into("content").wrong("bad-content", other, _CONTENT, NO_LIST)
 
 
 def _refuse_late_results(blocks: list[Message], at: At) -> None:
@@ -219,5 +332,9 @@ def _refuse_late_results(blocks: list[Message], at: At) -> None:
             )
             spot = at.into("content", number)
             raise spot.refuse(
-                "results-first", "is a result behind other blocks", "results at the start of a user message", says, whole=True
+                "results-first",
+                "is a result behind other blocks",
+                "results at the start of a user message",
+                says,
+                whole=True,
             )

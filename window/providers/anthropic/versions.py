@@ -13,7 +13,7 @@ from ...media import describe_medium, read_medium
 from ...part import Part
 from ..blocks import compact
 from ..wire import Message, Provider
-from .rules import EXTRA, At, Entry
+from .rules import EXTRA, At, Entry, block_at
 
 STRICTER = "2026-10-21"
 """The version that takes no sampling, no document of the assistant's, and no citations of the user's."""
@@ -43,7 +43,12 @@ def check_sampling(request: Mapping[str, Any], version: str) -> None:
     """
     for name in SAMPLING if version >= STRICTER else ():
         if name in request:
-            raise At(name).refuse("sampling", f"is set, which version {version} does not take", f"no {', '.join(SAMPLING)}", EXTRA)
+            raise At(name).refuse(
+                "sampling",
+                f"is set, which version {version} does not take",
+                f"no {', '.join(SAMPLING)}",
+                EXTRA,
+            )
 
 
 def check_entry(entry: Entry, index: int, version: str) -> None:
@@ -55,14 +60,27 @@ def check_entry(entry: Entry, index: int, version: str) -> None:
     if version < STRICTER:
         return
     for number, block in enumerate(entry.blocks):
-        at = At("messages", index, ("content", number))
+        at = block_at(index, number)
         if entry.role == "assistant" and block["type"] == "document":
             says = "`document` blocks are not permitted in `assistant` messages"
-            raise at.refuse("misplaced-block", "is document in an assistant message", "documents in user messages", says)
+            raise at.refuse(
+                "misplaced-block",
+                "is document in an assistant message",
+                "documents in user messages",
+                says,
+            )
         spot = _cited(block, at) if entry.role == "user" else None
         if spot is not None:
-            problem, legal = "are citations on text in a user message", "citations on the assistant's text only"
-            raise spot.refuse("user-citations", problem, legal, "`citations` are not permitted on `text` blocks in `user` messages")
+            problem, legal = (
+                "are citations on text in a user message",
+                "citations on the assistant's text only",
+            )
+            raise spot.refuse(
+                "user-citations",
+                problem,
+                legal,
+                "`citations` are not permitted on `text` blocks in `user` messages",
+            )
 
 
 def adapted(block: Message, role: str) -> Message:
@@ -81,16 +99,28 @@ def adapted(block: Message, role: str) -> Message:
 def _told(document: Message) -> Message:
     """Return text that says what a document was, and what it said where that is text."""
     medium = read_medium(document)
-    said = medium.text if medium is not None and medium.text else "\n".join(block["text"] for block in _inner(document) if _is_text(block))
+    said = (
+        medium.text
+        if medium is not None and medium.text
+        else "\n".join(block["text"] for block in _inner(document) if _is_text(block))
+    )
     line = describe_medium(Part(str(Provider.ANTHROPIC), compact(document)))
     mark = {"cache_control": document["cache_control"]} if "cache_control" in document else {}
-    return {"type": "text", "text": f"{line.replace(', left out]', ']')}\n{said}" if said.strip() else line, **mark}
+    return {
+        "type": "text",
+        "text": f"{line.replace(', left out]', ']')}\n{said}" if said.strip() else line,
+        **mark,
+    }
 
 
 def _cited(block: Message, at: At) -> At | None:
     """Return where the first citations on text in `block` stand, those inside of it too."""
     if _is_text(block):
-        return at.into("citations") if isinstance(block.get("citations"), list) and block["citations"] else None
+        return (
+            at.into("citations")
+            if isinstance(block.get("citations"), list) and block["citations"]
+            else None
+        )
     steps = ("source", "content") if block.get("type") == "document" else ("content",)
     found = (_cited(inner, at.into(*steps, number)) for number, inner in enumerate(_inner(block)))
     return next((spot for spot in found if spot is not None), None)
@@ -98,11 +128,19 @@ def _cited(block: Message, at: At) -> At | None:
 
 def _uncited(block: Message) -> Message:
     if _is_text(block):
-        return {name: value for name, value in block.items() if name != "citations" or not isinstance(value, list)}
+        return {
+            name: value
+            for name, value in block.items()
+            if name != "citations" or not isinstance(value, list)
+        }
     inner = [_uncited(each) for each in _inner(block)]
     if not inner:
         return block
-    return {**block, "source": {**block["source"], "content": inner}} if block["type"] == "document" else {**block, "content": inner}
+    return (
+        {**block, "source": {**block["source"], "content": inner}}
+        if block["type"] == "document"
+        else {**block, "content": inner}
+    )
 
 
 def _is_text(block: Message) -> bool:
@@ -113,4 +151,8 @@ def _inner(block: Message) -> list[Message]:
     """Return the blocks that stand in one: in a result, in what a search found, in a document of blocks."""
     holder = block.get("source") if block.get("type") == "document" else block
     content = holder.get("content") if isinstance(holder, Mapping) else None
-    return content if isinstance(content, list) and all(isinstance(each, dict) for each in content) else []
+    return (
+        content
+        if isinstance(content, list) and all(isinstance(each, dict) for each in content)
+        else []
+    )

@@ -15,10 +15,10 @@ from ...filler import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ
 from ...part import PartKind
 from ...turn import Role, Turn
 from ..blocks import EMPTY, is_visible, loaded_object, stand_in
-from ..layout import MISSING, Entry, is_native, laid_out, without
+from ..layout import MISSING, Entry, further_fields, is_native, layout_of, without
 from ..wire import Message, Provider, Rendered, aliases
 from .block_rules import THINKING
-from .request_rules import COMPACTION_BETA, THRESHOLD_BETA
+from .option_rules import COMPACTION_BETA, THRESHOLD_BETA
 from .rules import MAX_NAME
 from .versions import adapted
 
@@ -50,7 +50,14 @@ class Written:
     def joins(self, last: "Written") -> bool:
         """Tell whether this is more of the `last` message: system blocks of text stay apart from others, which `system` cannot hold."""
         apart = self.role == "system" and all_text(self.blocks) != all_text(last.blocks)
-        return self.role == last.role and not self.anew and not last.alone and not apart and not self.further and not last.further
+        return (
+            self.role == last.role
+            and not self.anew
+            and not last.alone
+            and not apart
+            and not self.further
+            and not last.further
+        )
 
     def message(self, *, final: bool) -> Message:
         """Return the message; a final text of the assistant loses the white space at its end, and an empty message stays empty there."""
@@ -61,7 +68,11 @@ class Written:
             if blocks and blocks[-1]["type"] == "text":
                 blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
         is_text = self.form == "" and len(blocks) == 1 and is_plain(blocks[0])
-        return {**self.further, "role": self.role, "content": blocks[0]["text"] if is_text else blocks}
+        return {
+            **self.further,
+            "role": self.role,
+            "content": blocks[0]["text"] if is_text else blocks,
+        }
 
 
 @define
@@ -78,14 +89,22 @@ class Writer:
 
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others; a system turn of which nothing can be seen is left out."""
-        entries = list(laid_out(Provider.ANTHROPIC, turn))
+        entries = list(layout_of(Provider.ANTHROPIC, turn))
         self._betas |= {beta: None for entry in entries if (beta := _beta_of(entry)) is not None}
         if turn.tool_calls:
             self._ids = aliases(call.id for call in turn.tool_calls)
-        for written in _tool_message(turn, entries, self._ids) if turn.role is Role.TOOL else _messages(turn, entries, self._ids):
+        for written in (
+            _tool_message(turn, entries, self._ids)
+            if turn.role is Role.TOOL
+            else _messages(turn, entries, self._ids)
+        ):
             last = self._written[-1] if self._written else None
             self.size += len(written.blocks)
-            if last is not None and written.joins(last) and (not self.readable or last.blocks[-1]["type"] == "tool_result"):
+            if (
+                last is not None
+                and written.joins(last)
+                and (not self.readable or last.blocks[-1]["type"] == "tool_result")
+            ):
                 last.blocks.extend(written.blocks)
                 last.empty = None
             else:
@@ -95,11 +114,11 @@ class Writer:
                 self._written += [*between, written]
                 self._has_begun = self._has_begun or written.role != "system"
 
-    def finished(self) -> Rendered:
+    def finish(self) -> Rendered:
         """Return what was written: leading system messages of text apart, and the user before the assistant, unless it is to be read."""
         messages = [written.message(final=False) for written in self._written[:-1]]
         messages += [written.message(final=True) for written in self._written[-1:]]
-        rendered = hoisted(messages)
+        rendered = hoist_system(messages)
         whole = rendered if self.readable else with_user_first(rendered)
         first = [ASSISTANT_FIRST] if len(whole.messages) > len(rendered.messages) else []
         options = {"betas": [*self._betas]} if self._betas else {}
@@ -113,7 +132,7 @@ def _beta_of(entry: Entry) -> str | None:
     return COMPACTION_BETA if entry.data.get("signature") else THRESHOLD_BETA
 
 
-def hoisted(messages: Sequence[Message]) -> Rendered:
+def hoist_system(messages: Sequence[Message]) -> Rendered:
     """Return `messages` with the leading system messages of text taken apart."""
     leading = list(takewhile(_is_hoisted, messages))
     system = tuple(block for message in leading for block in _blocks(message))
@@ -121,7 +140,9 @@ def hoisted(messages: Sequence[Message]) -> Rendered:
 
 
 def _is_hoisted(message: Message) -> bool:
-    return message["role"] == "system" and len(message) == len(_FIELDS) and all_text(_blocks(message))
+    return (
+        message["role"] == "system" and len(message) == len(_FIELDS) and all_text(_blocks(message))
+    )
 
 
 def _between(last: Written | None, written: Written, *, is_head: bool) -> list[Written]:
@@ -133,7 +154,11 @@ def _between(last: Written | None, written: Written, *, is_head: bool) -> list[W
         return []
     if last.role == "system" and written.role == "user":
         return [Written("assistant", [{"type": "text", "text": SYSTEM_READ}])]
-    if last.role == "assistant" and written.role == "system" and not last.blocks[-1]["type"].endswith("_tool_result"):
+    if (
+        last.role == "assistant"
+        and written.role == "system"
+        and not last.blocks[-1]["type"].endswith("_tool_result")
+    ):
         return [Written("user", [{"type": "text", "text": SYSTEM_FOLLOWS}])]
     return []
 
@@ -142,11 +167,19 @@ def with_user_first(rendered: Rendered) -> Rendered:
     """Return `rendered` with a user message before an assistant message that would be the first."""
     roles = (message["role"] for message in rendered.messages)
     first = next(((index, role) for index, role in enumerate(roles) if role != "system"), None)
-    if first is None or first[1] == "user" or any(block["type"] == COMPACTION for block in _blocks(rendered.messages[first[0]])[:1]):
+    if (
+        first is None
+        or first[1] == "user"
+        or any(block["type"] == COMPACTION for block in _blocks(rendered.messages[first[0]])[:1])
+    ):
         return rendered
     opening: Message = {"role": "user", "content": [{"type": "text", "text": ASSISTANT_FIRST}]}
     index = first[0]
-    return Rendered([*rendered.messages[:index], opening, *rendered.messages[index:]], rendered.system, rendered.leading)
+    return Rendered(
+        [*rendered.messages[:index], opening, *rendered.messages[index:]],
+        rendered.system,
+        rendered.leading,
+    )
 
 
 def _blocks(message: Message) -> list[Message]:
@@ -173,20 +206,29 @@ def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list
     for entry in entries:
         if entry.kind is PartKind.MESSAGE:
             further = without(entry.data, *_FIELDS)
-            messages.append(Written(role, form=entry.data.get("content"), anew=True, further=further))
+            messages.append(
+                Written(role, form=entry.data.get("content"), anew=True, further=further)
+            )
         elif entry.kind is PartKind.CALL:
             messages[-1].blocks.append(_call(turn, entry, ids, names))
         else:
             messages[-1].blocks.extend(_block(entry, role))
     seen = [message for message in messages if message.blocks or message.further]
-    if seen and turn.role is Role.ASSISTANT and seen[-1].blocks[-1:] and seen[-1].blocks[-1]["type"] in THINKING:
+    if (
+        seen
+        and turn.role is Role.ASSISTANT
+        and seen[-1].blocks[-1:]
+        and seen[-1].blocks[-1]["type"] in THINKING
+    ):
         # The provider refuses a message that ends in its own thinking.
         seen[-1].blocks.append({"type": "text", "text": EMPTY})
     if seen or turn.role is Role.SYSTEM:
         return seen
     form = messages[-1].form
     empty = form if turn.role is Role.ASSISTANT and form in ("", []) and not turn.text else None
-    return [Written(role, [{"type": "text", "text": stand_in(turn)}], form, messages[-1].anew, empty)]
+    return [
+        Written(role, [{"type": "text", "text": stand_in(turn)}], form, messages[-1].anew, empty)
+    ]
 
 
 def _block(entry: Entry, role: str) -> list[Message]:
@@ -202,21 +244,30 @@ def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) 
     call = turn.tool_calls[entry.call]
     loaded = loaded_object(call.arguments)
     arguments = {"raw_arguments": call.arguments} if loaded is None else loaded
-    own = {"type": "tool_use", "id": ids.get(call.id, call.id), "name": names.get(call.name, call.name), "input": arguments}
+    own = {
+        "type": "tool_use",
+        "id": ids.get(call.id, call.id),
+        "name": names.get(call.name, call.name),
+        "input": arguments,
+    }
     return {**entry.data, **own}
 
 
 def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
-    further: Message = next((entry.data for entry in entries if entry.kind is PartKind.RESULT), {})
+    further = further_fields(entries, PartKind.RESULT)
     blocks = [block for entry in entries for block in _block(entry, "user")]
     # A failure is told in text alone: beside a picture the words have to say it.
-    is_error = turn.metadata.get("is_error") is True and all(block["type"] == "text" for block in blocks)
+    is_error = turn.metadata.get("is_error") is True and all(
+        block["type"] == "text" for block in blocks
+    )
     call_id = turn.tool_call_id or ""
     own: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids.get(call_id, call_id)}
     content = _content(turn, blocks, further.get("content", _NATURAL), is_error=is_error)
     own |= {} if content is MISSING else {"content": content}
     result = {**without(further, "content"), **own, **({"is_error": True} if is_error else {})}
-    return [Written("user", [result], anew=any(entry.kind is PartKind.MESSAGE for entry in entries))]
+    return [
+        Written("user", [result], anew=any(entry.kind is PartKind.MESSAGE for entry in entries))
+    ]
 
 
 def _content(turn: Turn, blocks: list[Message], form: object, *, is_error: bool) -> object:

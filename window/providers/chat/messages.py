@@ -11,9 +11,11 @@ from attrs import Factory, define
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ..blocks import Place, check_blocks, copied_messages, shown, stand_in
-from ..layout import MISSING, Collector, Entry, laid_out, without
+from ..breach import MAX_TOOL_NAME
+from ..layout import MISSING, Collector, Entry, further_fields, is_plain, layout_of, without
 from ..tool_pairs import Pairing, refuse_open_tail
 from ..wire import Message, Parsed, Provider, Rendered, aliases, rendered, speaker
+from .rules import BODIES, MAX_CALL_ID
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 
@@ -47,7 +49,7 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
 
     >>> check([{"role": "tool", "tool_call_id": "a", "content": "21 degrees"}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] break the openai rule orphan-result: no call 'a' directly before ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule orphan-result: no call 'a' directly before ...
     """
     parsed = parse(messages)
     if not allow_open_tail:
@@ -59,8 +61,14 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
 def _check_refusals(message: Message, place: Place) -> None:
     content = message.get("content")
     for number, part in enumerate(content if isinstance(content, list) else ()):
-        if part["type"] == "refusal" and not (isinstance(part.get("refusal"), str) and part["refusal"]):
-            raise place.refuse("bad-refusal", f"content[{number}].refusal is {shown(part.get('refusal'))}", "text that is not empty")
+        if part["type"] == "refusal" and not (
+            isinstance(part.get("refusal"), str) and part["refusal"]
+        ):
+            raise place.refuse(
+                "bad-refusal",
+                f"content[{number}].refusal is {shown(part.get('refusal'))}",
+                "text that is not empty",
+            )
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
@@ -90,7 +98,11 @@ def _parse_turn(message: Message, place: Place) -> Turn:
     for call, raw in zip(calls, message.get("tool_calls") or (), strict=True):
         collector.call(call, _further_of_call(raw))
     if role is Role.TOOL and not isinstance(call_id, str):
-        raise place.refuse("orphan-result", f"tool_call_id is {shown(call_id)}", "the id of the call that it answers")
+        raise place.refuse(
+            "orphan-result",
+            f"tool_call_id is {shown(call_id)}",
+            "the id of the call that it answers",
+        )
     with place.turn_errors():
         return collector.turn(role, tool_call_id=call_id, name=name)
 
@@ -101,7 +113,9 @@ def _parse_role(value: object, place: Place) -> Role:
     return _ROLES[value]
 
 
-def _parse_content(message: Message, role: Role, calls: Sequence[ToolCall], place: Place) -> list[Message]:
+def _parse_content(
+    message: Message, role: Role, calls: Sequence[ToolCall], place: Place
+) -> list[Message]:
     """Return what is said as blocks; a refusal without content is what is said."""
     match message.get("content"):
         case str(text):
@@ -111,9 +125,13 @@ def _parse_content(message: Message, role: Role, calls: Sequence[ToolCall], plac
         case None | [] if calls:
             return []
         case None | [] as content:
-            return [{"type": "text", "text": _instead(message, role, place, spoken=content is None)}]
+            return [
+                {"type": "text", "text": _instead(message, role, place, spoken=content is None)}
+            ]
         case other:
-            raise place.refuse("bad-content", f"content is {shown(other)}", "text, or a list of content parts")
+            raise place.refuse(
+                "bad-content", f"content is {shown(other)}", "text, or a list of content parts"
+            )
 
 
 def _instead(message: Message, role: Role, place: Place, *, spoken: bool) -> str:
@@ -131,7 +149,11 @@ def _further(message: Message, role: Role, blocks: Sequence[Message]) -> Message
     further = without(message, *known) | _form(message, blocks)
     if message["role"] != role:
         further["role"] = message["role"]
-    if "content" in further and not message.get("tool_calls") and isinstance(further.get("refusal"), str):
+    if (
+        "content" in further
+        and not message.get("tool_calls")
+        and isinstance(further.get("refusal"), str)
+    ):
         further["refusal"] = ""  # the turn says it
     return further
 
@@ -142,8 +164,7 @@ def _form(message: Message, blocks: Sequence[Message]) -> Message:
         return {}
     if not isinstance(content, list):
         return {"content": content}
-    is_natural = len(blocks) > 1 or any(set(block) != {"type", "text"} or block["type"] != "text" for block in blocks)
-    return {} if content and is_natural else {"content": []}
+    return {} if content and not is_plain(blocks, "text") else {"content": []}
 
 
 def _take(collector: Collector, block: Message) -> None:
@@ -151,7 +172,9 @@ def _take(collector: Collector, block: Message) -> None:
     if key is None or not isinstance(block.get(key), str):
         collector.block(block)
     else:
-        collector.words(block[key], without(block, key) if key != "text" else without(block, "type", "text"))
+        collector.words(
+            block[key], without(block, key) if key != "text" else without(block, "type", "text")
+        )
 
 
 def _further_of_call(raw: Message) -> Message:
@@ -168,41 +191,54 @@ def _parse_calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, 
     if raw is None:
         return ()
     if role is not Role.ASSISTANT:
-        raise place.refuse("bad-tool-call", f"tool_calls on a {message['role']} message", "tool_calls on assistant messages only")
+        raise place.refuse(
+            "bad-tool-call",
+            f"tool_calls on a {message['role']} message",
+            "tool_calls on assistant messages only",
+        )
     if not isinstance(raw, list) or not raw:
-        raise place.refuse("bad-tool-call", f"tool_calls is {'empty' if raw == [] else shown(raw)}", "a list of calls, or no such field")
-    calls = tuple(_parse_call(call, place, f"tool_calls[{number}]") for number, call in enumerate(raw))
+        raise place.refuse(
+            "bad-tool-call",
+            f"tool_calls is {'empty' if raw == [] else shown(raw)}",
+            "a list of calls, or no such field",
+        )
+    calls = tuple(
+        _parse_call(call, place, f"tool_calls[{number}]") for number, call in enumerate(raw)
+    )
     if len({call.id for call in calls}) < len(calls):
-        raise place.refuse("duplicate-call-id", "two calls of this message share an id", "one id a call within a message")
+        raise place.refuse(
+            "duplicate-call-id",
+            "two calls of this message share an id",
+            "one id a call within a message",
+        )
     return calls
 
 
 def _parse_call(raw: object, place: Place, where: str) -> ToolCall:
     if not isinstance(raw, dict):
-        raise place.refuse("bad-tool-call", f"{where} is {shown(raw)}", "an object with id, type and function")
+        raise place.refuse(
+            "bad-tool-call", f"{where} is {shown(raw)}", "an object with id, type and function"
+        )
     kind = raw.get("type")
     if kind not in ("function", "custom") or not isinstance(raw.get(kind), dict):
         legal = "type function or custom, with an object of that name"
         raise place.refuse("bad-tool-call", f"{where} of type {shown(kind)} holds no call", legal)
-    fields = {"id": raw.get("id"), "name": raw[kind].get("name"), "body": raw[kind].get(BODIES[kind])}
+    fields = {
+        "id": raw.get("id"),
+        "name": raw[kind].get("name"),
+        "body": raw[kind].get(BODIES[kind]),
+    }
     for name, value in fields.items():
         if not isinstance(value, str) or (not value and name != "body"):
             field = {"id": "id", "name": f"{kind}.name", "body": f"{kind}.{BODIES[kind]}"}[name]
-            raise place.refuse("bad-tool-call", f"{where}.{field} is {shown(value)}", "text; id and name not empty")
+            raise place.refuse(
+                "bad-tool-call", f"{where}.{field} is {shown(value)}", "text; id and name not empty"
+            )
     return ToolCall(str(fields["id"]), str(fields["name"]), str(fields["body"]))
 
 
-BODIES = {"function": "arguments", "custom": "input"}
-"""What each kind of call says to its tool by."""
-
 TEXTS = {"text": "text", "refusal": "refusal"}
 """Which field of each kind of block holds text."""
-
-MAX_NAME = 64
-"""Characters that the name of a called tool may have."""
-
-MAX_CALL_ID = 40
-"""Characters that the id of a call may have at the vendor itself; other servers give longer ones, which go back as they came."""
 
 
 @define
@@ -231,19 +267,21 @@ class Writer:
             message["tool_call_id"] = self._ids.get(turn.tool_call_id, turn.tool_call_id)
         self._messages.append(message)
 
-    def finished(self) -> Rendered:
+    def finish(self) -> Rendered:
         """Return what was written."""
         return Rendered(list(self._messages))
 
     def _written(self, turn: Turn) -> Message:
-        entries = list(laid_out(Provider.OPENAI, turn))
-        further: Message = next((entry.data for entry in entries if entry.kind is PartKind.MESSAGE), {})
+        entries = list(layout_of(Provider.OPENAI, turn))
+        further = further_fields(entries, PartKind.MESSAGE)
         form = further.get("content", "natural")
         message = without(further, "role", "content")
         is_developer = turn.role is Role.SYSTEM and further.get("role") == "developer"
         message["role"] = "developer" if is_developer else turn.role.value
         if turn.tool_calls:
-            further_of = {entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL}
+            further_of = {
+                entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL
+            }
             self._ids = _render_ids(turn, further_of)
             message["tool_calls"] = _render_calls(turn, further_of, self._ids)
         if (form is None or form is MISSING) and _may_be_absent(turn, message):
@@ -261,33 +299,39 @@ def _may_be_absent(turn: Turn, message: Message) -> bool:
     return not turn.text and (bool(turn.tool_calls) or isinstance(message.get("audio"), dict))
 
 
-def _render_content(turn: Turn, entries: Sequence[Entry], *, is_list: bool) -> str | list[Message] | None:
-    blocks = [_render_block(entry) for entry in entries if entry.kind in (PartKind.BLOCK, PartKind.WORDS)]
-    is_plain = len(blocks) == 1 and set(blocks[0]) == {"type", "text"} and blocks[0]["type"] == "text"
+def _render_content(
+    turn: Turn, entries: Sequence[Entry], *, is_list: bool
+) -> str | list[Message] | None:
+    inside = (PartKind.BLOCK, PartKind.WORDS)
+    blocks = [entry.block("text") for entry in entries if entry.kind in inside]
     if blocks:
-        return blocks if is_list or not is_plain else str(blocks[0]["text"])
+        return blocks if is_list or not is_plain(blocks, "text") else str(blocks[0]["text"])
     if turn.tool_calls:
         return [] if is_list else None
     return stand_in(turn)
 
 
-def _render_block(entry: Entry) -> Message:
-    if entry.kind is PartKind.BLOCK:
-        return entry.data
-    kind = entry.data.get("type", "text")
-    return {**entry.data, "type": kind, TEXTS.get(kind, "text"): entry.text}
-
-
 def _render_ids(turn: Turn, further: Mapping[int, Message]) -> dict[str, str]:
     """Return the ids that are spelled anew: long ones, but for those that came in this format."""
     ids = aliases((call.id for call in turn.tool_calls), MAX_CALL_ID, any_sign=True)
-    return {call.id: ids[call.id] for number, call in enumerate(turn.tool_calls) if call.id in ids and "id" not in further[number]}
+    return {
+        call.id: ids[call.id]
+        for number, call in enumerate(turn.tool_calls)
+        if call.id in ids and "id" not in further[number]
+    }
 
 
-def _render_calls(turn: Turn, further: Mapping[int, Message], ids: Mapping[str, str]) -> list[Message]:
-    names = aliases((call.name for call in turn.tool_calls), MAX_NAME)
+def _render_calls(
+    turn: Turn, further: Mapping[int, Message], ids: Mapping[str, str]
+) -> list[Message]:
+    names = aliases((call.name for call in turn.tool_calls), MAX_TOOL_NAME)
     return [
-        _render_call(further[number], ids.get(call.id, call.id), names.get(call.name, call.name), call.arguments)
+        _render_call(
+            further[number],
+            ids.get(call.id, call.id),
+            names.get(call.name, call.name),
+            call.arguments,
+        )
         for number, call in enumerate(turn.tool_calls)
     ]
 

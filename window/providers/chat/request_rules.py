@@ -4,16 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import InvalidMessagesError
-from .. import breach as fields
+from .. import request_fields as fields
 from ..blocks import copied_messages
-from ..breach import Breach, Spot, entry_breaches
+from ..breach import Breach, Spot, entry_breaches, first, refuse
 from ..wire import Provider
-from .rules import ChatJudge, judged
+from .rules import ChatJudge, judge_list
 
 _KINDS = ("function", "custom")
 
 
-def check_request(request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False) -> None:
+def check_request(
+    request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False
+) -> None:
     """Raise for the body of a request that OpenAI would refuse: its fields, then its messages.
 
     Raises:
@@ -23,10 +25,11 @@ def check_request(request: Mapping[str, Any], *, allow_open_tail: bool = False, 
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages break the openai rule bad-tool-choice: Invalid value for 'tool_choice': ...
     """
-    body = fields.copied_request(Provider.OPENAI, request)
-    breach = request_breach(body, foreign=foreign) or judged(body["messages"], allow_open_tail=allow_open_tail, foreign=foreign)
-    if breach is not None:
-        raise breach.error(Provider.OPENAI)
+    body = fields.copy_request(Provider.OPENAI, request)
+    breach = request_breach(body, foreign=foreign) or judge_list(
+        body["messages"], allow_open_tail=allow_open_tail, foreign=foreign
+    )
+    refuse(breach, Provider.OPENAI)
 
 
 def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessagesError]:
@@ -38,12 +41,20 @@ def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessages
     ['missing-content', 'orphan-result']
     """
     try:
-        body = fields.copied_request(Provider.OPENAI, request) if isinstance(request, Mapping) else None
-        messages = copied_messages(Provider.OPENAI, request if body is None else body.get("messages"))
+        body = (
+            fields.copy_request(Provider.OPENAI, request) if isinstance(request, Mapping) else None
+        )
+        messages = copied_messages(
+            Provider.OPENAI, request if body is None else body.get("messages")
+        )
     except InvalidMessagesError as error:
         return [error]
     judge = ChatJudge()
-    breaches = (None if body is None else request_breach(body), *entry_breaches(judge, messages), judge.end())
+    breaches = (
+        None if body is None else request_breach(body),
+        *entry_breaches(judge, messages),
+        judge.end(),
+    )
     return [breach.error(Provider.OPENAI) for breach in breaches if breach is not None]
 
 
@@ -53,7 +64,9 @@ def request_breach(request: Mapping[str, Any], *, foreign: bool = False) -> Brea
     With `foreign` only model and messages are looked at: other servers have options of their own.
     """
     breach = _model(request) or _messages(request)
-    return breach if breach or foreign else _tools(request) or _limits(request) or _together(request)
+    return (
+        breach if breach or foreign else _tools(request) or _limits(request) or _together(request)
+    )
 
 
 def _model(request: Mapping[str, Any]) -> Breach | None:
@@ -63,10 +76,12 @@ def _model(request: Mapping[str, Any]) -> Breach | None:
 
 
 def _messages(request: Mapping[str, Any]) -> Breach | None:
-    messages = request.get("messages")
+    messages, place = request.get("messages"), Spot("messages")
     if "messages" not in request:
-        return Spot("messages").missing("not-a-list", "a list of messages")
-    return None if isinstance(messages, list) else Spot("messages").wrong_type("not-a-list", "an array of objects", messages)
+        return place.missing("not-a-list", "a list of messages")
+    if isinstance(messages, list):
+        return None
+    return place.wrong_type("not-a-list", "an array of objects", messages)
 
 
 def _tools(request: Mapping[str, Any]) -> Breach | None:
@@ -78,44 +93,51 @@ def _tools(request: Mapping[str, Any]) -> Breach | None:
         return breach
     names = [tool[tool["type"]]["name"] for tool in given]
     return fields.choice(
-        request, names, "Invalid value for 'tool_choice': no function named '{name}' was specified in the 'tools' parameter."
+        request,
+        names,
+        "Invalid value for 'tool_choice': no function named '{name}' was specified in the 'tools' parameter.",
     )
 
 
 def _without_tools(request: Mapping[str, Any]) -> Breach | None:
     for key, rule in (("tool_choice", "bad-tool-choice"), ("parallel_tool_calls", "bad-option")):
         if request.get(key) is not None:
-            message = f"Invalid value for '{key}': '{key}' is only allowed when 'tools' are specified."
+            message = (
+                f"Invalid value for '{key}': '{key}' is only allowed when 'tools' are specified."
+            )
             return Spot(key).breach(rule, message, "tools beside it, or no such field", None)
     return None
 
 
-def _tool(tool: Mapping[str, Any], place: Spot) -> Breach | None:
+def _tool(tool: dict[str, Any], place: Spot) -> Breach | None:
     kind = tool["type"]
     if kind not in _KINDS:
         return place.at(".type").unsupported("bad-tools", kind, _KINDS)
-    body, spot = tool.get(kind), place.at(f".{kind}")
-    if not isinstance(body, dict):
-        return spot.missing("bad-tools", "an object") if body is None else spot.wrong_type("bad-tools", "an object", body)
-    return fields.function(body, spot)
+    spot = place.at(f".{kind}")
+    if tool.get(kind) is None:
+        return spot.missing("bad-tools", "an object")
+    breach = place.needed("bad-tools", tool, kind, dict)
+    return breach or fields.function(tool[kind], spot)
 
 
 def _limits(request: Mapping[str, Any]) -> Breach | None:
     return (
-        fields.number(request, "temperature", least=0, most=2)
-        or fields.number(request, "top_p", least=0, most=1)
-        or fields.number(request, "max_completion_tokens", least=1)
-        or fields.number(request, "max_tokens", least=1)
-        or fields.number(request, "n", least=1)
-        or fields.flag(request, "stream")
-        or fields.flag(request, "parallel_tool_calls")
+        fields.sampling(request)
+        or first(
+            fields.number(request, key, least=1)
+            for key in ("max_completion_tokens", "max_tokens", "n")
+        )
+        or fields.flags(request, "stream", "parallel_tool_calls")
     )
 
 
 def _together(request: Mapping[str, Any]) -> Breach | None:
     if request.get("max_tokens") is not None and request.get("max_completion_tokens") is not None:
-        message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
-        return Breach("bad-option", message, "one of both", None, "max_tokens", "invalid_parameter_combination")
+        message = (
+            "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+        )
+        code = "invalid_parameter_combination"
+        return Spot("max_tokens").breach("bad-option", message, "one of the two", code)
     if request.get("stream_options") is not None and not request.get("stream"):
         message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
         return Spot("stream_options").breach("bad-option", message, "stream: true beside it", None)

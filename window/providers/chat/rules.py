@@ -11,7 +11,8 @@ from typing import Self
 from attrs import Factory, define, evolve, field
 
 from ..blocks import copied_messages
-from ..breach import MAX_TEXT, Breach, Spot, first
+from ..breach import MAX_TEXT, Breach, ObjectJudge, Spot, list_breach, refuse
+from ..tool_pairs import BEHIND_CALL, ONE_RESULT
 from ..wire import Message, Provider
 
 MAX_MESSAGES = 2048
@@ -19,22 +20,24 @@ MAX_MESSAGES = 2048
 MAX_CALLS = 128
 """Calls that a message may have, and tools that a request may have."""
 MAX_CALL_ID = 40
-"""Characters that the id of a call may have."""
+"""Characters that the id of a call may have at the vendor itself; other servers give longer ones, which go back as they came."""
 MAX_NAME = 64
 """Characters that the name of a speaker may have."""
 
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 _NAME = re.compile(r"[^\s<|\\/>]+")
-_NAME_PATTERN = r"^[^\s<|\\/>]+$"
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "user": ("text", "image_url", "input_audio", "file"),
     "assistant": ("text", "refusal"),
 }
 _ALL_PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
-_BODIES = {"function": "arguments", "custom": "input"}
+BODIES = {"function": "arguments", "custom": "input"}
+"""What each kind of call says to its tool by."""
 
 
-def check_messages(messages: object, *, allow_open_tail: bool = False, foreign: bool = False) -> None:
+def check_messages(
+    messages: object, *, allow_open_tail: bool = False, foreign: bool = False
+) -> None:
     """Raise for a message list that OpenAI would refuse.
 
     With `allow_open_tail` the last calls may lack results. With `foreign` what other servers that speak the format take is taken
@@ -45,17 +48,18 @@ def check_messages(messages: object, *, allow_open_tail: bool = False, foreign: 
 
     >>> check_messages([{"role": "assistant", "content": None}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] break the openai rule missing-content: Invalid value for 'content': ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule missing-content: Invalid value for 'content': ...
     """
-    breach = judged(copied_messages(Provider.OPENAI, messages), allow_open_tail=allow_open_tail, foreign=foreign)
-    if breach is not None:
-        raise breach.error(Provider.OPENAI)
+    copies = copied_messages(Provider.OPENAI, messages)
+    breach = judge_list(copies, allow_open_tail=allow_open_tail, foreign=foreign)
+    refuse(breach, Provider.OPENAI)
 
 
-def judged(messages: Sequence[Message], *, allow_open_tail: bool = False, foreign: bool = False) -> Breach | None:
+def judge_list(
+    messages: Sequence[Message], *, allow_open_tail: bool = False, foreign: bool = False
+) -> Breach | None:
     """Return the first breach of `messages`, a list of JSON objects."""
-    judge = ChatJudge(foreign=foreign)
-    return first(map(judge.add, messages)) or judge.end(allow_open_tail=allow_open_tail)
+    return list_breach(ChatJudge(foreign=foreign), messages, allow_open_tail=allow_open_tail)
 
 
 @define
@@ -84,9 +88,11 @@ class ChatJudge:
             self._answered.add(str(fields.get("tool_call_id")))
             return
         calls = fields.get("tool_calls")
-        ids = (
-            [call["id"] for call in calls if isinstance(call, dict) and isinstance(call.get("id"), str)] if isinstance(calls, list) else []
-        )
+        ids = [
+            call["id"]
+            for call in (calls if isinstance(calls, list) else ())
+            if isinstance(call, dict) and isinstance(call.get("id"), str)
+        ]
         self._open(ids)
 
     def end(self, *, allow_open_tail: bool = False) -> Breach | None:
@@ -122,13 +128,14 @@ class ChatJudge:
         old = Spot(f"messages.[{spot.index}]", spot.index)
         if call_id in self._answered:
             message = f"Duplicate value for 'tool_call_id' of '{call_id}' in message[{spot.index}]"
-            return old.at(".tool_call_id").breach("duplicate-result", message, "one result a call", None)
-        legal = "results directly after the assistant message that called"
+            return old.at(".tool_call_id").breach(
+                "duplicate-result", message, "one result a call", None
+            )
         if self._waiting or self._answered:
             message = f"Invalid parameter: 'tool_call_id' of '{call_id}' not found in 'tool_calls' of previous message."
-            return old.at(".tool_call_id").breach("orphan-result", message, legal, None)
+            return old.at(".tool_call_id").breach("orphan-result", message, BEHIND_CALL, None)
         message = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
-        return old.at(".role").breach("orphan-result", message, legal, None)
+        return old.at(".role").breach("orphan-result", message, BEHIND_CALL, None)
 
     def _unanswered(self, noticed: int) -> Breach | None:
         if not self._waiting:
@@ -137,8 +144,8 @@ class ChatJudge:
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
             f"The following tool_call_ids did not have response messages: {', '.join(self._waiting)}"
         )
-        legal = "one result for each call, directly after the message that called"
-        return Breach("unanswered-call", message, legal, self._caller, f"messages.[{noticed}].role")
+        where = f"messages.[{noticed}].role"
+        return Breach("unanswered-call", message, ONE_RESULT, self._caller, where)
 
 
 def message_breach(message: Message, spot: Spot, *, foreign: bool = False) -> Breach | None:
@@ -162,7 +169,7 @@ def _name(message: Message, role: str, spot: Spot) -> Breach | None:
     if name is None:
         return place.missing("bad-name", "the name of the function") if role == "function" else None
     if isinstance(name, str) and name and not _NAME.fullmatch(name):
-        return place.no_match("bad-name", _NAME_PATTERN)
+        return place.no_match("bad-name", f"^{_NAME.pattern}$")
     return place.text("bad-name", name, most=MAX_NAME, empty=False)
 
 
@@ -176,7 +183,9 @@ def _content(message: Message, role: str, spot: Spot, *, foreign: bool) -> Breac
         return place.wrong_type("bad-content", "one of a string or array of objects", content)
     if not content:
         return None if foreign else place.empty("empty-content")
-    parts = first(_part(part, role, place.at(f"[{number}]"), foreign=foreign) for number, part in enumerate(content))
+    parts = place.each(
+        "bad-content", content, lambda part, spot: _part(part, role, spot, foreign=foreign)
+    )
     return parts or _mixed(content, place)
 
 
@@ -187,30 +196,37 @@ def _absent(message: Message, role: str, spot: Spot) -> Breach | None:
     if "content" not in message:
         return spot.at(".content").missing("missing-content", legal)
     place = Spot(f"messages.[{spot.index}].content", spot.index)
-    return place.breach("missing-content", "Invalid value for 'content': expected a string, got null.", legal, None)
+    return place.breach(
+        "missing-content", "Invalid value for 'content': expected a string, got null.", legal, None
+    )
 
 
 def _speaks_otherwise(message: Message) -> bool:
-    return any(message.get(key) for key in ("refusal", "audio", "function_call")) or message.get("tool_calls") is not None
+    return (
+        any(message.get(key) for key in ("refusal", "audio", "function_call"))
+        or message.get("tool_calls") is not None
+    )
 
 
 def _mixed(content: Sequence[Message], place: Spot) -> Breach | None:
     if len(content) == 1 or all(part["type"] != "refusal" for part in content):
         return None
-    message = f"Invalid '{place.path}': a content part of type 'refusal' must be the only content part."
+    message = (
+        f"Invalid '{place.path}': a content part of type 'refusal' must be the only content part."
+    )
     return place.breach("mixed-refusal", message, "text parts, or exactly one refusal")
 
 
-def _part(part: object, role: str, place: Spot, *, foreign: bool) -> Breach | None:
-    if not isinstance(part, dict):
-        return place.wrong_type("bad-content", "an object", part)
-    kind = part.get("type")
+def _part(part: Message, role: str, place: Spot, *, foreign: bool) -> Breach | None:
+    kind, spot = part.get("type"), place.at(".type")
+    if kind is None:
+        return spot.missing("bad-content")
     if not isinstance(kind, str):
-        kind_place = place.at(".type")
-        return kind_place.missing("bad-content") if kind is None else kind_place.wrong_type("bad-content", "a string", kind)
+        return spot.wrong_type("bad-content", "a string", kind)
     if kind not in _ALL_PARTS:
-        return None if foreign else place.at(".type").unsupported("unknown-part", kind, _ALL_PARTS)
-    return _misplaced(kind, role, place) or _SHAPES.get(kind, _no_shape)(part, place)
+        return None if foreign else spot.unsupported("unknown-part", kind, _ALL_PARTS)
+    breach = _misplaced(kind, role, place)
+    return _SHAPES[kind](part, place) if breach is None and kind in _SHAPES else breach
 
 
 def _misplaced(kind: str, role: str, place: Spot) -> Breach | None:
@@ -227,20 +243,8 @@ def _misplaced(kind: str, role: str, place: Spot) -> Breach | None:
     return place.at(".type").unsupported("misplaced-part", kind, legal)
 
 
-def _no_shape(_part: Message, _place: Spot) -> Breach | None:
-    return None
-
-
-def _text(part: Message, place: Spot) -> Breach | None:
-    return place.needed_text("bad-content", part, "text")
-
-
-def _refusal(part: Message, place: Spot) -> Breach | None:
-    return place.needed_text("bad-refusal", part, "refusal", empty=False)
-
-
 def _image(part: Message, place: Spot) -> Breach | None:
-    return _inner(part, "image_url", place, "bad-image") or image_breach(
+    return place.needed("bad-image", part, "image_url", dict) or image_breach(
         part["image_url"], "url", part["image_url"].get("detail"), place.at(".image_url")
     )
 
@@ -257,50 +261,50 @@ def image_breach(holder: Message, key: str, detail: object, place: Spot) -> Brea
             "(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got a value without the 'data:' prefix."
         )
         return spot.breach("bad-image", message, "an http(s) address, or a data URL of an image")
-    details = ("auto", "low", "high", "original")
-    return None if detail is None or detail in details else place.at(".detail").unsupported("bad-image", detail, details)
+    return place.at(".detail").one_of("bad-image", detail, ("auto", "low", "high", "original"))
 
 
 def _audio(part: Message, place: Spot) -> Breach | None:
-    breach = _inner(part, "input_audio", place, "bad-audio")
+    rule = "bad-audio"
+    breach = place.needed(rule, part, "input_audio", dict)
     if breach is not None:
         return breach
     inner, spot = part["input_audio"], place.at(".input_audio")
-    breach = spot.needed_text("bad-audio", inner, "data", most=MAX_TEXT * 10, empty=False) or spot.needed_text("bad-audio", inner, "format")
-    if breach is None and inner["format"] not in ("wav", "mp3"):
-        return spot.at(".format").unsupported("bad-audio", inner["format"], ("wav", "mp3"))
-    return breach
+    return (
+        spot.needed_text(rule, inner, "data", most=MAX_TEXT * 10, empty=False)
+        or spot.needed_text(rule, inner, "format")
+        or spot.at(".format").one_of(rule, inner["format"], ("wav", "mp3"))
+    )
 
 
 def _file(part: Message, place: Spot) -> Breach | None:
-    breach = _inner(part, "file", place, "bad-file")
+    rule = "bad-file"
+    breach = place.needed(rule, part, "file", dict)
     if breach is not None:
         return breach
-    inner, spot = part["file"], place.at(".file")
+    inner, spot = part["file"], place.at(".file.file_id")
+    data, data_spot = inner.get("file_data"), place.at(".file.file_data")
     if inner.get("file_id") is not None:
-        return spot.at(".file_id").text("bad-file", inner["file_id"], empty=False)
-    if inner.get("file_data") is None:
-        return spot.at(".file_id").missing("bad-file", "file_id, or file_data with a filename")
-    return spot.at(".file_data").text("bad-file", inner["file_data"], most=MAX_TEXT * 10, empty=False) or _file_data(inner, spot)
-
-
-def _file_data(inner: Message, spot: Spot) -> Breach | None:
-    if inner["file_data"].startswith("data:"):
-        return None
+        return spot.text(rule, inner["file_id"], empty=False)
+    if data is None:
+        return spot.missing(rule, "file_id, or file_data with a filename")
+    breach = data_spot.text(rule, data, most=MAX_TEXT * 10, empty=False)
+    if breach is not None or data.startswith("data:"):
+        return breach
     message = (
-        f"Invalid file data: '{spot.path}.file_data'. Expected a base64-encoded data URL with an application/pdf MIME type "
+        f"Invalid file data: '{data_spot.path}'. Expected a base64-encoded data URL with an application/pdf MIME type "
         "(e.g. 'data:application/pdf;base64,JVBERi0xLjQK'), but got a value without the 'data:' prefix."
     )
-    return spot.at(".file_data").breach("bad-file", message, "a data URL of the file")
+    return data_spot.breach(rule, message, "a data URL of the file")
 
 
-_SHAPES = {"text": _text, "refusal": _refusal, "image_url": _image, "input_audio": _audio, "file": _file}
-
-
-def _inner(holder: Message, key: str, place: Spot, rule: str) -> Breach | None:
-    if key not in holder:
-        return place.at(f".{key}").missing(rule)
-    return None if isinstance(holder[key], dict) else place.at(f".{key}").wrong_type(rule, "an object", holder[key])
+_SHAPES: Mapping[str, ObjectJudge] = {
+    "text": lambda part, place: place.needed_text("bad-content", part, "text"),
+    "refusal": lambda part, place: place.needed_text("bad-refusal", part, "refusal", empty=False),
+    "image_url": _image,
+    "input_audio": _audio,
+    "file": _file,
+}
 
 
 def _calls(message: Message, role: str, spot: Spot, *, foreign: bool) -> Breach | None:
@@ -309,58 +313,63 @@ def _calls(message: Message, role: str, spot: Spot, *, foreign: bool) -> Breach 
         return None
     if role != "assistant":
         return place.breach(
-            "bad-tool-call", f"Unknown parameter: '{place.path}'.", "tool_calls on assistant messages only", "unknown_parameter"
+            "bad-tool-call",
+            f"Unknown parameter: '{place.path}'.",
+            "tool_calls on assistant messages only",
+            "unknown_parameter",
         )
-    if not isinstance(calls, list):
-        return place.wrong_type("bad-tool-call", "an array of objects", calls)
-    if not calls:
+    if calls == []:
         return place.empty("bad-tool-call")
-    if len(calls) > MAX_CALLS:
+    if isinstance(calls, list) and len(calls) > MAX_CALLS:
         return place.too_long(calls, MAX_CALLS)
     most = MAX_TEXT if foreign else MAX_CALL_ID
-    return first(_call(call, place.at(f"[{number}]"), most) for number, call in enumerate(calls)) or _twice(calls, place)
+    breach = place.each("bad-tool-call", calls, lambda call, spot: _call(call, spot, most))
+    return breach or _twice(calls, place)
 
 
-def _call(call: object, place: Spot, most: int) -> Breach | None:
-    if not isinstance(call, dict):
-        return place.wrong_type("bad-tool-call", "an object", call)
-    kind = call.get("type")
+def _call(call: Message, place: Spot, most: int) -> Breach | None:
+    kind, rule = call.get("type"), "bad-tool-call"
     if kind is None:
-        return place.at(".type").missing("bad-tool-call", "function or custom")
-    if not isinstance(kind, str) or kind not in _BODIES:
-        return place.at(".type").unsupported("bad-tool-call", kind, tuple(_BODIES))
-    breach = place.needed_text("bad-tool-call", call, "id", most=most, empty=False) or _inner(call, kind, place, "bad-tool-call")
-    return breach or _called(call[kind], place.at(f".{kind}"), _BODIES[kind])
+        return place.at(".type").missing(rule, "function or custom")
+    if not isinstance(kind, str) or kind not in BODIES:
+        return place.at(".type").unsupported(rule, kind, tuple(BODIES))
+    return (
+        place.needed_text(rule, call, "id", most=most, empty=False)
+        or place.needed(rule, call, kind, dict)
+        or _called(call[kind], place.at(f".{kind}"), BODIES[kind])
+    )
 
 
 def _called(body: Message, place: Spot, argument: str) -> Breach | None:
-    if "name" not in body:
-        return place.at(".name").missing("bad-tool-name", "the name of the tool")
-    return place.at(".name").tool_name(body["name"]) or place.needed_text("bad-tool-call", body, argument)
+    return place.tool_name(body) or place.needed_text("bad-tool-call", body, argument)
 
 
 def _twice(calls: Sequence[Message], place: Spot) -> Breach | None:
     seen: set[str] = set()
     for call in calls:
         if call["id"] in seen:
-            message = f"Duplicate value for 'tool_call_id' of '{call['id']}' in message[{place.index}]"
-            return place.breach("duplicate-call-id", message, "one id a call within a message", None)
+            message = (
+                f"Duplicate value for 'tool_call_id' of '{call['id']}' in message[{place.index}]"
+            )
+            return place.breach(
+                "duplicate-call-id", message, "one id a call within a message", None
+            )
         seen.add(call["id"])
     return None
 
 
 def _assistant(message: Message, spot: Spot) -> Breach | None:
-    refusal, audio, call = message.get("refusal"), message.get("audio"), message.get("function_call")
+    refusal, audio = message.get("refusal"), message.get("audio")
     if refusal is not None and not isinstance(refusal, str):
         return spot.at(".refusal").wrong_type("bad-refusal", "a string", refusal)
     if audio is not None:
-        breach = _inner(message, "audio", spot, "bad-audio")
-        breach = breach or spot.at(".audio").needed_text("bad-audio", message["audio"], "id", empty=False)
+        breach = spot.needed("bad-audio", message, "audio", dict)
+        breach = breach or spot.at(".audio").needed_text("bad-audio", audio, "id", empty=False)
         if breach is not None:
             return breach
-    if call is None:
+    if message.get("function_call") is None:
         return None
-    breach = _inner(message, "function_call", spot, "bad-tool-call")
+    breach = spot.needed("bad-tool-call", message, "function_call", dict)
     return breach or _called(message["function_call"], spot.at(".function_call"), "arguments")
 
 
@@ -380,6 +389,6 @@ class GrowingList:
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
         """Raise `InvalidMessagesError` for the first breach; what the list begins with is not looked at again."""
-        breach = first(map(self._judge.add, messages[self._judge.count :])) or self._judge.end(allow_open_tail=allow_open_tail)
-        if breach is not None:
-            raise breach.error(str(Provider.OPENAI))
+        further = messages[self._judge.count :]
+        breach = list_breach(self._judge, further, allow_open_tail=allow_open_tail)
+        refuse(breach, Provider.OPENAI)

@@ -4,9 +4,9 @@ Sources: the vendor's reference of responses and the types of its SDK, recorded 
 taken: a new type of item must have a type, and nothing more. Docs/providers.md lists the rules.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 
-from ..breach import Breach, Spot, first
+from ..breach import Breach, ObjectJudge, Spot, first
 from ..chat.rules import image_breach
 from ..wire import Message
 
@@ -56,51 +56,59 @@ def item_breach(item: Message, spot: Spot, *, foreign: bool = False) -> Breach |
     if kind is not None and not isinstance(kind, str):
         return spot.at(".type").wrong_type("bad-item", "a string", kind)
     kind = type_of(item)
-    return _id(item, kind, spot, foreign=foreign) or (
-        _reasoning(item, spot, foreign=foreign) if kind == "reasoning" else _SHAPES.get(kind, _any)(item, spot)
-    )
-
-
-def _any(_item: Message, _spot: Spot) -> Breach | None:
-    return None
+    breach = _id(item, kind, spot, foreign=foreign)
+    if breach is None and kind == "reasoning":
+        return _reasoning(item, spot, foreign=foreign)
+    return breach or first(judge(item, spot) for judge in _SHAPES.get(kind, ()))
 
 
 def _id(item: Message, kind: str, spot: Spot, *, foreign: bool) -> Breach | None:
     own, place = item.get("id"), spot.at(".id")
+    rule, start = "bad-item-id", ID_STARTS.get(kind, "")
     if own is None:
-        return place.missing("bad-item-id", "the id of an item") if kind == "item_reference" else None
-    breach = place.text("bad-item-id", own, most=MAX_ID, empty=False)
-    start = ID_STARTS.get(kind)
-    if breach is None and start is not None and not foreign and not own.startswith(start):
+        return place.missing(rule, "the id of an item") if kind == "item_reference" else None
+    breach = place.text(rule, own, most=MAX_ID, empty=False)
+    if breach is None and not foreign and not own.startswith(start):
         message = f"Invalid '{place.path}': '{own}'. Expected an ID that begins with '{start}'."
-        return place.breach("bad-item-id", message, f"an id that begins with {start}, or none")
+        return place.breach(rule, message, f"an id that begins with {start}, or none")
     return breach
 
 
 def _message(item: Message, spot: Spot) -> Breach | None:
-    role, content, place = item.get("role"), item.get("content"), spot.at(".content")
+    role, place = item.get("role"), spot.at(".content")
     if role is None:
         return spot.at(".role").missing("unknown-role", ", ".join(_ROLES))
     if role not in _ROLES:
         return spot.at(".role").unsupported("unknown-role", role, _ROLES)
-    return place.missing("missing-content", "text, or a list of content parts") if "content" not in item else _content(content, role, place)
+    if "content" not in item:
+        return place.missing("missing-content", _TEXT_OR_PARTS)
+    return _content(item["content"], role, place)
+
+
+_TEXT_OR_PARTS = "text, or a list of content parts"
 
 
 def _content(content: object, role: str, place: Spot) -> Breach | None:
+    if content is None:
+        return place.wrong_type("missing-content", _STRING_OR_ARRAY, content)
+    # An answer may be cut before its first word; what is asked is not.
+    if content == [] and role != "assistant":
+        return place.empty("empty-content")
+    return _parts(content, _OUTPUT if role == "assistant" else _INPUT, place)
+
+
+_STRING_OR_ARRAY = "one of a string or array of objects"
+
+
+def _parts(content: object, legal: tuple[str, ...], place: Spot) -> Breach | None:
     if isinstance(content, str):
         return place.text("bad-content", content)
     if not isinstance(content, list):
-        return place.wrong_type("missing-content" if content is None else "bad-content", "one of a string or array of objects", content)
-    # An answer may be cut before its first word; what is asked is not.
-    if not content and role != "assistant":
-        return place.empty("empty-content")
-    legal = _OUTPUT if role == "assistant" else _INPUT
-    return first(_part(part, legal, place.at(f"[{number}]")) for number, part in enumerate(content))
+        return place.wrong_type("bad-content", _STRING_OR_ARRAY, content)
+    return place.each("bad-content", content, lambda part, spot: _part(part, legal, spot))
 
 
-def _part(part: object, legal: tuple[str, ...], place: Spot) -> Breach | None:
-    if not isinstance(part, dict):
-        return place.wrong_type("bad-content", "an object", part)
+def _part(part: Message, legal: tuple[str, ...], place: Spot) -> Breach | None:
     kind = part.get("type")
     if kind is None:
         return place.at(".type").missing("bad-content", ", ".join(legal))
@@ -114,9 +122,9 @@ def _text(part: Message, place: Spot) -> Breach | None:
 
 
 def _output_text(part: Message, place: Spot) -> Breach | None:
-    annotations = part.get("annotations")
-    if annotations is not None and not isinstance(annotations, list):
-        return place.at(".annotations").wrong_type("bad-content", "an array of objects", annotations)
+    if part.get("annotations") is not None:
+        breach = place.needed("bad-content", part, "annotations", list)
+        return breach or _text(part, place)
     return _text(part, place)
 
 
@@ -136,18 +144,21 @@ def _file(part: Message, place: Spot) -> Breach | None:
     given = [key for key in ("file_id", "file_data", "file_url") if part.get(key) is not None]
     if not given:
         return place.at(".file_id").missing("bad-file", "file_id, file_data or file_url")
-    return first(place.at(f".{key}").text("bad-file", part[key], most=MAX_PAYLOAD, empty=False) for key in given)
+    return first(
+        place.at(f".{key}").text("bad-file", part[key], most=MAX_PAYLOAD, empty=False)
+        for key in given
+    )
 
 
 def _audio(part: Message, place: Spot) -> Breach | None:
-    inner = part.get("input_audio")
-    if not isinstance(inner, dict):
-        spot = place.at(".input_audio")
-        return spot.missing("bad-audio") if inner is None else spot.wrong_type("bad-audio", "an object", inner)
-    return place.at(".input_audio").needed_text("bad-audio", inner, "data", most=MAX_PAYLOAD, empty=False)
+    inner, spot = part.get("input_audio"), place.at(".input_audio")
+    if inner is None:
+        return spot.missing("bad-audio")
+    breach = place.needed("bad-audio", part, "input_audio", dict)
+    return breach or spot.needed_text("bad-audio", inner, "data", most=MAX_PAYLOAD, empty=False)
 
 
-_PARTS: Mapping[str, Callable[[Message, Spot], Breach | None]] = {
+_PARTS: Mapping[str, ObjectJudge] = {
     "input_text": _text,
     "input_image": _image,
     "input_file": _file,
@@ -158,53 +169,32 @@ _PARTS: Mapping[str, Callable[[Message, Spot], Breach | None]] = {
 
 
 def _reasoning(item: Message, spot: Spot, *, foreign: bool) -> Breach | None:
+    rule = "bad-reasoning"
     if "summary" not in item:
-        return spot.at(".summary").missing("bad-reasoning", "a list of summary texts, which may be empty")
+        return spot.at(".summary").missing(rule, "a list of summary texts, which may be empty")
     content, secret = item.get("content"), item.get("encrypted_content")
     if content and isinstance(content, list) and not foreign:
         return spot.at(".content").too_long(content, 0)
-    if secret is not None:
-        breach = spot.at(".encrypted_content").text("bad-reasoning", secret, most=MAX_PAYLOAD, empty=False)
-        if breach is not None:
-            return breach
-    return _texts(item["summary"], "summary_text", spot.at(".summary"))
+    place = spot.at(".encrypted_content")
+    breach = None if secret is None else place.text(rule, secret, most=MAX_PAYLOAD, empty=False)
+    return breach or spot.at(".summary").each(rule, item["summary"], _summary_text)
 
 
-def _texts(parts: object, kind: str, place: Spot) -> Breach | None:
-    if not isinstance(parts, list):
-        return place.wrong_type("bad-reasoning", "an array of objects", parts)
-    return first(_part_of(part, kind, place.at(f"[{number}]")) for number, part in enumerate(parts))
-
-
-def _part_of(part: object, kind: str, place: Spot) -> Breach | None:
-    if not isinstance(part, dict):
-        return place.wrong_type("bad-reasoning", "an object", part)
-    if part.get("type") != kind:
-        return place.at(".type").unsupported("bad-reasoning", part.get("type"), (kind,))
-    return place.needed_text("bad-reasoning", part, "text")
+def _summary_text(part: Message, place: Spot) -> Breach | None:
+    rule, kind = "bad-reasoning", part.get("type")
+    if kind != "summary_text":
+        return place.at(".type").unsupported(rule, kind, ("summary_text",))
+    return place.needed_text(rule, part, "text")
 
 
 def _compaction(item: Message, spot: Spot) -> Breach | None:
-    return spot.needed_text("bad-compaction", item, "encrypted_content", most=MAX_PAYLOAD, empty=False)
-
-
-def _function_call(item: Message, spot: Spot) -> Breach | None:
-    return _call_id(item, spot) or _tool(item, spot) or spot.needed_text("bad-tool-call", item, "arguments") or _status(item, spot)
-
-
-def _custom_call(item: Message, spot: Spot) -> Breach | None:
-    return _call_id(item, spot) or _tool(item, spot) or spot.needed_text("bad-tool-call", item, "input")
-
-
-def _tool(item: Message, spot: Spot) -> Breach | None:
-    if "name" not in item:
-        return spot.at(".name").missing("bad-tool-name", "the name of the tool")
-    return spot.at(".name").tool_name(item["name"])
+    return spot.needed_text(
+        "bad-compaction", item, "encrypted_content", most=MAX_PAYLOAD, empty=False
+    )
 
 
 def _status(item: Message, spot: Spot) -> Breach | None:
-    status = item.get("status")
-    return None if status is None or status in _STATES else spot.at(".status").unsupported("bad-item", status, _STATES)
+    return spot.at(".status").one_of("bad-item", item.get("status"), _STATES)
 
 
 def _call_id(item: Message, spot: Spot) -> Breach | None:
@@ -214,95 +204,74 @@ def _call_id(item: Message, spot: Spot) -> Breach | None:
 def _output(item: Message, spot: Spot) -> Breach | None:
     if item.get("call_id") is None:
         return spot.at(".call_id").missing("orphan-result", "the id of the call that it answers")
-    breach, output, place = _call_id(item, spot), item.get("output"), spot.at(".output")
-    if breach is not None:
-        return breach
+    place = spot.at(".output")
     if "output" not in item:
-        return place.missing("missing-content", "text, or a list of content parts")
-    if isinstance(output, str):
-        return place.text("bad-content", output)
-    if not isinstance(output, list):
-        return place.wrong_type("bad-content", "one of a string or array of objects", output)
-    return first(_part(part, _INPUT[:3], place.at(f"[{number}]")) for number, part in enumerate(output))
+        return _call_id(item, spot) or place.missing("missing-content", _TEXT_OR_PARTS)
+    return _call_id(item, spot) or _parts(item["output"], _INPUT[:3], place)
 
 
-def _called(key: str) -> Callable[[Message, Spot], Breach | None]:
-    """Judge a call whose `key` holds an object."""
-
-    def judged(item: Message, spot: Spot) -> Breach | None:
-        return _call_id(item, spot) or _object(item, key, spot)
-
-    return judged
+def _text_under(key: str, rule: str = "bad-item") -> ObjectJudge:
+    """Return the judge of an item that must have text under `key`."""
+    return lambda item, spot: spot.needed_text(rule, item, key)
 
 
-def _object(item: Message, key: str, spot: Spot) -> Breach | None:
-    if key not in item:
-        return spot.at(f".{key}").missing("bad-tool-call", "an object")
-    return None if isinstance(item[key], dict) else spot.at(f".{key}").wrong_type("bad-tool-call", "an object", item[key])
+def _object_under(key: str) -> ObjectJudge:
+    """Return the judge of an item that must have an object under `key`."""
+    return lambda item, spot: spot.needed("bad-tool-call", item, key, dict, "an object")
 
 
-def _needs(rule: str, *keys: str) -> Callable[[Message, Spot], Breach | None]:
-    """Judge an item that must have text under each of `keys`."""
-
-    def judged(item: Message, spot: Spot) -> Breach | None:
-        return first(spot.needed_text(rule, item, key) for key in keys)
-
-    return judged
-
-
-def _computer_call(item: Message, spot: Spot) -> Breach | None:
+def _action(item: Message, spot: Spot) -> Breach | None:
     if item.get("action") is None and item.get("actions") is None:
         return spot.at(".action").missing("bad-tool-call", "an action, or a list of actions")
-    return _call_id(item, spot)
+    return None
 
 
 def _screenshot(item: Message, spot: Spot) -> Breach | None:
-    breach = _call_id(item, spot) or _object(item, "output", spot)
-    if breach is None and item["output"].get("type") not in ("computer_screenshot", "input_image"):
-        return spot.at(".output.type").unsupported("bad-content", item["output"].get("type"), ("computer_screenshot",))
-    return breach
+    kind = item["output"].get("type")
+    if kind in ("computer_screenshot", "input_image"):
+        return None
+    return spot.at(".output.type").unsupported("bad-content", kind, ("computer_screenshot",))
 
 
 def _shell_output(item: Message, spot: Spot) -> Breach | None:
-    output = item.get("output")
-    if not isinstance(output, list):
-        place = spot.at(".output")
-        return (
-            place.missing("missing-content", "a list") if output is None else place.wrong_type("bad-content", "an array of objects", output)
-        )
-    return _call_id(item, spot)
+    if item.get("output") is None:
+        return spot.at(".output").missing("missing-content", "a list")
+    return spot.needed("bad-content", item, "output", list)
 
 
-def _approval(item: Message, spot: Spot) -> Breach | None:
-    if not isinstance(item.get("approve"), bool):
-        place = spot.at(".approve")
-        return (
-            place.wrong_type("bad-item", "a boolean", item["approve"]) if "approve" in item else place.missing("bad-item", "true or false")
-        )
-    return spot.needed_text("bad-item", item, "approval_request_id")
+def _named(item: Message, spot: Spot) -> Breach | None:
+    return spot.tool_name(item)
 
 
-_SHAPES: Mapping[str, Callable[[Message, Spot], Breach | None]] = {
-    "message": _message,
-    "function_call": _function_call,
-    "function_call_output": _output,
-    "custom_tool_call": _custom_call,
-    "custom_tool_call_output": _output,
-    "computer_call": _computer_call,
-    "computer_call_output": _screenshot,
-    "local_shell_call": _called("action"),
-    "local_shell_call_output": _needs("bad-item", "output"),
-    "shell_call": _called("action"),
-    "shell_call_output": _shell_output,
-    "apply_patch_call": _called("operation"),
-    "apply_patch_call_output": _needs("bad-item", "call_id", "status"),
-    "mcp_call": _needs("bad-item", "id", "name", "arguments", "server_label"),
-    "mcp_list_tools": _needs("bad-item", "id", "server_label"),
-    "mcp_approval_request": _needs("bad-item", "id", "name", "arguments", "server_label"),
-    "mcp_approval_response": _approval,
-    "web_search_call": _needs("bad-item", "id"),
-    "file_search_call": _needs("bad-item", "id"),
-    "code_interpreter_call": _needs("bad-item", "id", "container_id"),
-    "image_generation_call": _needs("bad-item", "id"),
-    "compaction": _compaction,
+def _approve(item: Message, spot: Spot) -> Breach | None:
+    return spot.needed("bad-item", item, "approve", bool, "true or false")
+
+
+_ID = _text_under("id")
+_MCP_CALL = (_ID, *map(_text_under, ("name", "arguments", "server_label")))
+_SHELL_CALL = (_call_id, _object_under("action"))
+
+_SHAPES: Mapping[str, Sequence[ObjectJudge]] = {
+    "message": (_message,),
+    "function_call": (_call_id, _named, _text_under("arguments", "bad-tool-call"), _status),
+    "function_call_output": (_output,),
+    "custom_tool_call": (_call_id, _named, _text_under("input", "bad-tool-call")),
+    "custom_tool_call_output": (_output,),
+    "computer_call": (_action, _call_id),
+    "computer_call_output": (_call_id, _object_under("output"), _screenshot),
+    "local_shell_call": _SHELL_CALL,
+    "local_shell_call_output": (_text_under("output"),),
+    "shell_call": _SHELL_CALL,
+    "shell_call_output": (_shell_output, _call_id),
+    "apply_patch_call": (_call_id, _object_under("operation")),
+    "apply_patch_call_output": (_text_under("call_id"), _text_under("status")),
+    "mcp_call": _MCP_CALL,
+    "mcp_list_tools": (_ID, _text_under("server_label")),
+    "mcp_approval_request": _MCP_CALL,
+    "mcp_approval_response": (_approve, _text_under("approval_request_id")),
+    "web_search_call": (_ID,),
+    "file_search_call": (_ID,),
+    "code_interpreter_call": (_ID, _text_under("container_id")),
+    "image_generation_call": (_ID,),
+    "compaction": (_compaction,),
 }

@@ -14,11 +14,22 @@ from attrs import Factory, define
 from ...part import Part, PartKind
 from ...turn import Role, ToolCall, Turn
 from ..blocks import Place, compact, copied_messages, shown
-from ..layout import MISSING, Collector, without
+from ..breach import refuse
+from ..layout import MISSING, Collector, is_plain, without
 from ..tool_pairs import Pairing, refuse_open_tail
 from ..wire import Message, Parsed, Provider, Rendered, rendered
-from .rules import judged
-from .writer import BODIES, CALL_FIELDS, COMPACTION, CONTENT, JSON, OF_THE_CALLER, TEXTS, Writer, output_type
+from .rules import judge_list
+from .writer import (
+    BODIES,
+    CALL_FIELDS,
+    COMPACTION,
+    CONTENT,
+    JSON,
+    OF_THE_CALLER,
+    TEXTS,
+    Writer,
+    output_type,
+)
 
 
 def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
@@ -37,10 +48,22 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     items = copied_messages(Provider.RESPONSES, messages)
     places = [Place(Provider.RESPONSES, index) for index in range(len(items))]
     kinds = [type_of(item, place) for item, place in zip(items, places, strict=True)]
-    roles = _begun_by_the_user(kinds, [role_of(item, kind, place) for item, kind, place in zip(items, kinds, places, strict=True)])
-    answered = {item["call_id"] for item, role in zip(items, roles, strict=True) if role is Role.TOOL}
-    others = max((index for index, role in enumerate(roles) if role is not Role.ASSISTANT), default=-1)
-    reader = _Reader(Pairing(Provider.RESPONSES, repair=repair, waiting=dict.fromkeys(waiting)), answered)
+    roles = _begun_by_the_user(
+        kinds,
+        [
+            role_of(item, kind, place)
+            for item, kind, place in zip(items, kinds, places, strict=True)
+        ],
+    )
+    answered = {
+        item["call_id"] for item, role in zip(items, roles, strict=True) if role is Role.TOOL
+    }
+    others = max(
+        (index for index, role in enumerate(roles) if role is not Role.ASSISTANT), default=-1
+    )
+    reader = _Reader(
+        Pairing(Provider.RESPONSES, repair=repair, waiting=dict.fromkeys(waiting)), answered
+    )
     for place, item, kind, role in zip(places, items, kinds, roles, strict=True):
         reader.read(item, kind, role, place, is_last=(place.index or 0) > others)
     reader.close()
@@ -54,14 +77,13 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
 
     >>> check([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] break the openai-responses rule orphan-result: no call 'a' directly ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule orphan-result: no call 'a' directly ...
     """
     parsed = parse(messages)
     if not allow_open_tail:
         refuse_open_tail(parsed)
-    breach = judged(parsed.messages, allow_open_tail=allow_open_tail, foreign=True)
-    if breach is not None:
-        raise breach.error(Provider.RESPONSES)
+    breach = judge_list(parsed.messages, allow_open_tail=allow_open_tail, foreign=True)
+    refuse(breach, Provider.RESPONSES)
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
@@ -78,7 +100,10 @@ def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
 def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role]:
     """Return the roles of items; a compaction that comes first stands for what the user began with."""
     first = next((index for index, role in enumerate(roles) if role is not Role.SYSTEM), None)
-    return [Role.USER if index == first and kinds[index] == COMPACTION else role for index, role in enumerate(roles)]
+    return [
+        Role.USER if index == first and kinds[index] == COMPACTION else role
+        for index, role in enumerate(roles)
+    ]
 
 
 @define
@@ -119,7 +144,11 @@ class _Reader:
     def _call(self, made: Collector, item: Message, kind: str, place: Place) -> None:
         call, further = call_of(item, kind, place)
         if call.id in self.calls:
-            raise place.refuse("duplicate-call-id", f"the id {shown(call.id)} is used twice", "one id a call among those that wait")
+            raise place.refuse(
+                "duplicate-call-id",
+                f"the id {shown(call.id)} is used twice",
+                "one id a call among those that wait",
+            )
         self.calls[call.id] = kind
         made.call(call, further)
 
@@ -135,14 +164,23 @@ class _Reader:
         return collector.turn(role)
 
 
-_ROLES = {"developer": Role.SYSTEM, "system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
+_ROLES = {
+    "developer": Role.SYSTEM,
+    "system": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+}
 
 
 def type_of(item: Message, place: Place) -> str:
     """Return the type of an item; one without a type is a message."""
     kind = item.get("type", "message" if "role" in item else None)
     if not isinstance(kind, str):
-        raise place.refuse("unknown-type", f"type is {shown(kind)}", "the item's type as text, or a message with a role")
+        raise place.refuse(
+            "unknown-type",
+            f"type is {shown(kind)}",
+            "the item's type as text, or a message with a role",
+        )
     return kind
 
 
@@ -166,7 +204,9 @@ def is_call(item: Message, kind: str, answered: AbstractSet[str], *, is_last: bo
         return False
     environment = item.get("environment")
     is_elsewhere = isinstance(environment, dict) and environment.get("type") != "local"
-    return item["call_id"] in answered or (not is_elsewhere and (is_last or kind != "tool_search_call"))
+    return item["call_id"] in answered or (
+        not is_elsewhere and (is_last or kind != "tool_search_call")
+    )
 
 
 def _is_paired(item: Message) -> bool:
@@ -193,7 +233,9 @@ def take_message(collector: Collector, item: Message, place: Place) -> None:
 
 def _is_inside(last: Part | None) -> bool:
     """Tell whether what would come next would stand in the same message."""
-    return last is not None and (last.kind in (PartKind.WORDS, PartKind.MESSAGE) or last.type in CONTENT)
+    return last is not None and (
+        last.kind in (PartKind.WORDS, PartKind.MESSAGE) or last.type in CONTENT
+    )
 
 
 def _content(item: Message, natural: str, place: Place) -> list[Message]:
@@ -205,9 +247,13 @@ def _content(item: Message, natural: str, place: Place) -> list[Message]:
                 _check_block(block, place, f"content[{number}]")
             return blocks
         case None:
-            raise place.refuse("missing-content", "a message without content", "text, or a list of content parts")
+            raise place.refuse(
+                "missing-content", "a message without content", "text, or a list of content parts"
+            )
         case other:
-            raise place.refuse("bad-content", f"content is {shown(other)}", "text, or a list of content parts")
+            raise place.refuse(
+                "bad-content", f"content is {shown(other)}", "text, or a list of content parts"
+            )
 
 
 def _check_block(block: object, place: Place, where: str) -> None:
@@ -215,12 +261,9 @@ def _check_block(block: object, place: Place, where: str) -> None:
     if not isinstance(block, dict) or not isinstance(kind, str):
         raise place.refuse("bad-content", f"{where} is {shown(block)}", "an object with a type")
     if kind in TEXTS and not isinstance(block.get(TEXTS[kind]), str):
-        raise place.refuse("bad-content", f"{where}.{TEXTS[kind]} is {shown(block.get(TEXTS[kind]))}", "text")
-
-
-def is_plain(blocks: list[Message], kind: str) -> bool:
-    """Tell whether `blocks` are one text of the natural type of which nothing else is said."""
-    return len(blocks) == 1 and set(blocks[0]) == {"type", "text"} and blocks[0]["type"] == kind
+        raise place.refuse(
+            "bad-content", f"{where}.{TEXTS[kind]} is {shown(block.get(TEXTS[kind]))}", "text"
+        )
 
 
 def take(collector: Collector, block: Message, natural: str) -> None:
@@ -229,7 +272,9 @@ def take(collector: Collector, block: Message, natural: str) -> None:
     if key is None:
         collector.block(block)
     else:
-        collector.words(block[key], without(block, key, *(["type"] if block["type"] == natural else [])))
+        collector.words(
+            block[key], without(block, key, *(["type"] if block["type"] == natural else []))
+        )
 
 
 def call_of(item: Message, kind: str, place: Place) -> tuple[ToolCall, Message]:
@@ -240,9 +285,13 @@ def call_of(item: Message, kind: str, place: Place) -> tuple[ToolCall, Message]:
     arguments = item.get(body) if body else compact(without(item, *CALL_FIELDS))
     for field, value in {"call_id": call_id, "name": name, body or "arguments": arguments}.items():
         if not isinstance(value, str) or (not value and field in ("call_id", "name")):
-            raise place.refuse("bad-tool-call", f"{field} is {shown(value)}", "text; call_id and name not empty")
+            raise place.refuse(
+                "bad-tool-call", f"{field} is {shown(value)}", "text; call_id and name not empty"
+            )
     further = (
-        without(item, "call_id", "name", body) if body else {name: item[name] for name in CALL_FIELDS if name in item and name != "call_id"}
+        without(item, "call_id", "name", body)
+        if body
+        else {name: item[name] for name in CALL_FIELDS if name in item and name != "call_id"}
     )
     if kind == "function_call":
         del further["type"]
@@ -255,7 +304,11 @@ def take_output(collector: Collector, item: Message, called: str, place: Place) 
     if item["type"] != output_type(called):
         further["type"] = item["type"]
     output = item.get("output", MISSING)
-    blocks, form = _output(output, place) if "output" in item else ([{"type": "input_text", "text": ""}], {"output": MISSING})
+    blocks, form = (
+        _output(output, place)
+        if "output" in item
+        else ([{"type": "input_text", "text": ""}], {"output": MISSING})
+    )
     if further or form:
         collector.result(further | form)
     for block in blocks:
@@ -267,14 +320,21 @@ def _output(output: Any, place: Place) -> tuple[list[Message], Message]:
         case str(text):
             return [{"type": "input_text", "text": text}], {}
         case list(blocks) if all(
-            isinstance(block, dict) and isinstance(block.get("type"), str) and block["type"] in CONTENT for block in blocks
+            isinstance(block, dict)
+            and isinstance(block.get("type"), str)
+            and block["type"] in CONTENT
+            for block in blocks
         ):
             for number, block in enumerate(blocks):
                 _check_block(block, place, f"output[{number}]")
-            return blocks, {} if blocks and not is_plain(blocks, "input_text") else {"output": [] if blocks else None}
+            return blocks, {} if blocks and not is_plain(blocks, "input_text") else {
+                "output": [] if blocks else None
+            }
         case dict() if isinstance(output.get("type"), str) and output["type"] not in TEXTS:
             return [output], {"output": JSON}
         case dict() | list():
             return [{"type": "input_text", "text": compact(output)}], {"output": JSON}
         case other:
-            raise place.refuse("bad-content", f"output is {shown(other)}", "text, a list of blocks, or an object")
+            raise place.refuse(
+                "bad-content", f"output is {shown(other)}", "text, a list of blocks, or an object"
+            )

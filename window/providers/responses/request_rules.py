@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import InvalidMessagesError
-from .. import breach as fields
-from ..blocks import copied_messages
-from ..breach import Breach, Spot, entry_breaches, first
+from .. import request_fields as fields
+from ..blocks import copied_messages, is_whole
+from ..breach import Breach, Spot, entry_breaches, first, refuse
 from ..wire import Provider
 from .item_rules import type_of
-from .rules import InputJudge, judged
+from .rules import InputJudge, judge_list
 
 LEAST_OUTPUT = 16
 """Tokens that a response must be allowed to have."""
@@ -27,7 +27,9 @@ _MOVED = {
 }
 
 
-def check_request(request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False) -> None:
+def check_request(
+    request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False
+) -> None:
     """Raise for the body of a request that OpenAI would refuse: its fields, then its input.
 
     Raises:
@@ -37,13 +39,14 @@ def check_request(request: Mapping[str, Any], *, allow_open_tail: bool = False, 
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages break the openai-responses rule moved-field: Unsupported parameter: 'messages'...
     """
-    body = fields.copied_request(Provider.RESPONSES, request)
+    body = fields.copy_request(Provider.RESPONSES, request)
     breach = request_breach(body, foreign=foreign) or unstored(body)
     items = body.get("input")
     if breach is None and isinstance(items, list):
-        breach = judged(items, allow_open_tail=allow_open_tail, continued=is_continued(body), foreign=foreign)
-    if breach is not None:
-        raise breach.error(Provider.RESPONSES)
+        breach = judge_list(
+            items, allow_open_tail=allow_open_tail, continued=is_continued(body), foreign=foreign
+        )
+    refuse(breach, Provider.RESPONSES)
 
 
 def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessagesError]:
@@ -54,21 +57,33 @@ def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessages
     [(0, 'unanswered-call'), (1, 'unanswered-call')]
     """
     try:
-        body = fields.copied_request(Provider.RESPONSES, request) if isinstance(request, Mapping) else {}
+        body = (
+            fields.copy_request(Provider.RESPONSES, request) if isinstance(request, Mapping) else {}
+        )
         items = body.get("input") if isinstance(request, Mapping) else request
         # A text is one message. An input that is neither is a breach of the request, found below.
-        is_list = items and isinstance(items, list) if isinstance(request, Mapping) else not isinstance(items, str)
+        is_list = (
+            items and isinstance(items, list)
+            if isinstance(request, Mapping)
+            else not isinstance(items, str)
+        )
         copies = copied_messages(Provider.RESPONSES, items) if is_list else []
     except InvalidMessagesError as error:
         return [error]
     judge = InputJudge(continued=is_continued(body))
-    breaches = (request_breach(body) or unstored(body) if body else None, *entry_breaches(judge, copies), *judge.ends())
+    breaches = (
+        request_breach(body) or unstored(body) if body else None,
+        *entry_breaches(judge, copies),
+        *judge.ends(),
+    )
     return [breach.error(Provider.RESPONSES) for breach in breaches if breach is not None]
 
 
 def is_continued(request: Mapping[str, Any]) -> bool:
     """Tell whether the input goes on with what the provider holds."""
-    return any(request.get(key) is not None for key in ("previous_response_id", "conversation", "prompt"))
+    return any(
+        request.get(key) is not None for key in ("previous_response_id", "conversation", "prompt")
+    )
 
 
 def request_breach(request: Mapping[str, Any], *, foreign: bool = False) -> Breach | None:
@@ -87,7 +102,9 @@ def unstored(request: Mapping[str, Any]) -> Breach | None:
     items = request.get("input")
     if request.get("store") is not False or not isinstance(items, list) or is_continued(request):
         return None
-    return first(not_found(str(item["id"]), index) for index, item in enumerate(items) if _wants_store(item))
+    return first(
+        not_found(str(item["id"]), index) for index, item in enumerate(items) if _wants_store(item)
+    )
 
 
 def not_found(own: str, index: int | None) -> Breach:
@@ -96,14 +113,17 @@ def not_found(own: str, index: int | None) -> Breach:
         f"Item with id '{own}' not found. Items are not persisted when `store` is set to false. "
         "Try again with `store` set to true, or remove this item from your input."
     )
-    return Breach("not-stored", message, "reasoning with its encrypted_content", index, "input", None, _NOT_FOUND)
+    legal = "reasoning with its encrypted_content"
+    return Breach("not-stored", message, legal, index, "input", None, _NOT_FOUND)
 
 
 def _wants_store(item: object) -> bool:
     if not isinstance(item, dict) or not isinstance(item.get("id"), str):
         return False
     kind = type_of(item)
-    return kind == "item_reference" or (kind == "reasoning" and not item.get("encrypted_content") and not item.get("content"))
+    return kind == "item_reference" or (
+        kind == "reasoning" and not item.get("encrypted_content") and not item.get("content")
+    )
 
 
 def _moved(request: Mapping[str, Any]) -> Breach | None:
@@ -126,27 +146,32 @@ def _model(request: Mapping[str, Any]) -> Breach | None:
 
 def _input(request: Mapping[str, Any]) -> Breach | None:
     items, place = request.get("input"), Spot("input")
-    if items is None:
-        return None if is_continued(request) else place.missing("empty-list", "a text, or a list of items")
-    if not isinstance(items, str | list):
+    if not isinstance(items, str | list | None):
         return place.wrong_type("not-a-list", "one of a string or array of input items", items)
-    return place.empty("empty-list") if items == [] and not is_continued(request) else None
+    if is_continued(request):
+        return None
+    if items is None:
+        return place.missing("empty-list", "a text, or a list of items")
+    return place.empty("empty-list") if items == [] else None
 
 
 def _continued(request: Mapping[str, Any]) -> Breach | None:
     previous, conversation = request.get("previous_response_id"), request.get("conversation")
+    place = Spot("previous_response_id")
     if previous is not None and conversation is not None:
         message = (
             "Mutually exclusive parameters: 'previous_response_id', 'conversation'. "
             "Ensure you are only providing one of: 'previous_response_id' or 'conversation'."
         )
-        return Spot("previous_response_id").breach("bad-option", message, "one of both", "mutually_exclusive_parameters")
+        code = "mutually_exclusive_parameters"
+        return place.breach("bad-option", message, "one of the two", code)
     if previous is None:
         return None
-    place = Spot("previous_response_id")
     breach = place.text("bad-previous-response", previous, empty=False)
     if breach is None and not previous.startswith("resp"):
-        message = f"Invalid 'previous_response_id': '{previous}'. Expected an ID that begins with 'resp'."
+        message = (
+            f"Invalid 'previous_response_id': '{previous}'. Expected an ID that begins with 'resp'."
+        )
         return place.breach("bad-previous-response", message, "the id of a response")
     return breach
 
@@ -158,7 +183,9 @@ def _tools(request: Mapping[str, Any]) -> Breach | None:
     # Tools may be added in the input as well, so only a request without such an item tells all that there are.
     if any(_adds_tools(item) for item in _items(request)):
         return None
-    names = [tool["name"] for tool in request.get("tools") or () if isinstance(tool.get("name"), str)]
+    names = [
+        tool["name"] for tool in request.get("tools") or () if isinstance(tool.get("name"), str)
+    ]
     return fields.choice(request, names, "Tool choice '{name}' not found in 'tools' parameter.")
 
 
@@ -171,44 +198,33 @@ def _adds_tools(item: object) -> bool:
     return isinstance(item, dict) and item.get("type") in ("additional_tools", "tool_search_output")
 
 
-def _tool(tool: Mapping[str, Any], place: Spot) -> Breach | None:
+def _tool(tool: dict[str, Any], place: Spot) -> Breach | None:
     if tool["type"] == "function":
         return fields.function(tool, place)
-    if tool["type"] == "custom":
-        return place.at(".name").missing("bad-tools") if "name" not in tool else place.at(".name").tool_name(tool["name"])
-    return None
+    return place.tool_name(tool, "bad-tools", "") if tool["type"] == "custom" else None
 
 
 def _limits(request: Mapping[str, Any]) -> Breach | None:
     return (
-        fields.number(request, "temperature", least=0, most=2)
-        or fields.number(request, "top_p", least=0, most=1)
+        fields.sampling(request)
         or fields.number(request, "max_output_tokens", least=LEAST_OUTPUT)
         or fields.text_field(request, "instructions", "bad-option")
-        or fields.flag(request, "store")
-        or fields.flag(request, "stream")
-        or fields.flag(request, "parallel_tool_calls")
+        or fields.flags(request, "store", "stream", "parallel_tool_calls")
     )
 
 
 def _context(request: Mapping[str, Any]) -> Breach | None:
-    entries, place = request.get("context_management"), Spot("context_management")
-    if entries is None:
-        return None
-    if not isinstance(entries, list):
-        return place.wrong_type("bad-context-management", "an array of objects", entries)
-    return first(_entry(entry, place.at(f"[{index}]")) for index, entry in enumerate(entries))
+    entries, key = request.get("context_management"), "context_management"
+    return None if entries is None else Spot(key).each("bad-context-management", entries, _entry)
 
 
-def _entry(entry: object, place: Spot) -> Breach | None:
+def _entry(entry: Mapping[str, Any], place: Spot) -> Breach | None:
     rule = "bad-context-management"
-    if not isinstance(entry, dict):
-        return place.wrong_type(rule, "an object", entry)
     if entry.get("type") != "compaction":
         return place.at(".type").unsupported(rule, entry.get("type"), ("compaction",))
     threshold, spot = entry.get("compact_threshold"), place.at(".compact_threshold")
     if threshold is None:
         return None
-    if isinstance(threshold, bool) or not isinstance(threshold, int):
+    if not is_whole(threshold):
         return spot.wrong_type(rule, "an integer", threshold)
     return spot.out_of_range(rule, threshold, least=LEAST_THRESHOLD)

@@ -11,7 +11,7 @@ from typing import Any, Self
 from attrs import Factory, define, evolve, field, frozen
 
 from ..blocks import copied_messages
-from ..breach import Breach, Spot, first
+from ..breach import Breach, Spot, list_breach, refuse
 from ..wire import Message, Provider
 from .item_rules import item_breach, type_of
 
@@ -29,14 +29,18 @@ _CALLS = frozenset[str]().union(*ANSWERS.values())
 TRIGGER = "compaction_trigger"
 """The type of the item that has the platform compact what stands before it; it is the last one (openai 3.54.0, read on 2026-11-24)."""
 
-_NOT_MADE = frozenset({*ANSWERS, "additional_tools", "mcp_approval_response", "configuration_update", TRIGGER})
+_NOT_MADE = frozenset(
+    {*ANSWERS, "additional_tools", "mcp_approval_response", "configuration_update", TRIGGER}
+)
 _OWN_ID = "rs_"  # so the ids of the platform's own reasoning items begin; other servers follow no such rule
 
 Required = Callable[[str], str | None]
 """Tells for the id of an item the id of the reasoning item that must stand before it, or None."""
 
 
-def check_messages(items: object, *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False) -> None:
+def check_messages(
+    items: object, *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False
+) -> None:
     """Raise for an input that OpenAI would refuse: a list of items, or a text.
 
     With `allow_open_tail` calls may lack their outputs at the end. With `continued` the input goes on with what the provider holds
@@ -48,20 +52,27 @@ def check_messages(items: object, *, allow_open_tail: bool = False, continued: b
 
     >>> check_messages([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] break the openai-responses rule orphan-result: No tool call found for ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule orphan-result: No tool call found for ...
     """
     if isinstance(items, str):
         return
     copies = copied_messages(Provider.RESPONSES, items)
-    breach = judged(copies, allow_open_tail=allow_open_tail, continued=continued, foreign=foreign)
-    if breach is not None:
-        raise breach.error(Provider.RESPONSES)
+    breach = judge_list(
+        copies, allow_open_tail=allow_open_tail, continued=continued, foreign=foreign
+    )
+    refuse(breach, Provider.RESPONSES)
 
 
-def judged(items: Sequence[Message], *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False) -> Breach | None:
+def judge_list(
+    items: Sequence[Message],
+    *,
+    allow_open_tail: bool = False,
+    continued: bool = False,
+    foreign: bool = False,
+) -> Breach | None:
     """Return the first breach of `items`, a list of JSON objects."""
     judge = InputJudge(continued=continued, foreign=foreign)
-    return first(map(judge.add, items)) or judge.end(allow_open_tail=allow_open_tail)
+    return list_breach(judge, items, allow_open_tail=allow_open_tail)
 
 
 @frozen
@@ -97,11 +108,14 @@ class InputJudge:
         self.count += 1
         if self._trigger is not None:
             message = f"Invalid 'input[{self._trigger}]': an item of type '{TRIGGER}' must be the final input item."
-            return Breach("compaction-trigger", message, "the last item, or no such item", self._trigger, "input")
+            legal = "the last item, or no such item"
+            return _input_breach("compaction-trigger", message, legal, self._trigger)
         if not isinstance(item, dict):
             return spot.wrong_type("not-an-object", "an object", item)
         self._trigger = self.count - 1 if item.get("type") == TRIGGER else None
-        return item_breach(item, spot, foreign=self.foreign) or self._place(item, type_of(item), spot)
+        return item_breach(item, spot, foreign=self.foreign) or self._place(
+            item, type_of(item), spot
+        )
 
     def pardon(self, item: object) -> None:
         """Go on behind `item`, which broke a rule, as if it were fine."""
@@ -130,20 +144,31 @@ class InputJudge:
         return evolve(self, open=dict(self._open), answered=set(self._answered), ids=set(self._ids))
 
     def _place(self, item: Message, kind: str, spot: Spot) -> Breach | None:
-        return self._follows(item, kind, spot) or self._own_id(item, kind, spot) or self._pair(item, kind, spot.index)
+        return (
+            self._follows(item, kind, spot)
+            or self._own_id(item, kind, spot)
+            or self._pair(item, kind, spot.index)
+        )
 
     def _follows(self, item: Message, kind: str, spot: Spot) -> Breach | None:
         """Refuse reasoning that is not followed by what it led to: an item of the model's, and no message that lost its id."""
         if self._reasoning is not None and not _is_made(item, kind):
             return self._unfollowed()
         own = item.get("id")
-        self._reasoning = (spot.index or 0, own) if kind == "reasoning" and isinstance(own, str) and own.startswith(_OWN_ID) else None
+        self._reasoning = (
+            (spot.index or 0, own)
+            if kind == "reasoning" and isinstance(own, str) and own.startswith(_OWN_ID)
+            else None
+        )
         return None
 
     def _unfollowed(self) -> Breach:
         index, own = self._reasoning or (0, "")
-        message = f"Item '{own}' of type 'reasoning' was provided without its required following item."
-        return Breach("reasoning-alone", message, "the item that the model made behind it, with its id", index, "input")
+        message = (
+            f"Item '{own}' of type 'reasoning' was provided without its required following item."
+        )
+        legal = "the item that the model made behind it, with its id"
+        return _input_breach("reasoning-alone", message, legal, index)
 
     def _own_id(self, item: Message, kind: str, spot: Spot) -> Breach | None:
         own = item.get("id")
@@ -152,13 +177,14 @@ class InputJudge:
         # An item that stands here and is also referred to stands here twice.
         if own in self._ids and not self.foreign:
             message = f"Duplicate item found with id {own}. Remove duplicate items from your input and try again."
-            return Breach("duplicate-item", message, "each item once", spot.index, "input")
+            return _input_breach("duplicate-item", message, "each item once", spot.index)
         self._ids.add(own)
         reasoning = None if self.required is None else self.required(own)
         if reasoning is None or reasoning in self._ids:
             return None
         message = f"Item '{own}' of type '{kind}' was provided without its required 'reasoning' item: '{reasoning}'."
-        return Breach("reasoning-missing", message, "the reasoning item before it, or the item without its id", spot.index, "input")
+        legal = "the reasoning item before it, or the item without its id"
+        return _input_breach("reasoning-missing", message, legal, spot.index)
 
     def _pair(self, item: Message, kind: str, index: int | None) -> Breach | None:
         if kind in _CALLS:
@@ -173,25 +199,34 @@ class InputJudge:
             return None
         if call_id in self._open:
             message = f"Duplicate tool call found with call_id {call_id}."
-            return Breach("duplicate-call-id", message, "one open call an id", index, "input")
+            return _input_breach("duplicate-call-id", message, "one open call an id", index)
         self._open[call_id] = _Call(index, kind, _is_awaited(item, kind))
         return None
 
     def _answer(self, call_id: str, kind: str, index: int | None) -> Breach | None:
         call = self._open.get(call_id)
-        if (call is not None and call.kind in ANSWERS[kind]) or (self.continued and call is None and call_id not in self._answered):
+        if (call is not None and call.kind in ANSWERS[kind]) or (
+            self.continued and call is None and call_id not in self._answered
+        ):
             self._open.pop(call_id, None)
             self._answered.add(call_id)
             return None
         rule = "duplicate-result" if call_id in self._answered else "orphan-result"
         message = f"No tool call found for {kind.replace('_', ' ')} with call_id {call_id}."
-        return Breach(rule, message, "one output for each call, behind it", index, "input")
+        return _input_breach(rule, message, _ONE_OUTPUT, index)
 
     def _unanswered(self) -> Iterator[Breach]:
         for call_id, call in self._open.items():
             if call.awaited:
                 message = f"No tool output found for {call.kind.replace('_', ' ')} {call_id}."
-                yield Breach("unanswered-call", message, "one output for each call, behind it", call.index, "input")
+                yield _input_breach("unanswered-call", message, _ONE_OUTPUT, call.index)
+
+
+_ONE_OUTPUT = "one output for each call, behind it"
+
+
+def _input_breach(rule: str, message: str, legal: str, index: int | None) -> Breach:
+    return Breach(rule, message, legal, index, "input")
 
 
 def _is_made(item: Message, kind: str) -> bool:
@@ -217,6 +252,6 @@ class GrowingList:
         """Raise `InvalidMessagesError` for the first breach; what the list begins with is not looked at again."""
         # What asks for a compaction is gone once something follows it.
         stop = len(messages) - (messages[-1].get("type") == TRIGGER) if messages else 0
-        breach = first(map(self._judge.add, messages[self._judge.count : stop])) or self._judge.end(allow_open_tail=allow_open_tail)
-        if breach is not None:
-            raise breach.error(Provider.RESPONSES)
+        further = messages[self._judge.count : stop]
+        breach = list_breach(self._judge, further, allow_open_tail=allow_open_tail)
+        refuse(breach, Provider.RESPONSES)

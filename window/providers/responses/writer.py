@@ -9,23 +9,34 @@ from attrs import Factory, define
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ..blocks import loaded_object, stand_in
-from ..layout import MISSING, Entry, is_native, laid_out, without
+from ..breach import MAX_TOOL_NAME
+from ..layout import MISSING, Entry, further_fields, is_native, layout_of, without
 from ..wire import Message, Provider, Rendered, aliases
+from .item_rules import MAX_ID
 from .rules import TRIGGER
 
-MAX_NAME = 64
-"""Characters that the name of a called tool may have."""
-
-MAX_CALL_ID = 64
-"""Characters that the id of a call may have."""
-
-CONTENT = frozenset({"input_text", "output_text", "text", "refusal", "input_image", "input_file", "input_audio", "output_audio"})
+CONTENT = frozenset(
+    {
+        "input_text",
+        "output_text",
+        "text",
+        "refusal",
+        "input_image",
+        "input_file",
+        "input_audio",
+        "output_audio",
+    }
+)
 """Types of what stands inside of a message; blocks of all other types are items of their own."""
 
 TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
 """Which field of each kind of content holds text."""
 
-OF_THE_CALLER = {"additional_tools": Role.SYSTEM, "mcp_approval_response": Role.USER, TRIGGER: Role.USER}
+OF_THE_CALLER = {
+    "additional_tools": Role.SYSTEM,
+    "mcp_approval_response": Role.USER,
+    TRIGGER: Role.USER,
+}
 """Items that no model makes and that answer no call, and whose turns they are."""
 
 COMPACTION = "compaction"
@@ -59,7 +70,10 @@ class Spoken:
         if isinstance(form, list) and form:
             # Content of a type that nobody knows is carried as it is.
             return {**item, "content": form}
-        is_plain = len(self.blocks) == 1 and self.blocks[0] == {"type": self.kind, "text": self.blocks[0].get("text")}
+        is_plain = len(self.blocks) == 1 and self.blocks[0] == {
+            "type": self.kind,
+            "text": self.blocks[0].get("text"),
+        }
         if form is None and all(block == {"type": self.kind, "text": ""} for block in self.blocks):
             return {**item, "content": []}
         if form == [] or not is_plain:
@@ -83,22 +97,32 @@ class Writer:
 
     def add(self, turn: Turn) -> None:
         """Write `turn` behind the others."""
-        entries = list(laid_out(Provider.RESPONSES, turn))
+        entries = list(layout_of(Provider.RESPONSES, turn))
         if self._items and self._items[-1].get("type") == TRIGGER:
             self._items.pop()
         if turn.tool_calls:
-            self._ids = aliases((call.id for call in turn.tool_calls), MAX_CALL_ID, any_sign=True)
+            self._ids = aliases((call.id for call in turn.tool_calls), MAX_ID, any_sign=True)
             further = {entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL}
-            self._kinds = {call.id: str(further[number].get("type", "function_call")) for number, call in enumerate(turn.tool_calls)}
+            self._kinds = {
+                call.id: str(further[number].get("type", "function_call"))
+                for number, call in enumerate(turn.tool_calls)
+            }
         if turn.role is Role.TOOL:
-            self._items.append(_output(turn, entries, self._ids, self._kinds.get(turn.tool_call_id or "", "function_call")))
+            self._items.append(
+                _output(
+                    turn,
+                    entries,
+                    self._ids,
+                    self._kinds.get(turn.tool_call_id or "", "function_call"),
+                )
+            )
         elif is_native(Provider.RESPONSES, turn):
             # What stands before a compaction is not shown to the model: what the system says comes behind it.
             self._items = [*(entry.data for entry in entries), *self._items]
         else:
             self._items += _items(turn, entries, self._ids)
 
-    def finished(self) -> Rendered:
+    def finish(self) -> Rendered:
         """Return what was written."""
         return Rendered(list(self._items))
 
@@ -109,21 +133,25 @@ def _items(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Me
 
 
 def _run(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> Iterator[Message]:
-    names = aliases((call.name for call in turn.tool_calls), MAX_NAME)
+    names = aliases((call.name for call in turn.tool_calls), MAX_TOOL_NAME)
     message: Spoken | None = None
     for entry in entries:
-        is_inside = entry.kind is PartKind.WORDS or (entry.kind is PartKind.BLOCK and _is_content(turn.role, entry.data["type"]))
+        is_inside = entry.kind is PartKind.WORDS or (
+            entry.kind is PartKind.BLOCK and _is_content(turn.role, entry.data["type"])
+        )
         if message is not None and not is_inside:
             yield message.item()
             message = None
         if entry.kind is PartKind.CALL:
             call = turn.tool_calls[entry.call]
-            yield call_item(call, entry.data, ids.get(call.id, call.id), names.get(call.name, call.name))
+            yield call_item(
+                call, entry.data, ids.get(call.id, call.id), names.get(call.name, call.name)
+            )
         elif entry.kind is PartKind.MESSAGE:
             message = _message(turn.role, entry.data)
         elif is_inside:
             message = message or _message(turn.role, {})
-            message.blocks.append(_block(entry, message.kind))
+            message.blocks.append(entry.block(message.kind))
         elif entry.kind is PartKind.BLOCK:
             yield entry.data
     if message is not None:
@@ -132,7 +160,11 @@ def _run(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> Iterator[
 
 def _is_content(role: Role, kind: str) -> bool:
     """Tell whether a block stands inside of a message: what the model makes beside its messages are items of their own."""
-    return kind in CONTENT if role is Role.ASSISTANT else kind not in OF_THE_CALLER and kind != COMPACTION
+    return (
+        kind in CONTENT
+        if role is Role.ASSISTANT
+        else kind not in OF_THE_CALLER and kind != COMPACTION
+    )
 
 
 def _message(role: Role, further: Message) -> Spoken:
@@ -141,26 +173,30 @@ def _message(role: Role, further: Message) -> Spoken:
     return Spoken("developer" if is_developer else role.value, without(further, "role"), kind)
 
 
-def _block(entry: Entry, kind: str) -> Message:
-    if entry.kind is PartKind.BLOCK:
-        return entry.data
-    kind = str(entry.data.get("type", kind))
-    return {**entry.data, "type": kind, TEXTS.get(kind, "text"): entry.text}
-
-
 def call_item(call: ToolCall, further: Message, call_id: str, name: str) -> Message:
     """Return the item of one call: of a caller's own tool by name, of others by their fields."""
     kind = str(further.get("type", "function_call"))
     if kind in BODIES:
-        return {**further, "type": kind, "call_id": call_id, "name": name, BODIES[kind]: call.arguments}
+        return {
+            **further,
+            "type": kind,
+            "call_id": call_id,
+            "name": name,
+            BODIES[kind]: call.arguments,
+        }
     return {**(loaded_object(call.arguments) or {}), **further, "type": kind, "call_id": call_id}
 
 
 def _output(turn: Turn, entries: Sequence[Entry], ids: dict[str, str], kind: str) -> Message:
-    further: Message = next((entry.data for entry in entries if entry.kind is PartKind.RESULT), {})
-    blocks = [_block(entry, "input_text") for entry in entries if entry.kind in (PartKind.WORDS, PartKind.BLOCK)]
+    further = further_fields(entries, PartKind.RESULT)
+    inside = (PartKind.WORDS, PartKind.BLOCK)
+    blocks = [entry.block("input_text") for entry in entries if entry.kind in inside]
     call_id = turn.tool_call_id or ""
-    item = {"type": output_type(kind), **without(further, "output"), "call_id": ids.get(call_id, call_id)}
+    item = {
+        "type": output_type(kind),
+        **without(further, "output"),
+        "call_id": ids.get(call_id, call_id),
+    }
     output = _content(turn, blocks, further.get("output", "natural"))
     return item if output is MISSING else {**item, "output": output}
 
@@ -179,7 +215,9 @@ def _content(turn: Turn, blocks: list[Message], form: object) -> Any:
         return MISSING
     if form == JSON:
         return blocks[0] if turn.content is None and blocks else _loaded(turn.text)
-    plain = not blocks or (len(blocks) == 1 and blocks[0] == {"type": "input_text", "text": turn.text})
+    plain = not blocks or (
+        len(blocks) == 1 and blocks[0] == {"type": "input_text", "text": turn.text}
+    )
     if form is None and not turn.text and plain:
         return []
     if form == [] or not plain:

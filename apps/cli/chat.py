@@ -1,0 +1,148 @@
+"""`polycontext chat`: a conversation, line by line."""
+
+import asyncio
+import sys
+from uuid import uuid4
+
+import click
+from attrs import define, field
+
+from polycontext.linearity import PolycontextError
+from polycontext.models import Answering, in_whole_characters
+from polycontext.nodes import asend_resolved
+from polycontext.polynomial import ContextSession
+
+from . import options
+from .command import command
+from .output import FAULT, CommandError, tell, write
+from .pills import describe, print_attachments, resolve_text
+from .session.settings import moment_of, session_for
+from .session.standing import bar, print_write
+from .terminal import QUIT, orderly_end, read_line
+
+HELP = """\
+/attach FILE    attach a file to the next message
+/compress       summarise or drop older messages now
+/rewind MOMENT  go back to a message id, a revision or a time
+/quit           leave (or press Ctrl+D)
+"""
+
+
+@command(
+    "polycontext chat --model gpt-5",
+    "polycontext chat trip --store chats.db --model claude-sonnet-4-5",
+    "polycontext chat --model llama3 --base-url http://localhost:11434/v1 < questions.txt",
+)
+@click.argument(
+    "session", required=False, envvar=options.SESSION, shell_complete=options.complete_session
+)
+@click.option("--system", metavar="TEXT", help="A system prompt for a new session.")
+def chat(
+    *,
+    session: str | None,
+    store: options.ChatStore,
+    window: options.WindowOptions,
+    base_url: options.BaseUrl,
+    system: str | None,
+) -> int:
+    """Chat with a model, line by line; /help lists the commands.
+
+    Continues SESSION if it exists. Without --model, a built-in script answers. Ctrl+C interrupts an
+    answer and keeps the partial text. In a pipe, each line is a message; exits with 1 if one was
+    refused or not answered.
+    """
+    if session is not None and store is None:
+        raise CommandError("the session has no store. Pass --store.")
+    who, name = options.model_at(base_url, window.model), session or uuid4().hex[:8]
+    is_at_terminal = sys.stdin.isatty()
+    with options.chats_at(store) as kept, orderly_end():
+        held = session_for(kept, name, window.settings, system)
+        code = _Talk(held, name, who, is_at_terminal).run()
+    if store is not None and is_at_terminal:
+        tell(f"go on with: polycontext chat {name} --store {store}")
+    return code
+
+
+@define
+class _Talk:
+    """Hold a conversation; answers go to standard output, everything else to standard error.
+
+    Laws: what is refused changes nothing; of an answer that is cut short, what was said is kept.
+    """
+
+    session: ContextSession
+    name: str
+    who: Answering
+    is_at_terminal: bool
+    attached: list[str] = field(factory=list)
+
+    def run(self) -> int:
+        """Take lines until there are none; return 1 where one was refused or not answered."""
+        if self.is_at_terminal:
+            log = self.session.conversation.log
+            tell(f"session {self.name}: {len(log)} messages so far. Type /help for help.", "dim")
+        failures = 0
+        with asyncio.Runner() as runner:
+            try:
+                while (line := read_line(is_terminal=self.is_at_terminal)) != QUIT:
+                    failures += not self._is_done(runner, line)
+            finally:
+                runner.run(self.who.aclose())
+        return FAULT if failures and not self.is_at_terminal else 0
+
+    def _is_done(self, runner: asyncio.Runner, line: str) -> bool:
+        """Do what a line says, and return whether that went well."""
+        try:
+            runner.run(self._take(line))
+        except (PolycontextError, CommandError) as error:
+            tell(str(error), "yellow")
+            return False
+        except KeyboardInterrupt:
+            if not self.is_at_terminal:
+                raise
+            tell("stopped; what was said is kept", "yellow")
+        return True
+
+    async def _take(self, line: str) -> None:
+        """Do what a line says: a command, or a message that is sent and answered."""
+        match line.split():
+            case []:
+                return
+            case ["/help"]:
+                write(HELP)
+            case ["/attach", name]:
+                self.attached.append(name)
+            case ["/compress"]:
+                output = await self.session.acompress()
+                print_write(self.session, self.name, output, as_json=False)
+            case ["/rewind", moment]:
+                output = await self.session.history.arewind(moment_of(moment))
+                print_write(self.session, self.name, output, as_json=False)
+            case [word, *_] if word.startswith("/") and not word.startswith("//"):
+                raise CommandError(f"{line!r} is no command. Type /help.", FAULT)
+            case _:
+                await self._send(line[1:] if line.startswith("//") else line)
+
+    async def _send(self, text: str) -> None:
+        """Send a message with what is attached to it, and print the answer as it comes; it is kept also where it is cut short."""
+        attached, self.attached = self.attached, []
+        names = "".join(f"\n[@{name}]" for name in attached)
+        message = await asyncio.to_thread(resolve_text, text + names)
+        if message.problems:
+            raise CommandError(f"{describe(message.problems[0])}; nothing was sent", FAULT)
+        print_attachments(await asend_resolved(self.session, message))
+        answer = self.session.answer()
+        try:
+            # Kept in one go: what is interrupted while it is being kept would be lost.
+            with answer:
+                async for piece in in_whole_characters(self.who.answer(self.session)):
+                    answer.add(piece)
+                    write(piece.replace("\r", ""))
+        except (click.exceptions.Exit, PolycontextError):
+            raise
+        except Exception as error:
+            raise CommandError(f"no answer: {type(error).__name__}: {error}", FAULT) from error
+        finally:
+            write("\n" if answer.text and not answer.text.endswith("\n") else "")
+        if self.is_at_terminal:
+            tell(bar(self.session), "dim")

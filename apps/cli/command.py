@@ -1,0 +1,118 @@
+"""How a function becomes a command, and how a group loads the command that is asked for.
+
+A command's help is its docstring, and the options that several commands have are declared once, as
+the fields of a class.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from inspect import get_annotations, getdoc
+from itertools import chain
+from typing import Any
+
+import attrs
+import click
+
+from .output import Verbosity, set_verbosity
+
+NAMES = {"help_option_names": ["-h", "--help"]}
+_PARAMETER = "command line"
+
+
+def option(*names: str, **settings: Any) -> Any:
+    """Declare a field of a class of options: the option of these names, as `click.option` takes it."""
+    return attrs.field(metadata={_PARAMETER: click.Option(names, **settings)})
+
+
+def argument(name: str, **settings: Any) -> Any:
+    """Declare a field of a class of options that is an argument, as `click.argument` takes it."""
+    return attrs.field(metadata={_PARAMETER: click.Argument([name], **settings)})
+
+
+def command(
+    *examples: str, name: str | None = None
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Make a function that returns an exit code, or None for 0, a command: by its own name or another, with examples below its help.
+
+    The parameters stand in the help as they do in the function's signature; one that is annotated
+    with a class of options has all options that are the fields of that class, and one may be
+    annotated with its option itself.
+    """
+
+    def make(function: Callable[..., int | None]) -> click.Command:
+        kinds = get_annotations(function)
+        shared = {name: attrs.fields(kind) for name, kind in kinds.items() if attrs.has(kind)}
+        declared = {name: list(getattr(kind, "__metadata__", ())) for name, kind in kinds.items()}
+        declared |= {each.name: [each] for each in getattr(function, "__click_params__", ())}
+        for target, fields in shared.items():
+            declared[target] = [field.metadata[_PARAMETER] for field in fields]
+
+        def run(**options: Any) -> int | None:
+            for target, fields in shared.items():
+                values = {field.name: options.pop(field.name) for field in fields}
+                options[target] = kinds[target](**values)
+            return function(**options)
+
+        return click.Command(
+            name or function.__name__,
+            params=[*chain.from_iterable(declared.values()), *_verbosity()],
+            callback=run,
+            help=getdoc(function),
+            epilog="\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)]),
+            context_settings=NAMES,
+        )
+
+    return make
+
+
+def _verbosity() -> Iterable[click.Option]:
+    told: tuple[tuple[Verbosity, str], ...] = (
+        ("quiet", "Print only results and errors."),
+        ("verbose", "Show the traceback of an error."),
+    )
+    for name, what in told:
+        yield click.Option(
+            [f"-{name[0]}", f"--{name}"],
+            flag_value=name,
+            is_eager=True,
+            expose_value=False,
+            callback=_set_verbosity,
+            help=what,
+        )
+
+
+def _set_verbosity(_: click.Context, __: click.Parameter, given: Verbosity | None) -> None:
+    if given is not None:
+        set_verbosity(given)
+
+
+class Group(click.Group):
+    """Hold commands by name, each as the module and the sentence that stands in the group's help.
+
+    A command's module is imported when the command is asked for, so that help, completion and
+    errors are quick.
+    """
+
+    def __init__(
+        self, name: str, about: str, commands: Mapping[str, tuple[str, str]], **more: Any
+    ) -> None:
+        super().__init__(name, help=about, no_args_is_help=True, context_settings=NAMES, **more)
+        self.modules = commands
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order in which a person meets them."""
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of that name, imported; None where there is none."""
+        if cmd_name not in self.modules:
+            return None
+        module = import_module(f"polycontext.cli.{self.modules[cmd_name][0]}")
+        attribute = f"{cmd_name}_" if cmd_name in ("import", "list") else cmd_name
+        found: click.Command = getattr(module, attribute)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands and what each does, without loading any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in self.modules.items()])

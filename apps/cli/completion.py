@@ -1,0 +1,27 @@
+"""`polycontext completion`: what lets a shell complete commands, options and the names of sessions."""
+
+import click
+from click.shell_completion import get_completion_class
+
+from .command import command
+from .output import write
+
+VARIABLE = "_POLYCONTEXT_COMPLETE"
+"""Environment variable by which a shell asks for completions."""
+
+
+@command(
+    'eval "$(polycontext completion bash)"    # in ~/.bashrc',
+    'eval "$(polycontext completion zsh)"     # in ~/.zshrc',
+    "polycontext completion fish > ~/.config/fish/completions/polycontext.fish",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(
+    *,
+    shell: str,
+) -> None:
+    """Print the script that completes commands, options and session names in a shell."""
+    complete = get_completion_class(shell)
+    assert complete is not None
+    root = click.get_current_context().find_root()
+    write(complete(root.command, {}, str(root.info_name), VARIABLE).source())

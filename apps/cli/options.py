@@ -1,0 +1,285 @@
+"""The options that several commands have, each declared once: the store, the session, the window, the write."""
+
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+from attrs import frozen
+from click.shell_completion import CompletionItem
+
+from polycontext.linearity import PolycontextError
+from polycontext.models import Answering, make_answering
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.stores import InMemoryStore, SessionStore, store_at
+from polycontext.window.providers import Provider
+
+from .command import argument, option
+from .output import FAULT, CommandError
+from .session.settings import Settings, check_known, session_of
+
+STORE, SESSION = "POLYCONTEXT_STORE", "POLYCONTEXT_SESSION"
+"""Environment variables that name the store and the session where the command line does not."""
+
+FORMATS = ("openai", "anthropic", "openai-responses")
+"""The message formats, named as everywhere in the library."""
+
+_JSON = "Print JSON."
+_STORES = "the path of a SQLite file, or the address of a PostgreSQL database"
+
+
+def complete_session(
+    ctx: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the names of sessions that begin so; none where the store cannot be asked."""
+    url = ctx.params.get("store")
+    try:
+        with closing(store_at(url, 1.0, create=False)) as store:
+            names = store.list_sessions()
+    except (PolycontextError, TypeError, OSError):
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Leave the names of files to the shell."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+@frozen(kw_only=True)
+class StoreOptions:
+    """Hold which store is meant."""
+
+    store: str = option(
+        "--store",
+        envvar=STORE,
+        show_envvar=True,
+        required=True,
+        metavar="URL",
+        shell_complete=complete_file,
+        help=f"Where sessions are kept: {_STORES}.",
+    )
+    timeout: float = option(
+        "--timeout",
+        type=click.FloatRange(min=0),
+        default=5.0,
+        metavar="SECONDS",
+        help="How long to wait for a store that another process uses.",
+    )
+
+    def open_store(self, *, create: bool = False) -> AbstractContextManager[SessionStore]:
+        """Hand out the store, and close it; without `create`, no file is made."""
+        return closing(store_at(self.store, self.timeout, create=create))
+
+
+@frozen(kw_only=True)
+class WindowOptions:
+    """Hold how large the window is: so many tokens, or a model's."""
+
+    max_tokens: int | None = option(
+        "--max-tokens",
+        type=click.IntRange(min=1),
+        metavar="TOKENS",
+        help="The size of the window, in tokens.",
+    )
+    model: str | None = option(
+        "-m",
+        "--model",
+        metavar="NAME",
+        help="The model, such as gpt-5: sets the window and how tokens are counted.",
+    )
+
+    @property
+    def settings(self) -> Settings:
+        """Return what a session remembers of it."""
+        return Settings(self.model, self.max_tokens)
+
+
+@frozen(kw_only=True)
+class SessionOptions(StoreOptions):
+    """Hold which session of a store is meant: the one that is named, or that of the environment."""
+
+    session: str = argument(
+        "session",
+        metavar="[SESSION]",
+        envvar=SESSION,
+        required=False,
+        shell_complete=complete_session,
+    )
+
+    @contextmanager
+    def open(self, window: WindowOptions | None = None) -> Generator[ContextSession]:
+        """Hand out the session as it remembers to be opened, and let go of its store at the end.
+
+        What `window` says goes before what the session remembers, and is remembered with the next
+        write. Without `window`, nobody has to have said how large the window is.
+
+        Raises:
+            CommandError: there is no such session, or nothing says how large its window is.
+        """
+        if not self.session:
+            raise CommandError(f"no session was given. Pass SESSION or set {SESSION}.")
+        with self.open_store() as store:
+            check_known(store, self.session)
+            said = None if window is None else window.settings
+            yield session_of(store, self.session, said)
+
+
+@frozen(kw_only=True)
+class NamedSession(SessionOptions):
+    """Hold which session is meant where a command has other arguments, too: it has to be named."""
+
+    session: str = argument("session", metavar="SESSION", shell_complete=complete_session)
+
+    def check(self) -> None:
+        """Refuse a session that the store does not have, before any input is read."""
+        with self.open_store() as store:
+            check_known(store, self.session)
+
+
+@frozen(kw_only=True)
+class WriteOptions(WindowOptions):
+    """Hold what makes a write safe to say twice, or beside others, and how its result is printed."""
+
+    expected_revision: int | None = option(
+        "--expected-revision",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Refuse if the session is at another revision.",
+    )
+    idempotency_key: str | None = option(
+        "--idempotency-key",
+        metavar="TEXT",
+        help="A key for this write; repeating it has no further effect.",
+    )
+
+    as_json: bool = option("--json", "as_json", is_flag=True, help=_JSON)
+
+    @property
+    def guards(self) -> dict[str, Any]:
+        """Return what a method that writes takes."""
+        return {
+            "expected_revision": self.expected_revision,
+            "idempotency_key": self.idempotency_key,
+        }
+
+
+Json = Annotated[bool, click.Option(["--json", "as_json"], is_flag=True, help=_JSON)]
+Moment = Annotated[
+    str | None,
+    click.Option(
+        ["--at", "moment"],
+        metavar="MOMENT",
+        help="The state at a revision, at a time with a time zone, or after a message (its id).",
+    ),
+]
+MessageFormat = Annotated[
+    Provider | None,
+    click.Option(
+        ["--format", "form"],
+        type=click.Choice(FORMATS),
+        callback=lambda _, __, name: name and Provider(name),
+        help="The message format; detected by default.",
+    ),
+]
+Roots = Annotated[
+    Sequence[Path],
+    click.Option(
+        ["--root", "roots"],
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        multiple=True,
+        metavar="DIR",
+        help="A folder of files and symbols. May be repeated.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    click.Option(
+        ["-o", "--output"],
+        type=click.Path(dir_okay=False, writable=True, path_type=Path),
+        metavar="FILE",
+        help="Write to a file instead of standard output.",
+    ),
+]
+KeepRecent = Annotated[
+    int,
+    click.Option(
+        ["--keep-recent"],
+        type=click.IntRange(min=0),
+        default=6,
+        show_default=True,
+        metavar="N",
+        help="The number of recent messages to shorten last.",
+    ),
+]
+Repair = Annotated[
+    bool,
+    click.Option(
+        ["--repair"],
+        is_flag=True,
+        help="Add a marked result to each call that has none, instead of refusing.",
+    ),
+]
+Model = Annotated[
+    str | None,
+    click.Option(
+        ["-m", "--model"],
+        metavar="NAME",
+        help="The model that answers, such as gpt-5.",
+    ),
+]
+ChatStore = Annotated[
+    str | None,
+    click.Option(
+        ["--store"],
+        envvar=STORE,
+        show_envvar=True,
+        metavar="URL",
+        help=f"Where chats are kept: {_STORES}; in memory by default.",
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    click.Option(
+        ["--base-url"],
+        metavar="URL",
+        help="The address of the model's API; by default its vendor's.",
+    ),
+]
+Query = Annotated[
+    str | None,
+    click.Option(
+        ["--query"],
+        metavar="TEXT",
+        help="The topic of the next answer; summaries keep more about it.",
+    ),
+]
+Yes = Annotated[
+    bool,
+    click.Option(
+        ["--yes"],
+        is_flag=True,
+        help="Do not ask for confirmation.",
+    ),
+]
+
+
+def model_at(base_url: str | None, model: str | None) -> Answering:
+    """Return the model of that name and address; a script without both.
+
+    Raises:
+        CommandError: it cannot be asked, for want of a key, say. InvalidOptionError: no such address.
+    """
+    try:
+        return make_answering(base_url, model)
+    except PolycontextError:
+        raise
+    except Exception as error:
+        # The vendor's own words.
+        raise CommandError(f"the model cannot be called: {error}", FAULT) from error
+
+
+def chats_at(store: str | None) -> AbstractContextManager[SessionStore]:
+    """Hand out the store of chats, in memory where none is named, and close it."""
+    return closing(InMemoryStore() if store is None else store_at(store))

@@ -1,0 +1,316 @@
+"""The tables of a replay, for people who never saw the project: what happened step by step, what it comes to, how to read it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, assert_never
+
+from attrs import define, field
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial import ContextState
+from polycontext.window import Role, Turn
+
+from .output import one_line, percent, plain_table
+from .recordings.report import (
+    Compressed,
+    ReplayReport,
+    ReplayStep,
+    Shown,
+    TurnRefused,
+    TurnTaken,
+    ranges,
+)
+
+MOST_STEPS = 60
+"""Steps shown of a long conversation, unless all are asked for: the ends, and what is worth a look."""
+
+MOST_LINES = 24
+"""Lines shown of a summary, unless everything is asked for."""
+
+MOST_ALONE = 12
+"""Messages shown that stand word for word, unless everything is asked for: the first and the last of them."""
+
+_EXCERPT = 160
+_INDENT = 6
+
+WIDE = 100
+"""Columns from which on there is room to spare."""
+
+READING = """\
+class     PRESERVED stays word for word, REQUIRED may be summarised, DROPPABLE may go
+pressure  how full the window is
+state     ACCUMULATING: there is room; PRESSURED: room is made before the next message;
+          COMPRESSED: room was just made; none of them is an error
+compress  older messages are summarised or dropped; all of them stay in the log"""
+"""What the words of the table mean."""
+
+_ENDS = 10
+_SHORT_GAP = 3
+_CELLS = 10
+_STATES: dict[str, str] = {
+    ContextState.EMPTY: "dim",
+    ContextState.ACCUMULATING: "green",
+    ContextState.PRESSURED: "red",
+    ContextState.COMPRESSED: "blue",
+}
+_CLASSES = {
+    ResourceClass.DROPPABLE: "dim",
+    ResourceClass.REQUIRED: "",
+    ResourceClass.PRESERVED: "bold",
+}
+
+
+def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> RenderableType:
+    """Return the steps of a replay and its summary, for paper of `width` columns."""
+    names = tool_names(report.steps)
+    columns = ("turn", "role", "class", "tokens", "pressure", "state")
+    table = log_table(columns, 2 if width >= WIDE else 1)
+    for row in _shown(report.steps, show_all=show_all):
+        table.add_row(*_row(row, names))
+    summary = legend_grid()
+    for name, text in _summary(report):
+        summary.add_row(name, text)
+    return Group(
+        table,
+        "",
+        seen_table(report, names, show_all=show_all),
+        "",
+        summary,
+        "",
+        Text("how to read this", style="bold"),
+        Text(READING, style="dim"),
+    )
+
+
+@define
+class Overview:
+    """Collect one row a conversation, and the sums; the reports themselves are let go."""
+
+    rows: list[Sequence[str]] = field(factory=list)
+    _sums: list[int] = field(factory=lambda: [0] * 6)
+
+    def add(self, report: ReplayReport) -> None:
+        """Add a replayed conversation."""
+        delivered, undelivered = report.lists
+        refused, compressions = len(report.refused), len(report.compressions)
+        requests = (delivered, delivered + undelivered)
+        counts = (report.turns, refused, compressions, report.tokens_saved, *requests)
+        self._sums = [total + count for total, count in zip(self._sums, counts, strict=True)]
+        session, title = report.session, report.conversation.title[:_TITLE]
+        ends = (percent(report.prefix_kept), percent(session.pressure), session.state)
+        self.rows.append((title, *_counted(counts), *ends))
+
+    def all_rows(self) -> Iterator[Sequence[str]]:
+        """Yield the rows, and the sums below."""
+        yield from self.rows
+        yield (f"{len(self.rows)} in all", *_counted(self._sums), "", "", "")
+
+
+COLUMNS = (
+    *("conversation", "turns", "refused", "compr.", "saved", "requests"),
+    *("kept", "pressure", "state"),
+)
+LEGEND = """\
+compr.: how often messages were summarised or dropped; saved: tokens; requests: handed out;
+kept: share of each request that began the next one; pressure: how full the window is.
+--only N shows one step by step.
+"""
+"""What the columns of the overview are."""
+_TITLE = 24
+
+
+def _counted(counts: Sequence[int]) -> Sequence[str]:
+    """Return the counts of a row; of the requests that were asked for, all should have been handed out."""
+    *others, delivered, asked = map(str, counts)
+    return (*others, delivered if delivered == asked else f"{delivered}/{asked}")
+
+
+def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplayStep | int]:
+    """Yield the steps to show, and how many are left out between them."""
+    if show_all or len(steps) <= MOST_STEPS:
+        yield from steps
+        return
+    ends = {*range(_ENDS), *range(len(steps) - _ENDS, len(steps))}
+    notable = [index for index, step in enumerate(steps) if _is_notable(step) and index not in ends]
+    chosen, last = sorted(ends | set(notable[: MOST_STEPS - len(ends)])), -1
+    for index in chosen:
+        between = steps[last + 1 : index]
+        # A short gap is shown: it takes no more room than the line that would tell of it.
+        yield from between if len(between) <= _SHORT_GAP else [len(between)]
+        yield steps[index]
+        last = index
+
+
+def _is_notable(step: ReplayStep) -> bool:
+    if isinstance(step, TurnTaken):
+        return step.list_refused is not None
+    return isinstance(step, TurnRefused) or step.saves
+
+
+def _row(step: ReplayStep | int, names: Mapping[int, str]) -> tuple[Text | str, ...]:
+    head: tuple[Text | str, ...]
+    match step:
+        case int():
+            return gap_row(f"{step} more steps; --all shows them")
+        case TurnTaken():
+            name, style = step.resource_class.name, _CLASSES[step.resource_class]
+            text = Text(name, style=style)
+            head = (str(step.number), step.turn.role, text, str(step.turn.tokens))
+            what = _remark(step, names)
+        case Compressed():
+            style = "blue" if step.saves else "dim"
+            change = f"{step.tokens_after - step.tokens_before:+d}"
+            head = ("", Text("compress", style=style), "", Text(change, style=style))
+            what = Text(_yielded(step), style=style)
+        case TurnRefused():
+            text = Text("refused", style="bold red")
+            head = (str(step.number), step.turn.role, text, "")
+            what = Text(one_line(step.reason), style="red")
+        case _:
+            assert_never(step)
+    state = Text(step.state, style=_STATES[step.state])
+    return *head, _bar(step.pressure, step.state), state, what
+
+
+def _remark(step: TurnTaken, names: Mapping[int, str]) -> Text:
+    if step.list_refused is not None:
+        return Text(f"no request: {one_line(step.list_refused)}", style="yellow")
+    return excerpt(step.turn, names.get(step.number))
+
+
+def _yielded(step: Compressed) -> str:
+    kinds = (("summarised", step.gisted), ("dropped", step.dropped))
+    parts = [f"{verb} {ranges(numbers)}" for verb, numbers in kinds if numbers]
+    if not parts and step.saves:
+        return "what was summarised before is shorter now"
+    return "; ".join(parts) or "nothing may be shortened any more"
+
+
+def _bar(pressure: float, state: str) -> Text:
+    full = min(_CELLS, round(pressure * _CELLS))
+    bar = Text("█" * full, style=_STATES[state])
+    bar.append("░" * (_CELLS - full), style="dim")
+    return bar.append(f" {percent(pressure):>5}", style=_STATES[state])
+
+
+def _summary(report: ReplayReport) -> Iterator[tuple[str, Text | str]]:
+    summary = report.summary()
+    yield "now", Text(_standing(report), style="yellow" if report.is_stuck else "green")
+    yield "states", Text(" -> ").join(Text(state, style=_STATES[state]) for state in report.states)
+    yield "compressions", _compressions(summary)
+    kept = f"{percent(report.prefix_kept)} of each request stood unchanged at the start of the next one: a provider's prompt cache can keep that"
+    yield "prefix kept", "fewer than two requests" if report.prefix_kept is None else kept
+    delivered, undelivered = report.lists
+    yield "requests", f"{delivered} handed out, {undelivered} refused"
+    refused = f"{len(report.refused)} of {report.turns} turns"
+    style = "red" if report.refused else ""
+    yield "refused", Text(refused + ("; stopped there" if report.stopped else ""), style=style)
+    if report.repaired:
+        yield "repaired", f"results added as turns {ranges(report.repaired)}"
+    budget = f"{percent(report.session.pressure)} of {summary['max_tokens']} tokens (at most {percent(report.peak)} on the way)"
+    yield "pressure", budget
+
+
+def _standing(report: ReplayReport) -> str:
+    """Return what the last state means for who goes on from there."""
+    if report.is_stuck:
+        return "PRESSURED and tight: nothing may be shortened any more, so further messages may be refused"
+    meanings: dict[str, str] = {
+        ContextState.EMPTY: "nothing was said yet",
+        ContextState.ACCUMULATING: "fine, there is room for more",
+        ContextState.PRESSURED: "fine, room is made before the next message goes in",
+        ContextState.COMPRESSED: "fine, room was made and there is some for more",
+    }
+    return f"{report.session.state}: {meanings[report.session.state]}"
+
+
+def _compressions(summary: dict[str, Any]) -> str:
+    if not summary["compressions"]:
+        return f"none needed for {summary['tokens_logged']} tokens"
+    return "{compressions}, which saved {tokens_saved} tokens: {tokens_logged} came in, the model sees {tokens_in_view}".format_map(
+        summary
+    )
+
+
+# --- what the model sees at the end ----------------------------------------
+
+
+def tool_names(steps: Iterable[ReplayStep]) -> Mapping[int, str]:
+    """Return which tool each result is of, by the result's number; ids of calls are used again, so the last call before it counts."""
+    called: dict[str, str] = {}
+    names: dict[int, str] = {}
+    for step in steps:
+        if isinstance(step, TurnTaken):
+            called.update((call.id, call.name) for call in step.turn.tool_calls)
+            if step.turn.role is Role.TOOL:
+                names[step.number] = step.turn.name or called.get(
+                    step.turn.tool_call_id or "", "a tool"
+                )
+    return names
+
+
+def log_table(columns: Sequence[str], gap: int) -> Table:
+    """Return a table with a row a turn: numbers at the right, and what is said in the room that is left."""
+    table = plain_table(gap)
+    for name in columns:
+        table.add_column(
+            name, justify="right" if name in ("turn", "tokens") else "left", no_wrap=True
+        )
+    table.add_column("what", ratio=1, overflow="fold")
+    return table
+
+
+def gap_row(what: str) -> tuple[Text, ...]:
+    """Return the row of a log that says what is left out."""
+    return Text("⋯", style="dim"), *[Text("")] * 5, Text(what, style="dim")
+
+
+def legend_grid() -> Table:
+    """Return a grid of names and what stands behind each."""
+    return Table.grid(Column(style="bold", no_wrap=True), Column(), padding=(0, 2, 0, 0))
+
+
+def excerpt(turn: Turn, tool: str | None = None) -> Text:
+    """Return in one line how a turn begins, and what it calls; of a result, which `tool` it is of."""
+    calls = ", ".join(f"{call.name}({call.arguments[:_EXCERPT]})" for call in turn.tool_calls)
+    text = (turn.content or "")[: 2 * _EXCERPT]
+    if tool is not None:
+        text = f"{tool}: {text or 'nothing'}"
+    parts = filter(None, (text, calls and f"-> {calls}"))
+    return Text(one_line(" ".join(parts))[:_EXCERPT], no_wrap=True, overflow="ellipsis")
+
+
+def seen_table(report: ReplayReport, names: Mapping[int, str], *, show_all: bool) -> RenderableType:
+    """Return the view after the last step, and what it lacks."""
+    parts: list[RenderableType] = [Text("what the model sees now", style="bold")]
+    alone = [shown for shown in report.seen if not shown.is_summary]
+    # A single line that is left out would be no shorter than the line that tells of it.
+    cut = not show_all and len(alone) > MOST_ALONE + 1
+    hidden = alone[MOST_ALONE // 2 : -MOST_ALONE // 2] if cut else []
+    for shown in report.seen:
+        if shown not in hidden:
+            parts += _told(shown, names, show_all=show_all)
+        elif shown is hidden[0]:
+            left_out = ranges(number for each in hidden for number in each.numbers)
+            parts.append(Text(f"  {left_out}: word for word; --all shows them", style="dim"))
+    if report.dropped:
+        parts.append(Text(f"  dropped: {ranges(report.dropped)}", style="dim"))
+    return Group(*parts)
+
+
+def _told(shown: Shown, names: Mapping[int, str], *, show_all: bool) -> list[RenderableType]:
+    turn, tool = shown.turn, names.get(shown.numbers[0])
+    if not shown.is_summary:
+        row = Table.grid(padding=(0, 1, 0, 0))
+        row.add_row(f"  {ranges(shown.numbers)}", Text(turn.role, style="dim"), excerpt(turn, tool))
+        return [row]
+    what = f"{tool}'s answer, shortened" if turn.role is Role.TOOL else "one summary"
+    lines = turn.text.splitlines()
+    words = [Text(one_line(line)) for line in (lines if show_all else lines[:MOST_LINES])]
+    if len(words) < len(lines):
+        words.append(Text(f"⋯ {len(lines) - len(words)} more lines; --all shows them", style="dim"))
+    head = Text(f"  {ranges(shown.numbers)}: {what} ({turn.tokens} tokens)", style="blue")
+    return [head, Padding(Group(*words), (0, 0, 0, _INDENT))]

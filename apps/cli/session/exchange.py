@@ -1,0 +1,103 @@
+"""`polycontext session export` and `import`: a session goes out as lines, and comes in elsewhere as it was, or not at all.
+
+The store is free while lines are read or written: `export | import` within one store is a copy.
+"""
+
+from collections.abc import Iterable
+
+import click
+import orjson
+
+from polycontext.linearity import InvalidDataError
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.session import Imported, store_whole
+
+from ..command import command
+from ..options import FORMATS, Json, Output, SessionOptions, StoreOptions, complete_file
+from ..output import save, write, write_json, write_lines
+from .input import reading
+from .settings import check_new
+
+
+@command(
+    "polycontext session export trip -o trip.jsonl",
+    "polycontext session export trip --format log | jq -r .content",
+    "polycontext session export trip --format openai > finetuning.jsonl",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["session", "log", *FORMATS]),
+    default="session",
+    show_default=True,
+    help="The whole session, its log, or its messages in a provider's format.",
+)
+def export(
+    *,
+    where: SessionOptions,
+    form: str,
+    output: Output,
+) -> None:
+    """Print a session as lines of JSON for `session import`, or its messages."""
+    with where.open() as session:
+        lines = list(_lines(session, form))
+    if output is None:
+        write_lines(lines)
+    else:
+        save(output, lambda path: path.write_text("".join(lines), encoding="utf-8"))
+
+
+def _lines(session: ContextSession, form: str) -> Iterable[str]:
+    match form:
+        case "session":
+            return session.history.export()
+        case "log":
+            return session.history.export_turns()
+        case provider:
+            found = session.history.messages(provider)
+            return (orjson.dumps(message).decode() + "\n" for message in found)
+
+
+@command(
+    "polycontext session import trip.jsonl --store other.db",
+    "polycontext session export trip | polycontext session import - --as copy",
+    name="import",
+)
+@click.argument("file", shell_complete=complete_file)
+@click.option(
+    "--as",
+    "name",
+    metavar="SESSION",
+    help="The name of the imported session; by default the exported name.",
+)
+def import_(
+    *,
+    where: StoreOptions,
+    file: str,
+    name: str | None,
+    as_json: Json,
+) -> None:
+    """Import a session from a file that `session export` wrote; - reads standard input.
+
+    Creates the store if it does not exist. Refuses a name that is taken; --as gives another.
+    """
+    with reading(file) as (source, stream):
+        lines = list(stream)
+    try:
+        imported = Imported(lines)
+        session_id = imported.header.session_id if name is None else name
+        # Replayed before the store is opened: what cannot come in makes no file.
+        empty = ContextSession(session_id=session_id)
+        journal = imported.replayed(empty.conversation)
+    except InvalidDataError as error:
+        legal = f"{error.legal}, as `polycontext session export` prints it"
+        raise InvalidDataError(f"{source}, {error.path}", error.what, legal) from None
+    with where.open_store(create=True) as store:
+        check_new(store, session_id)
+        store_whole(store, imported.header, session_id, journal, empty.policy)
+    last = journal[1][-1]
+    revision, turns = last.revision, len(last.log)
+    if as_json:
+        write_json({"session": session_id, "revision": revision, "turns": turns})
+    else:
+        write(f"session {session_id}: revision {revision}, imported: {turns:,} turns\n")

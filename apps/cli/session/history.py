@@ -1,0 +1,143 @@
+"""`polycontext session compress`, `recall`, `rewind` and `fork`: what a session holds word for word, and where it stands."""
+
+from collections.abc import Sequence
+
+import click
+
+from polycontext.polynomial import ContextSession
+
+from ..command import command
+from ..options import (
+    Json,
+    Moment,
+    NamedSession,
+    Query,
+    SessionOptions,
+    WriteOptions,
+)
+from ..output import CommandError, write, write_json
+from .settings import COMPANION, Settings, moment_of
+from .standing import print_write
+
+
+@command("polycontext session compress trip --target 0.4")
+@click.option(
+    "--target",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="How full the window may be afterwards, 0 to 1; by default the session's own setting.",
+)
+def compress(
+    *,
+    where: SessionOptions,
+    target: float | None,
+    query: Query,
+    write: WriteOptions,
+) -> None:
+    """Summarise or drop older messages now, without a model; the log keeps them."""
+    with where.open(write) as session:
+        output = session.compress(target, query=query, **write.guards)
+        print_write(session, where.session, output, as_json=write.as_json)
+
+
+@command("polycontext session recall trip t3 t5")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+def recall(
+    *,
+    where: NamedSession,
+    ids: Sequence[str],
+    write: WriteOptions,
+) -> None:
+    """Bring messages back verbatim, if the window has room.
+
+    ID is that of a message or a summary, as `session show` prints it.
+    """
+    with where.open(write) as session:
+        before = {turn.resource_id for turn in session.window.all_turns()}
+        output = session.recall(ids, **write.guards)
+        after = [turn.resource_id for turn in session.window.all_turns()]
+        back = [resource_id for resource_id in after if resource_id not in before]
+        print_write(session, where.session, output, as_json=write.as_json, brought_back=back)
+
+
+@command(
+    "polycontext session rewind trip --back 1",
+    "polycontext session rewind trip t5",
+    "polycontext session rewind trip 2026-11-23T10:00Z",
+    "polycontext session rewind trip --regenerate",
+)
+@click.argument("moment", required=False)
+@click.option("--back", type=click.IntRange(min=1), metavar="N", help="Go back N messages.")
+@click.option("--regenerate", is_flag=True, help="Go back to the last user message.")
+def rewind(
+    *,
+    where: NamedSession,
+    moment: str | None,
+    back: int | None,
+    regenerate: bool,
+    write: WriteOptions,
+) -> None:
+    """Go back to an earlier state of the session.
+
+    MOMENT is the id of the message to end on, a revision, or a time with a time zone. To undo,
+    rewind to the revision before.
+    """
+    if (moment is not None) + (back is not None) + regenerate != 1:
+        raise CommandError("how far to go back is not given. Pass MOMENT, --back or --regenerate.")
+    with where.open(write) as session:
+        before, revision = _ids(session), session.history.revision
+        if regenerate:
+            output = session.history.regenerate(**write.guards)
+        else:
+            to = moment_of(moment) if moment else _id_back(list(before), back or 1)
+            output = session.history.rewind(to, **write.guards)
+        after = _ids(session)
+        print_write(
+            session,
+            where.session,
+            output,
+            as_json=write.as_json,
+            taken_back=[each for each in before if each not in after],
+            brought_back=[each for each in after if each not in before],
+        )
+        if not write.as_json and session.history.revision > revision:
+            write_undo(where.session, revision)
+
+
+def _id_back(ids: Sequence[str], back: int) -> int | str:
+    """Return the id of the message that is the last one `back` messages before; the empty session where there are no more."""
+    return ids[-back - 1] if back < len(ids) else 0
+
+
+def write_undo(name: str, revision: int) -> None:
+    """Say how a rewind is undone."""
+    write(f"to undo: polycontext session rewind {name} {revision}\n")
+
+
+def _ids(session: ContextSession) -> dict[str, None]:
+    """Return the ids of the turns of the log, in order."""
+    return dict.fromkeys(turn.resource_id for turn in session.conversation.log)
+
+
+@command("polycontext session fork trip what-if --at t5")
+@click.argument("new")
+def fork(
+    *,
+    where: NamedSession,
+    new: str,
+    moment: Moment,
+    as_json: Json,
+) -> None:
+    """Copy a session, now or at an earlier moment, under the name NEW."""
+    with where.open() as session:
+        other = session.history.fork(new, None if moment is None else moment_of(moment))
+        settings = Settings.of(session.conversation.companions)
+        # What a session remembered at an earlier moment is not known any more.
+        if settings is not None and other.documents.get(COMPANION) is None:
+            other.documents.accompany(COMPANION, settings)
+            other.documents.save()
+        revision = other.history.revision
+    if as_json:
+        write_json({"session": new, "forked_from": where.session, "revision": revision})
+    else:
+        write(f"session {new}: revision {revision}, forked from {where.session}\n")

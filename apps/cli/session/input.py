@@ -1,0 +1,128 @@
+"""What `session append` is given: a text, messages in a provider's format, or a provider's whole answer; and the bar that moves while a file is read."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import frozen
+
+from polycontext.linearity import InvalidDataError
+from polycontext.window import InvalidMessagesError
+
+from ..output import progress
+from ..recordings.conversation import kind_of
+from ..recordings.documents import (
+    Document,
+    Place,
+    decoded,
+    opened,
+    read_documents,
+    size_of,
+    unreadable,
+)
+
+LONG = 200_000
+"""Bytes of input from which on a progress bar is shown."""
+
+_SHAPES = "a message, a list of messages, one message a line, an object with messages, or a provider's answer"
+_ERROR_SHOWN = 200
+
+
+@frozen
+class Given:
+    """Hold messages, and where each of them stands."""
+
+    messages: Sequence[Any]
+    places: Sequence[tuple[Document, Place]]
+
+    def refused(self, error: InvalidMessagesError) -> InvalidDataError:
+        """Return what is wrong with the messages, by its place in what was read."""
+        document, path = self.places[error.index or 0]
+        steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
+        field = None if error.index is None else "".join(steps).lstrip(".") or None
+        what = f"{error.provider} rule {error.rule}: {error.problem}"
+        return document.refused(path, field, what, error.legal)
+
+
+@contextmanager
+def reading(name: str) -> Generator[tuple[str, Iterator[bytes]]]:
+    """Yield what the file `name` is called in a complaint, and its lines (``-`` is standard input); a bar shows how far a long one is read."""
+    size = size_of([name])
+    is_long = size is None or size >= LONG
+    with progress("reading", size, shown=is_long) as update, opened(name) as (source, stream):
+        yield source, _counted(stream, update)
+
+
+def _counted(stream: Iterable[bytes], update: Callable[..., object]) -> Iterator[bytes]:
+    for line in stream:
+        update(advance=len(line))
+        yield line
+
+
+def read_messages(name: str) -> Given:
+    """Return the messages in the file `name` (``-`` is standard input).
+
+    Raises:
+        InvalidDataError: what is there holds no messages; names file, line and field.
+    """
+    with reading(name) as (source, lines):
+        places = [
+            (document, path, message)
+            for document in read_documents(source, lines)
+            for path, message in _messages_of(document)
+        ]
+        if not places:
+            raise unreadable(source, None, None, "there is no message", _SHAPES)
+    return Given(
+        [message for *_, message in places], [(document, path) for document, path, _ in places]
+    )
+
+
+def read_text(name: str) -> str:
+    """Return the text in the file `name`, without the end of its last line.
+
+    Raises:
+        InvalidDataError: it is missing, no UTF-8, or empty.
+    """
+    with opened(name) as (source, stream):
+        text = decoded(source, None, stream.read())
+        if not text.strip():
+            raise unreadable(source, None, None, "the file is empty", "a text")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _messages_of(document: Document) -> Iterator[tuple[Place, Any]]:
+    """Yield the messages of a document, each with its place: those of a request, an answer or a recording stand deeper in it."""
+    match document.value:
+        case list() as messages:
+            yield from _placed((), messages)
+        case {"messages": list() as messages, **rest}:
+            system = rest.get("system")
+            if system is not None:
+                yield ("system",), {"role": "system", "content": system}
+            yield from _placed(("messages",), messages)
+        case {"output": list() as items}:
+            yield from _placed(("output",), items)
+        case {"input": list() as items}:
+            yield from _placed(("input",), items)
+        case value:
+            yield _message_of(document, value)
+
+
+def _message_of(document: Document, value: object) -> tuple[Place, Any]:
+    """Return the one message that a document is, or holds as the answer that it is."""
+    match value:
+        case {"error": error} if error is not None:
+            what = f"an error instead of an answer: {str(error)[:_ERROR_SHOWN]}"
+        case {"role": _} | {"type": _} | {"choices": _}:
+            return (), value
+        case dict() as other:
+            keys = ", ".join(repr(str(key)[:30]) for key in list(other)[:5])
+            what = f"an object without a role, its keys: {keys or 'none'}"
+        case _:
+            what = f"{kind_of(value)} is no message"
+    raise document.refused((), None, what, _SHAPES)
+
+
+def _placed(path: Place, messages: Sequence[Any]) -> Iterator[tuple[Place, Any]]:
+    return (((*path, index), message) for index, message in enumerate(messages))

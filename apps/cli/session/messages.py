@@ -1,0 +1,215 @@
+"""`polycontext session append` and `messages`: what goes in, and what a model is sent."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polycontext.nodes import SentMessage, send_message
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.session import utc_now
+from polycontext.window import InvalidMessagesError, Turn
+from polycontext.window.pills import Resolvers
+from polycontext.window.providers import Provider, Rendered
+
+from ..command import command
+from ..options import (
+    MessageFormat,
+    Moment,
+    NamedSession,
+    Roots,
+    SessionOptions,
+    WindowOptions,
+    WriteOptions,
+    complete_file,
+)
+from ..output import FAULT, CommandError, progress, tell, write_json
+from ..pills import print_attachments, resolvers_of, typed
+from .input import read_messages, read_text
+from .settings import session_at
+from .standing import print_write
+
+MANY = 1_000
+"""Messages from which on a bar is shown while they are taken in."""
+
+
+@command(
+    'polycontext session append trip --role user "Where to?"',
+    "polycontext session append trip --from messages.json",
+    "curl ... | polycontext session append trip",
+    "polycontext session append trip --role user --root . 'explain [@src/agent.py]'",
+    'polycontext session append trip --close-calls "the process was stopped"',
+)
+@click.argument("text", required=False)
+@click.option(
+    "--role",
+    type=click.Choice(["system", "user", "assistant", "tool"]),
+    help="The role of TEXT; without it, messages are read as JSON.",
+)
+@click.option("--tool-call-id", metavar="ID", help="The id of the call that a tool result answers.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE",
+    shell_complete=complete_file,
+    help="The file to read; - is standard input.",
+)
+@click.option(
+    "--close-calls",
+    metavar="REASON",
+    help="First give every call without a result this reason as its result.",
+)
+@click.option(
+    "--oversize",
+    type=click.Choice(["truncate", "error"]),
+    default="truncate",
+    show_default=True,
+    help="What to do with a user message that cannot fit.",
+)
+def append(
+    *,
+    where: NamedSession,
+    text: str | None,
+    role: str | None,
+    tool_call_id: str | None,
+    source: str | None,
+    form: MessageFormat,
+    roots: Roots,
+    close_calls: str | None,
+    oversize: Any,
+    write: WriteOptions,
+) -> int:
+    """Add messages to a session, all or none, and compress older ones if room is needed.
+
+    Reads JSON from standard input or a file: a message, a list, one message a line, a request, or a
+    provider's answer. With --role, adds TEXT. With --root, names such as [@src/agent.py] in a user's
+    text attach files and symbols. --close-calls takes effect even if the new messages are refused.
+    """
+    _check_text(text, role, tool_call_id, source, roots)
+    is_last = role is None and source is None
+    is_guarded = any(value is not None for value in write.guards.values())
+    if is_guarded and (roots or (close_calls is not None and not is_last)):
+        raise CommandError(
+            "--root, and --close-calls beside messages, write more than once. "
+            "Leave out --expected-revision and --idempotency-key."
+        )
+    if close_calls is not None and is_last:
+        with where.open(write) as session:
+            output = session.close_open_calls(close_calls, **write.guards)
+            print_write(session, where.session, output, as_json=write.as_json)
+        return 0
+    where.check()
+    given = None
+    if role is None:
+        given = read_messages(source or "-")
+        messages: Sequence[Any] = given.messages
+    else:
+        words = read_text(source or "-") if text is None else text
+        messages = [Turn(role, words, timestamp=utc_now(), tool_call_id=tool_call_id)]
+    with where.open(write) as session:
+        if close_calls is not None:
+            session.close_open_calls(close_calls)
+        since, is_refused = len(session.conversation.log), False
+        try:
+            if roots:
+                sent = _send(session, messages[0].text, roots)
+                output, is_refused = session.output, bool(sent.problems)
+            else:
+                # They are one step, of which nobody knows how far it is.
+                is_long = len(messages) >= MANY
+                with progress(f"adding {len(messages)} messages", None, shown=is_long):
+                    output = session.extend(
+                        messages, form or "auto", oversize=oversize, **write.guards
+                    )
+        except InvalidMessagesError as error:
+            raise error if given is None else given.refused(error) from None
+        added = [turn.resource_id for turn in session.conversation.log[since:]]
+        print_write(session, where.session, output, as_json=write.as_json, added=added)
+    return FAULT if is_refused else 0
+
+
+def _check_text(
+    text: str | None,
+    role: str | None,
+    tool_call_id: str | None,
+    source: str | None,
+    roots: Sequence[Path],
+) -> None:
+    """Refuse options that do not go together."""
+    if role is None and (text is not None or tool_call_id is not None):
+        raise CommandError("TEXT needs a role. Add --role user, or pass messages as JSON.")
+    if text is not None and source is not None:
+        raise CommandError("there is a text and --from. Pass one of them.")
+    if (role == "tool") is (tool_call_id is None):
+        raise CommandError("--role tool and --tool-call-id go together. Pass both or neither.")
+    if roots and role != "user":
+        raise CommandError("--root needs a user's text. Add --role user.")
+
+
+def _send(session: ContextSession, text: str, roots: Sequence[Path]) -> SentMessage:
+    """Add a text of the user with what it names attached."""
+    resolvers = Resolvers(resolvers_of(roots))
+    sent = send_message(session, typed(text, resolvers), resolvers)
+    print_attachments(sent)
+    return sent
+
+
+@command(
+    "polycontext session messages trip | jq .messages",
+    """polycontext session messages trip --body '{"model": "claude-sonnet-5"}' | curl --json @- ...""",
+)
+@click.option("--body", metavar="JSON", help="A JSON object of further request fields.")
+@click.option("--allow-open", is_flag=True, help="Print even if calls have no result yet.")
+def messages(
+    *,
+    where: SessionOptions,
+    form: MessageFormat,
+    body: str | None,
+    allow_open: bool,
+    moment: Moment,
+    window: WindowOptions,
+) -> None:
+    """Print the body of the next request: valid for the provider and within the window.
+
+    OpenAI has "messages", Anthropic "messages" and "system", OpenAI Responses "input". Exits with 1
+    if the session cannot be sent now.
+    """
+    more = _fields_of(body)
+    with where.open(window) as opened:
+        session = session_at(opened, moment)
+        provider = form or session.usage.provider
+        try:
+            request = session.request(provider, allow_open=allow_open)
+        except InvalidMessagesError as error:
+            # Nobody has given these messages: it is the session that cannot be asked now.
+            raise CommandError(str(error), FAULT) from None
+    fields = request_fields(request, provider)
+    if twice := sorted(fields.keys() & more.keys()):
+        raise CommandError(f"--body has {', '.join(twice)}, which the session sets. Leave it out.")
+    write_json({**more, **fields}, indent=2)
+    if betas := request.options.get("betas"):
+        tell(f"send the header anthropic-beta: {','.join(betas)}")
+    for resource_id, kind in request.left_behind:
+        tell(f"{resource_id}: {kind} is left out, since {provider} cannot take it", "yellow")
+
+
+def request_fields(request: Rendered, provider: Provider) -> dict[str, Any]:
+    """Return the fields of a request's body that a session has: options, a system apart, messages; no header."""
+    options = {name: value for name, value in request.options.items() if name != "betas"}
+    system = {"system": list(request.system)} if request.system else {}
+    name = "input" if provider is Provider.RESPONSES else "messages"
+    return {**options, **system, name: request.messages}
+
+
+def _fields_of(body: str | None) -> Mapping[str, Any]:
+    """Return the object that --body holds."""
+    fields, problem = None, "is no object"
+    try:
+        fields = json.loads(body or "{}")
+    except (ValueError, RecursionError) as error:
+        problem = f"is no JSON: {error}"
+    if not isinstance(fields, dict):
+        raise CommandError(f'--body {problem}. Pass an object such as {{"model": "gpt-5"}}.')
+    return fields

@@ -1,0 +1,142 @@
+"""What a session remembers of how the command line opens it, and the moment that a text names."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, Self
+
+import orjson
+from attrs import asdict, evolve, frozen
+
+from polycontext.linearity import InvalidDataError, UnknownNameError
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.stores import SessionStore
+from polycontext.window import find_model
+
+from ..output import FAULT, CommandError
+
+COMPANION = "command-line"
+"""The name under which a session keeps its settings."""
+
+ROOM = 8000
+"""Tokens of a window where neither a number nor a model is given."""
+
+_NO_EVENTS = 2**31 - 1
+"""A revision that no session reaches: what is behind it are companions alone."""
+_FEW = 10
+
+
+@frozen
+class Settings:
+    """Hold how a session is opened; kept with it, so that it need not be said again."""
+
+    model: str | None = None
+    max_tokens: int | None = None
+    reserve: int | None = None
+    provider: str | None = None
+
+    @classmethod
+    def of(cls, companions: Mapping[str, str]) -> Self | None:
+        """Return what a session keeps; None for one that another program has made.
+
+        Raises:
+            InvalidDataError: another program keeps something else there.
+        """
+        text = companions.get(COMPANION)
+        if text is None:
+            return None
+        try:
+            return cls(**orjson.loads(text))
+        except (TypeError, ValueError) as error:
+            raise InvalidDataError(
+                f"companion {COMPANION!r}", str(error), "what `polycontext session new` wrote"
+            ) from None
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as JSON data, which are the options of a session, too."""
+        return asdict(self)
+
+    def under(self, said: "Settings") -> "Settings":
+        """Return what holds where something is said now: a size said before does not outlive another model."""
+        is_other = said.model is not None and said.model != self.model
+        known = Settings(provider=self.provider) if is_other else self
+        return evolve(
+            known, **{name: value for name, value in asdict(said).items() if value is not None}
+        )
+
+
+def session_of(store: SessionStore, name: str, said: Settings | None) -> ContextSession:
+    """Return a session of the store as it remembers to be opened.
+
+    What is `said` goes before that. Where nothing has to be said (None), any window will do.
+
+    Raises:
+        CommandError: nothing says how large the window is.
+    """
+    kept = Settings.of(store.load(name, _NO_EVENTS).companions)
+    settings = (kept or Settings()).under(said or Settings())
+    if said is not None and kept is None and settings == Settings():
+        raise CommandError(
+            f"session {name!r} was not made by this program, which cannot know its window. "
+            "Pass --max-tokens or --model.",
+        )
+    session = ContextSession.open(store, name, **settings.to_data())
+    if settings not in (kept, Settings()):
+        session.documents.accompany(COMPANION, settings)
+    return session
+
+
+def session_for(
+    store: SessionStore, name: str, said: Settings, system: str | None
+) -> ContextSession:
+    """Return the session of a chat: the one that is there, or a new one with the window of its model, where that is known."""
+    if name in store.list_sessions():
+        return session_of(store, name, Settings(max_tokens=said.max_tokens))
+    known = None
+    if said.model is not None and said.max_tokens is None:
+        with suppress(UnknownNameError):
+            known = find_model(said.model).name
+    settings = Settings(known, None if known else said.max_tokens or ROOM)
+    session = session_of(store, name, settings)
+    if system:
+        session.add_system(system)
+    return session
+
+
+def moment_of(text: str) -> int | datetime | str:
+    """Return the moment that a text names: a revision, a time, or the id of a turn.
+
+    >>> moment_of("7"), moment_of("t7"), moment_of("2026-11-23T10:00Z").year
+    (7, 't7', 2026)
+    """
+    if text.isdecimal():
+        return int(text)
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return text
+
+
+def session_at(session: ContextSession, moment: str | None) -> ContextSession:
+    """Return the session as it stands, or as it stood at a moment."""
+    return session if moment is None else session.history.at(moment_of(moment))
+
+
+def check_known(store: SessionStore, session_id: str) -> None:
+    """Refuse a session that the store does not have; names those like it."""
+    ids = store.list_sessions()
+    if session_id not in ids:
+        known = tuple(ids) if len(ids) <= _FEW else ()
+        near = tuple(get_close_matches(session_id, ids))
+        error = UnknownNameError("session", session_id, known, near)
+        raise CommandError(f"{error} To create it: polycontext session new {session_id}", FAULT)
+
+
+def check_new(store: SessionStore, session_id: str) -> None:
+    """Refuse an id that a session of the store has."""
+    if session_id in store.list_sessions():
+        raise CommandError(
+            f"session {session_id!r} already exists. Choose another name.",
+            FAULT,
+        )

@@ -1,0 +1,180 @@
+"""`polycontext session show`, `search`, `explain` and `list`: commands that change nothing."""
+
+from typing import Any
+
+import click
+from attrs import asdict
+
+from polycontext.nodes import waffle
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.stores import Found
+from polycontext.window import Turn
+
+from ..command import command
+from ..options import (
+    Json,
+    Moment,
+    NamedSession,
+    SessionOptions,
+    StoreOptions,
+    WindowOptions,
+)
+from ..output import (
+    FAULT,
+    one_line,
+    paper_width,
+    progress,
+    tell,
+    write,
+    write_columns,
+    write_json,
+    write_rich,
+)
+from .fate import fates
+from .page import page
+from .settings import session_at, session_of
+from .standing import standing
+
+SLOW = 20
+"""Sessions from which on a bar is shown while they are opened."""
+
+
+@command("polycontext session show trip", "polycontext session show trip --json | jq .pressure")
+@click.option("--all", "show_all", is_flag=True, help="Show every message.")
+def show(
+    *,
+    where: SessionOptions,
+    show_all: bool,
+    moment: Moment,
+    window: WindowOptions,
+    as_json: Json,
+) -> None:
+    """Show what fills the window and which messages are verbatim, summarised or dropped."""
+    with where.open(window) as opened:
+        session = session_at(opened, moment)
+        if as_json:
+            told = {**standing(session, where.session), **waffle(session).as_json()}
+            turns = [each.as_json() for each in fates(session)]
+            write_json({**told, "epoch": session.window.epoch.number, "turns": turns}, indent=2)
+        else:
+            write_rich(page(session, where.session, show_all=show_all, width=paper_width()))
+
+
+@command(
+    "polycontext session search trip 'night train'",
+    """polycontext session search trip '"night train" Vienna' --json | jq -r '.[0].id'""",
+)
+@click.argument("text")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="The maximum number of messages.",
+)
+def search(
+    *,
+    where: NamedSession,
+    text: str,
+    limit: int,
+    as_json: Json,
+) -> int:
+    """Search all messages, even those that the model no longer sees; best match first.
+
+    Finds any of the words, or an exact phrase in double quotes. Exits with 1 if nothing matches.
+    """
+    with where.open() as session:
+        found = session.history.search(text, limit)
+    if as_json:
+        write_json([_as_json(each) for each in found], indent=2)
+    elif found:
+        write(
+            "".join(
+                f"{one_line(f'{each.resource_id} {each.role}: {each.snippet}')}\n" for each in found
+            )
+        )
+    else:
+        tell(f"no message of session {where.session} contains {text!r}")
+    return 0 if found else FAULT
+
+
+def _as_json(found: Found) -> dict[str, Any]:
+    told = asdict(found)
+    return {"id": told.pop("resource_id"), **told}
+
+
+@command("polycontext session explain trip t3")
+@click.argument("resource_id", metavar="ID")
+def explain(
+    *,
+    where: NamedSession,
+    resource_id: str,
+    as_json: Json,
+) -> None:
+    """Explain whether a message is verbatim, summarised or dropped, and print its text.
+
+    ID is that of a message or a summary, as `session show` prints it.
+    """
+    with where.open() as session:
+        explained, turn = session.explain(resource_id), _turn_of(session, resource_id)
+    if as_json:
+        fate = {"resource_class": explained.resource_class.name, "at": explained.at.isoformat()}
+        write_json({**asdict(explained), **fate, **(_words(turn) if turn else {})}, indent=2)
+        return
+    calls = [f"-> {call.name}({call.arguments})" for call in turn.tool_calls] if turn else []
+    lines = [*(turn.text.splitlines() if turn else ()), *calls]
+    write("\n".join([one_line(str(explained)), *(f"  {one_line(line)}" for line in lines), ""]))
+
+
+def _turn_of(session: ContextSession, resource_id: str) -> Turn | None:
+    """Return a turn of the log or a gist of the view; None of a gist that stands no more."""
+    log = session.conversation.log
+    if log.knows(resource_id):
+        return log[log.place(resource_id)]
+    turns = session.window.all_turns()
+    return next((turn for turn in turns if turn.resource_id == resource_id), None)
+
+
+def _words(turn: Turn) -> dict[str, Any]:
+    return {
+        "role": turn.role,
+        "content": turn.content,
+        "tool_calls": [asdict(call) for call in turn.tool_calls],
+        "sources": list(turn.sources),
+    }
+
+
+@command(
+    "polycontext session list", "polycontext session list --json | jq -r '.[].session'", name="list"
+)
+def list_(
+    *,
+    where: StoreOptions,
+    as_json: Json,
+) -> None:
+    """List the sessions of a store with state, size and the time of the last message."""
+    rows = list[dict[str, Any]]()
+    with where.open_store() as store:
+        names = store.list_sessions()
+        with progress("reading sessions", len(names), shown=len(names) >= SLOW) as update:
+            for name in names:
+                rows.append(_row(session_of(store, name, None), name))
+                update(advance=1)
+    if as_json:
+        write_json(rows, indent=2)
+    else:
+        columns = ("session", "state", "messages", "tokens", "last message")
+        write_columns(columns, [[str(row[key] or "-") for key in row] for row in rows])
+
+
+def _row(session: ContextSession, name: str) -> dict[str, Any]:
+    log = session.conversation.log
+    last = log[-1].timestamp.isoformat(timespec="seconds") if len(log) else None
+    return {
+        "session": name,
+        "state": session.state,
+        "messages": len(log),
+        "tokens": session.window.total_tokens,
+        "last_message": last,
+    }

@@ -1,0 +1,191 @@
+"""A session as its store has it: loaded from snapshots and events, and following what other writers append.
+
+Readers need no lock: they read a value that is replaced as a whole.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from threading import RLock
+from typing import Any
+
+from attrs import evolve
+
+from polycontext.pressure import ConflictError
+
+from .. import journal
+from ..inputs import ContextInput, InputKind, Standing
+from ..journal.conversation import Conversation, replay, replayed
+from ..journal.events import (
+    CompressEvent,
+    Event,
+    InputEvent,
+    PatchEvent,
+    RewindEvent,
+    goes_behind,
+    input_of,
+)
+from ..journal.past import Past
+from ..machine.step import ContextPolicy, Step
+from ..machine.table import run
+from ..state import ContextState
+from ..stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
+from .commands import Companion
+from .drafts import Cause
+
+_NEAR = 32
+"""How many conversations are remembered, so that going back a little need not replay all."""
+
+
+class Replica:
+    """Hold a conversation as its store has it, with today's budget and policy, and let a live machine follow it."""
+
+    is_past = False
+    """Whether it shows what once stood, and writes nothing."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        policy: ContextPolicy,
+        store: SessionStore,
+        session_id: str,
+    ) -> None:
+        self.conversation = self.stored = self._snapped = self.empty = conversation
+        self.policy = policy
+        # Tokens that were asked for, whatever was measured since.
+        self.given = conversation.window.max_tokens
+        self.keep_in(store)
+        self.session_id = session_id
+        self.companions: dict[str, Companion] = {}
+        self._open()
+        self._load()
+
+    def _open(self) -> None:
+        """Begin to follow and be followed; nothing of this travels with a copy."""
+        self.live: Any = None  # a LiveMachine once somebody looks at it
+        # Guards the exchange of the value and the machine that follows; nobody waits inside, but a listener may look at the machine.
+        self._publishing = RLock()
+        self._near: deque[Conversation] = deque(maxlen=_NEAR)
+
+    def keep_in(self, store: SessionStore) -> None:
+        """Write to `store` from now on, which has all that is stored so far."""
+        self.store = store
+        # Asked once: to look at a protocol takes as long as to write a row.
+        self._snapshots = store if isinstance(store, SnapshotStore) else None
+        self._async = store if isinstance(store, AsyncSessionStore) else None
+
+    # --- what the store has ----------------------------------------------------------------
+
+    def _load(self) -> None:
+        """Become what the store has: from its newest snapshot on where it keeps any."""
+        snapped = self.empty
+        opened = None if self._snapshots is None else self._snapshots.opened(self.session_id)
+        if opened is not None:
+            snapped = journal.snapshots.restored(opened, self.empty) or self.empty
+        # A snapshot that cannot be read, or that the conversation has gone back behind, is none to go on from.
+        if (
+            opened is None
+            or not snapped.revision
+            or goes_behind(opened.stored.events, snapped.revision)
+        ):
+            snapped, opened = self.empty, None
+        stored = self.store.load(self.session_id) if opened is None else opened.stored
+        conversation = replay(stored.events, snapped)
+        with self._publishing:
+            self.stored = self.conversation = evolve(
+                conversation, companions=dict(stored.companions)
+            )
+            self._snapped = snapped
+            self._near.clear()
+            self._settle(stored.events)
+        if opened is None:
+            # As long as replaying all of it takes, and not at the first compression.
+            self.conversation.read(self.policy)
+
+    def _catch_up(
+        self, stored: Stored, after: int = 0, refused: ConflictError | None = None
+    ) -> None:
+        """Become what the store has: events of other writers are replayed strictly, and the live machine follows them too."""
+        if refused is not None and not stored.events:
+            raise refused
+        with self._publishing:
+            known, events = self.stored, stored.events[max(0, self.stored.revision - after) :]
+            if goes_behind(events, known.revision):
+                # What was read of turns whose words are gone is forgotten with them.
+                self.empty = evolve(self.empty, past=Past())
+                if self.live is None:
+                    self._load()
+                    return
+                known, events = self.empty, self.store.load(self.session_id).events
+            newest = self.stored.revision
+            for before, event, conversation in replayed(events, known):
+                if conversation.revision <= newest:
+                    continue
+                self._publish(conversation)
+                if conversation.revision == stored.snapshot:
+                    self._snapped = conversation
+                if self.live is not None:
+                    self.live.add(self._made(before, event, conversation), before.state)
+            # What was loaded may be older than what another writer has published since.
+            if stored.companions and self.stored.revision == after + len(stored.events):
+                self.stored = evolve(self.stored, companions=dict(stored.companions))
+            self._settle(events)
+
+    def _publish(self, conversation: Conversation) -> None:
+        self._near.append(self.stored)
+        self.stored = self.conversation = conversation
+
+    def _made(self, before: Conversation, event: Event, conversation: Conversation) -> Cause:
+        if isinstance(event, PatchEvent):
+            return conversation
+        window, kind = (
+            conversation.window,
+            InputKind.REWIND if isinstance(event, RewindEvent) else InputKind.FORGET,
+        )
+        given = (
+            input_of(event)
+            if isinstance(event, InputEvent)
+            else ContextInput(kind, Standing(window, event.state))
+        )
+        return Step.recorded(given, before.window, self.policy, window, event.state)
+
+    def nearest(self, revision: int) -> Conversation:
+        """Return the last conversation that is remembered from before, or of, a revision."""
+        known = [self.empty, self._snapped, *self._near, self.stored]
+        return max(
+            (each for each in known if each.revision <= revision), key=lambda each: each.revision
+        )
+
+    # --- today's budget and policy -----------------------------------------------------------
+
+    def resize(
+        self,
+        max_tokens: int | None = None,
+        policy: ContextPolicy | None = None,
+        read: Sequence[object] = (None,),
+    ) -> None:
+        """Go on with another budget or policy: the state is what the guards say by it. The next commit stores it; `read` as for `_settle`."""
+        with self._publishing:
+            now, room = self.empty.window.max_tokens, max_tokens or self.empty.window.max_tokens
+            if room != now or policy not in (None, self.policy):
+                self.policy, self.empty = policy or self.policy, self.empty.with_room(room)
+                self._settle(read)
+
+    def _settle(self, read: Sequence[object] = (None,)) -> None:
+        """Give the conversation the budget of today, and the state that the guards say; `read` are the events that it was read from just now."""
+        stored, room = self.stored, self.empty.window.max_tokens
+        window, same = stored.window, stored.window.max_tokens == room
+        # A compression ends in COMPRESSED whatever its pressure.
+        ends = (
+            stored.state == self.conversation.state == ContextState.COMPRESSED
+            and window.turns_since_compression == 0
+        )
+        if same and ends and all(isinstance(last, CompressEvent) for last in read[-1:]):
+            self.conversation = stored
+            return
+        step = Step(ContextInput.resize(room), window, self.policy)
+        state = run(stored.machine.table, stored.state, step)
+        self.conversation = (
+            stored
+            if same and state == stored.state
+            else evolve(stored, window=step.after, state=state)
+        )

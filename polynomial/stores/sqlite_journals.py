@@ -1,0 +1,209 @@
+"""Journals in the tables of a SQLite store: what is read and written through the connection to its file."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from zlib import compress, crc32, decompress
+
+import orjson
+from attrs import frozen
+
+from polycontext.linearity import InvalidDataError
+from polycontext.window import Turn
+
+from ..journal.events import Event
+from ..journal.rows import Row, event_of_row, row_of, rows_of, turn_of_row
+from . import sqlite_schema as sql
+from .session_store import Snapshot, Stored
+from .sqlite_file import SQLiteFile
+
+_LARGE = 1_000
+"""Characters from which on what is no turn is kept compressed."""
+
+
+@frozen
+class SQLiteJournals:
+    """Read and write what a session is, by its number, through the connection `db` to `file`; rows are checked to be what was written."""
+
+    file: SQLiteFile
+    db: sqlite3.Connection
+
+    # --- reading ---------------------------------------------------------------------
+
+    def find(self, session_id: str) -> tuple[int | None, int]:
+        """Return the number of a session, None where there is none, and its revision."""
+        known = self.file.known.get(session_id)
+        if known is not None:
+            return known
+        found = self.db.execute(sql.FIND, (session_id,)).fetchone()
+        if found is None:
+            return None, 0
+        session, least, last = found
+        self._check((last or 0) >= least, f"{last or 0} events are there of {least}")
+        self.file.known[session_id] = session, last or 0
+        return session, last or 0
+
+    def load(self, session: int, after: int, revision: int) -> Stored:
+        """Return the events of a session of `revision` events behind revision `after`, and its companions."""
+        where = f"{sql.EVENTS} AND e.number > ? ORDER BY e.number"
+        rows = self.db.execute(where, (session, after)).fetchall()
+        events = list(self._events(session, rows, after))
+        self._check(
+            len(events) == max(0, revision - after),
+            f"{len(events)} events are there of {revision - after}",
+        )
+        select = "SELECT name, body, checksum FROM companions WHERE session = ?"
+        companions = self.db.execute(select, (session,)).fetchall()
+        for name, body, checksum in companions:
+            self._check(crc32(body.encode()) == checksum, f"companion {name!r}")
+        head = self._head(session)
+        return Stored(events, {name: body for name, body, _ in companions}, head[0] if head else 0)
+
+    def snapshot(self, session: int) -> tuple[list[tuple[int, bytes]], bytes] | None:
+        """Return the pieces of a session's newest snapshot and its head; None where there is none, or it is damaged: the journal is there."""
+        select = "SELECT revision, body, checksum FROM pieces WHERE session = ? ORDER BY revision"
+        pieces, head = self.db.execute(select, (session,)).fetchall(), self._head(session)
+        if head is None or not pieces or pieces[-1][0] != head[0]:
+            return None
+        if any(crc32(body) != checksum for _, body, checksum in [head, *pieces]):
+            return None
+        return [(revision, body) for revision, body, _ in pieces], head[1]
+
+    def turns_at(self, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
+        """Return the turns that came in with some events, by the numbers of these."""
+        where = f"{sql.EVENTS} AND e.number = ?"
+        found = (self.db.execute(where, (session, number)).fetchone() for number in numbers)
+        return dict(self._turns(row for row in found if row is not None))
+
+    def turns_between(
+        self, session: int | None, first: int, last: int
+    ) -> Iterator[tuple[int, Turn]]:
+        """Return the turns that came in with the events ``first..last``, each with the number of its event."""
+        where = (
+            f"{sql.EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {sql.TURNS} ORDER BY e.number"
+        )
+        return self._turns(self.db.execute(where, (session, first, last)).fetchall())
+
+    def _head(self, session: int) -> Any:
+        select = "SELECT revision, body, checksum FROM heads WHERE session = ?"
+        return self.db.execute(select, (session,)).fetchone()
+
+    def _events(self, session: int, rows: Iterable[Any], after: int) -> Iterator[Event]:
+        for number, (found, row) in enumerate(self._rows(rows), after + 1):
+            self._check(found == number, f"event {number} is missing")
+            try:
+                yield event_of_row(row, lambda numbers: self.turns_at(session, numbers))
+            except InvalidDataError as error:
+                raise self.file.damaged(f"event {number}: {error}") from error
+
+    def _turns(self, rows: Iterable[Any]) -> Iterator[tuple[int, Turn]]:
+        for number, row in self._rows(rows):
+            try:
+                yield number, turn_of_row(row)
+            except InvalidDataError as error:
+                raise self.file.damaged(f"event {number}: {error}") from error
+
+    def _rows(self, rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
+        for number, *columns, text, checksum, content, more, words in rows:
+            self._check(
+                _checksum(number, *columns) == checksum, f"event {number} is not what was written"
+            )
+            self._check(
+                text is None or words == _words_checksum(content, more),
+                f"the words of event {number} are not what was written",
+            )
+            rest = decompress(more).decode() if isinstance(more, bytes) else more
+            yield number, Row._make([*columns, content, rest])
+
+    def _check(self, holds: object, what: str) -> None:
+        if not holds:
+            raise self.file.damaged(what)
+
+    # --- writing ---------------------------------------------------------------------
+
+    def begin(self, session_id: str, revision: int) -> int:
+        """Make a session and return its number; `revision` is what its row says of its events."""
+        insert = "INSERT INTO sessions (name, revision) VALUES (?, ?)"
+        session = self.db.execute(insert, (session_id, revision)).lastrowid
+        assert session is not None
+        return session
+
+    def add_events(self, session: int, base: int, events: Sequence[Event]) -> None:
+        """Store events behind those up to `base`."""
+        rows = rows_of(events, base + 1, lambda ids: self._numbers_of(session, ids))
+        for number, row in rows:
+            self._add_row(session, number, row)
+
+    def replace_events(self, session: int, events: Mapping[int, Event]) -> None:
+        """Put events into the places of others; words that no event has any more are gone."""
+        texts = []
+        for number, event in events.items():
+            row = row_of(event, lambda ids: self._numbers_of(session, ids))
+            place = (session, number)
+            select = "SELECT text FROM events WHERE session = ? AND number = ?"
+            texts += self.db.execute(select, place).fetchone()
+            self.db.execute("DELETE FROM events WHERE session = ? AND number = ?", place)
+            self._add_row(session, number, row)
+        self.db.execute(sql.DELETE_TEXTS, (orjson.dumps(texts).decode(),))
+
+    def _numbers_of(self, session: int, resource_ids: Sequence[str]) -> dict[str, int]:
+        """Return the numbers of the events with which turns came in; of an id that came in twice (the conversation went back between) the turn itself says which."""
+        select = sql.NUMBERS.format(marks=", ".join("?" * len(resource_ids)))
+        return dict(self.db.execute(select, (session, *resource_ids)).fetchall())
+
+    def _add_row(self, session: int, number: int, row: Row) -> None:
+        *columns, content, _ = row
+        more, text = _pack(row), None
+        if content is not None or more is not None:
+            insert = "INSERT INTO texts (content, more, checksum) VALUES (?, ?, ?)"
+            words = (content, more, _words_checksum(content, more))
+            text = self.db.execute(insert, words).lastrowid
+        values = (session, number, *columns, text, _checksum(number, *columns))
+        self.db.execute(sql.ADD_EVENT, values)
+
+    def add_companions(self, session: int, companions: Mapping[str, str]) -> None:
+        """Store the companions that changed."""
+        for name, body in companions.items():
+            values = (session, name, body, crc32(body.encode()))
+            self.db.execute(sql.PUT_ROW.format(table="companions"), values)
+
+    def add_snapshot(self, session: int, revision: int, snapshot: Snapshot) -> None:
+        """Store a snapshot if it goes on from the newest one, or from none."""
+        select = "SELECT max(revision) FROM pieces WHERE session = ?"
+        (newest,) = self.db.execute(select, (session,)).fetchone()
+        if snapshot.base == 0:
+            self.delete_rows(session, "pieces")
+        elif snapshot.base != newest:
+            return
+        self.db.execute("UPDATE sessions SET revision = ? WHERE id = ?", (revision, session))
+        for table, body in (("pieces", snapshot.piece), ("heads", snapshot.head)):
+            values = (session, revision, body, crc32(body))
+            self.db.execute(sql.PUT_ROW.format(table=table), values)
+
+    def copy_snapshot(self, session: int | None, fork: int, revision: int) -> None:
+        """Give the snapshot of a session to its fork; one of later than `revision` is none of the fork."""
+        select = "SELECT 1 FROM heads WHERE session = ? AND revision <= ?"
+        if self.db.execute(select, (session, revision)).fetchone():
+            for table in ("pieces", "heads"):
+                self.db.execute(sql.COPY_ROWS.format(table=table), (fork, session))
+
+    def delete_rows(self, session: int, *tables: str) -> None:
+        """Delete all that some tables hold of a session."""
+        for table in tables:
+            self.db.execute(sql.DELETE_ROWS.format(table=table), (session,))
+
+
+def _checksum(*values: object) -> int:
+    return crc32(repr(values).encode())
+
+
+def _words_checksum(content: str | None, more: str | bytes | None) -> int:
+    rest = more if isinstance(more, bytes) else (more or "").encode()
+    return crc32(rest, crc32((content or "").encode(), content is None))
+
+
+def _pack(row: Row) -> str | bytes | None:
+    """Return what a row has besides its words; what is large and not a turn, as gists are, in a third of its size."""
+    if row.more is None or row.content is not None or len(row.more) < _LARGE:
+        return row.more
+    return compress(row.more.encode(), 1)

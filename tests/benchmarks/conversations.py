@@ -1,0 +1,110 @@
+"""Small conversations of our own, as recordings are: an agent that reads a shelf, and a monologue."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from benchmarks.retention.recordings import Conversation, Message, Probe, message_tokens
+
+SHELF = [
+    f"shelf {number}: {9 - number} boxes, key K{number}{number * 37 % 10}X, last seen by porter {number}"
+    for number in range(9)
+]
+
+
+def agent_messages(rounds: int = 9) -> list[Message]:
+    """Return a system message, a task, and so many calls with their results."""
+    messages: list[Message] = [
+        {"role": "system", "content": "You keep the shelves of a store."},
+        {"role": "user", "content": "Count what is on every shelf."},
+    ]
+    for number in range(rounds):
+        call = {
+            "id": f"c{number}",
+            "type": "function",
+            "function": {"name": "look", "arguments": f'{{"shelf": {number}}}'},
+        }
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append(
+            {
+                "role": "tool",
+                "tool_call_id": f"c{number}",
+                "content": f"{SHELF[number % 9]}. " + "Nothing else to report here. " * 8,
+            }
+        )
+    return messages
+
+
+def monologue_messages(count: int = 12) -> list[Message]:
+    """Return what one speaker says, a fact a message."""
+    said = (
+        f"On day {number} I walked to the village of Tarn{number}burg and counted the sheep there."
+        for number in range(count)
+    )
+    return [{"role": "user", "content": text} for text in said]
+
+
+def conversation(set_name: str, messages: list[Message], *probes: Probe) -> Conversation:
+    """Return a conversation of a set with its probes."""
+    return Conversation(
+        f"{set_name}-own", set_name, tuple(messages), tuple(map(message_tokens, messages)), probes
+    )
+
+
+def agent(number: int = 0) -> Conversation:
+    """Return one of many alike: an agent's conversation with one probe at its end, for two keys."""
+    messages = agent_messages()
+    alike = conversation("tau", messages, Probe("p", len(messages), needles=("K00X", "K86X")))
+    return evolve(alike, id=f"agent-{number}")
+
+
+def monologue() -> Conversation:
+    """Return a monologue with two questions at its end."""
+    messages = monologue_messages()
+    facts = [
+        Probe(
+            f"q{day}",
+            len(messages),
+            question=f"Where was I on day {day}?",
+            answers=(f"Tarn{day}burg",),
+            evidence=(day,),
+        )
+        for day in (2, 9)
+    ]
+    return conversation("bfcl", messages, *facts)
+
+
+def write(folder: Path, file: str, *conversations: Conversation) -> None:
+    """Write conversations as a recording."""
+    lines = (
+        json.dumps(
+            {
+                "id": each.id,
+                "messages": list(each.messages),
+                "probes": list(map(_record, each.probes)),
+            }
+        )
+        for each in conversations
+    )
+    (folder / f"{file}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _record(probe: Probe) -> dict[str, Any]:
+    record = {
+        "id": probe.id,
+        "at": probe.at,
+        "needles": list(probe.needles),
+        "evidence": list(probe.evidence),
+    }
+    return (
+        {
+            **record,
+            "question": probe.question,
+            "answer": probe.answers[0],
+            "answers": list(probe.answers),
+        }
+        if probe.answers
+        else record
+    )

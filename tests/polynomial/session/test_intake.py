@@ -1,0 +1,117 @@
+"""A provider's messages are taken in as they come: an answer, then the results of its calls, in each format."""
+
+from typing import Any
+
+import pytest
+
+from polycontext import ContextSession
+from polycontext.window import InvalidMessagesError, OrderError
+
+ANSWERS: dict[str, list[list[Any]]] = {
+    "anthropic": [
+        [{"role": "user", "content": "Look."}],
+        [
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "tool_use", "id": call_id, "name": "look", "input": {}}
+                    for call_id in ("a", "b")
+                ],
+            }
+        ],
+        [
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "b", "content": "two"}],
+            }
+        ],
+        [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "a", "content": "one"},
+                    {"type": "text", "text": "And?"},
+                ],
+            }
+        ],
+    ],
+    "openai": [
+        [{"role": "user", "content": "Look."}],
+        [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": i, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+                    for i in ("a", "b")
+                ],
+            }
+        ],
+        [{"role": "tool", "tool_call_id": "b", "content": "two"}],
+        [
+            {"role": "tool", "tool_call_id": "a", "content": "one"},
+            {"role": "user", "content": "And?"},
+        ],
+    ],
+    "openai-responses": [
+        [{"role": "user", "content": "Look."}],
+        [
+            {"type": "function_call", "call_id": call_id, "name": "look", "arguments": "{}"}
+            for call_id in ("a", "b")
+        ],
+        [{"type": "function_call_output", "call_id": "b", "output": "two"}],
+        [
+            {"type": "function_call_output", "call_id": "a", "output": "one"},
+            {"role": "user", "content": "And?"},
+        ],
+    ],
+}
+
+
+@pytest.mark.parametrize("provider", ANSWERS)
+def test_messages_go_on_with_what_is_there(provider: str) -> None:
+    """Taken in one by one they leave as they came, all in one list; neighbours of one role may be one message."""
+    session = ContextSession(10_000)
+    for messages in ANSWERS[provider]:
+        session.extend(messages, provider)
+    assert session.window.open_calls == ()
+    assert _joined(session.messages(provider)) == _joined(
+        [message for messages in ANSWERS[provider] for message in messages]
+    )
+
+
+def _joined(messages: list[Any]) -> list[Any]:
+    """Return each block with its role, and whatever has no blocks as it is."""
+    blocks = (
+        (message, block)
+        for message in messages
+        for block in (message["content"] if isinstance(message.get("content"), list) else [None])
+    )
+    return [message if block is None else (message["role"], block) for message, block in blocks]
+
+
+@pytest.mark.parametrize("provider", ANSWERS)
+def test_a_result_of_no_open_call_is_refused(provider: str) -> None:
+    """Before the call, twice, or under an id that nobody waits for; and nothing has changed."""
+    ask, answer, first, rest = ANSWERS[provider]
+    session = ContextSession(10_000)
+    session.extend(ask, provider)
+    with pytest.raises(InvalidMessagesError, match="orphan-result"):
+        session.extend(first, provider)
+    session.extend(answer, provider)
+    session.extend(first, provider)
+    with pytest.raises(InvalidMessagesError, match="orphan-result"):
+        session.extend(first, provider)
+    assert session.history.revision == 3
+    session.extend(rest, provider)
+
+
+@pytest.mark.parametrize("provider", ANSWERS)
+def test_anything_but_results_waits_for_them(provider: str) -> None:
+    """The user speaks when the calls are answered."""
+    ask, answer, *_ = ANSWERS[provider]
+    session = ContextSession(10_000)
+    session.extend([*ask, *answer], provider)
+    with pytest.raises((InvalidMessagesError, OrderError)):
+        session.extend(ask, provider)
+    assert session.window.open_calls == ("a", "b")

@@ -1,0 +1,274 @@
+"""Seeing what happened: what a call compressed, what became of a turn, where something was said, and who gave which class."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from polycontext import ContextOverflowError, ContextSession, ResourceClass
+from polycontext.polynomial import ContextState
+from polycontext.pressure import ContextProjector
+from polycontext.testing import FAST
+from polycontext.window import ToolCall
+from polycontext.window.filler import OPENING
+from tests.polynomial.conversations import text_of
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+GREETED: list[dict[str, Any]] = [
+    {"role": "assistant", "content": "Hello, what can I do for you?"},
+    {"role": "user", "content": "Find my parcel."},
+]
+
+
+def session(**options: Any) -> ContextSession:
+    """Return a session in which a compression has been."""
+    told = ContextSession(600, counter=FAST, clock=lambda: NOON, **options)
+    told.add_user_turn("Paint the house.")
+    for number in range(30):
+        told.add_assistant_turn(
+            f"Wall {number} got the colour shade-{number * 37 % 101}, two coats of it, and dries until tomorrow."
+        )
+    return told
+
+
+def test_the_call_that_compressed_says_so() -> None:
+    """With `auto` the output of the very turn that made room reports what that took; those of other turns report nothing."""
+    told = ContextSession(600, counter=FAST)
+    told.add_user_turn("Paint the house.")
+    reports = []
+    for number in range(30):
+        epoch = told.window.epoch.number
+        output = told.add_assistant_turn(
+            f"Wall {number} got the colour shade-{number}, two coats of it, and dries until tomorrow."
+        )
+        assert (
+            (output.compression is not None)
+            == (told.window.epoch.number > epoch)
+            == output.compressed
+        )
+        reports += [output.compression] if output.compression else []
+    assert reports
+    assert all(report.gisted and report.tokens_after < report.tokens_before for report in reports)
+
+
+def test_a_summary_that_was_not_taken_is_reported_and_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The rejection is in the output of the call that asked for the summary; one warning tells of it."""
+    told = ContextSession(
+        600, counter=FAST, projector=ContextProjector(lambda turns, max_tokens: "")
+    )
+    told.add_user_turn("Paint the house.")
+    rejected = 0
+    with caplog.at_level(logging.WARNING, logger="polycontext.session"):
+        for number in range(30):
+            output = told.add_assistant_turn(
+                f"Wall {number} got the colour shade-{number}, two coats of it, and dries until tomorrow."
+            )
+            rejected += len(output.compression.rejections) if output.compression else 0
+    assert rejected > 0
+    assert len(caplog.records) == rejected
+    assert "the summary is empty" in caplog.messages[0]
+
+
+def test_what_became_of_a_turn() -> None:
+    """In the view; in a gist since a revision; kept by somebody, for a reason, at a time; forgotten."""
+    told = session()
+    last, first = told.window.all_turns()[-1].resource_id, told.log()[1].resource_id
+    assert told.explain(last).place == len(told.window) - 1
+    gone = told.explain(first)
+    gist = next(turn for turn in told.window.all_turns() if turn.is_gist)
+    assert (gone.place, gone.stands_for_it, gone.left) == (None, gist.resource_id, "compress")
+    assert gone.since is not None
+    assert first not in {
+        turn.resource_id for turn in session_at(told, gone.since).window.all_turns()
+    }
+    assert first in {
+        turn.resource_id for turn in session_at(told, gone.since - 1).window.all_turns()
+    }
+    told.pin(last, "the foreman said so")
+    kept = told.explain(last)
+    assert (kept.resource_class, kept.by, kept.why, kept.at) == (
+        ResourceClass.PRESERVED,
+        "promote",
+        "the foreman said so",
+        NOON,
+    )
+    assert (
+        "PRESERVED, by promote at 2026-05-01 12:00:00 UTC (the foreman said so); in the view"
+        in str(kept)
+    )
+    told.clear()
+    assert (told.explain(last).left, told.explain(last).stands_for_it) == ("clear", None)
+    assert "nothing in the view stands for it" in str(told.explain(last))
+
+
+def test_the_reason_of_an_awaited_pin_is_kept() -> None:
+    """It is written down as `pin` writes it; of a turn that is kept already it stays the first."""
+    told = session()
+    last = told.window.all_turns()[-1].resource_id
+    for why in ("the foreman said so", "so did the owner"):
+        asyncio.run(told.apin(last, why))
+        assert (told.explain(last).resource_class, told.explain(last).why) == (
+            ResourceClass.PRESERVED,
+            "the foreman said so",
+        )
+
+
+def test_who_gave_a_class_and_why() -> None:
+    """The classifier by its default rule, the caller, and nobody known where the journal does not tell."""
+    told = ContextSession(max_tokens=8_000, counter=FAST)
+    told.add_system("Be brief.")
+    told.add_user_turn("Paint the house.")
+    told.add_assistant_turn("Gladly.")
+    told.add_user_turn("Never use red.")
+    told.add_user_turn("thanks!")
+    told.add_user_turn("The door is green.", resource_class="preserved")
+    given = [
+        (each.by, each.why) for each in map(told.explain, (turn.resource_id for turn in told.log()))
+    ]
+    assert given == [
+        ("classifier", "the system says it"),
+        ("classifier", "the task"),
+        ("append", ""),
+        ("classifier", "a standing instruction"),
+        ("classifier", "it acknowledges, or says nothing"),
+        ("caller", ""),
+    ]
+    assert "PRESERVED, by classifier at " in str(told.explain("t2"))
+    own = ContextSession(
+        max_tokens=8_000, counter=FAST, classifier=lambda *_: ResourceClass.PRESERVED
+    )
+    own.add_user_turn("Paint the house.")
+    assert (own.explain("t1").by, own.explain("t1").why) == ("append", "")
+
+
+def session_at(told: ContextSession, revision: int) -> ContextSession:
+    """Return what the session was at `revision`, by replaying its journal."""
+    from polycontext.polynomial.stores.in_memory import InMemoryStore  # noqa: PLC0415
+
+    store = InMemoryStore()
+    store.append("session", 0, told.history.events()[:revision], {})
+    return ContextSession(600, counter=FAST, store=store)
+
+
+def test_replay_knows_who_why_and_when() -> None:
+    """The ledger of a session that was loaded is the one that was saved, promotions included."""
+    told = session()
+    told.promote(told.window.all_turns()[-1].resource_id, "preserved", rationale="asked for")
+    again = ContextSession.history.load(text_of(told), counter=FAST)
+    assert again.window.linearity == told.window.linearity
+
+
+def test_search_finds_what_is_not_in_the_view() -> None:
+    """The best turn comes first; its id brings it back."""
+    told = session()
+    found = told.history.search("Which wall got shade-37?")
+    assert found[0].snippet.startswith("Wall 1 got")
+    assert len(told.history.search("coats", limit=3)) == 3
+    assert told.history.search("zebra") == told.history.search("") == ()
+    roomy = ContextSession(100_000, counter=FAST)
+    roomy.extend(told.log())
+    roomy.compress(0.002)
+    roomy.recall(roomy.history.search("shade-37")[0].resource_id)
+    assert any("shade-37" in turn.text and not turn.is_gist for turn in roomy.window.all_turns())
+
+
+def test_calls_are_searched_too() -> None:
+    """What was asked of a tool was said as well."""
+    told = ContextSession(4000, counter=FAST)
+    told.add_user_turn("Look.")
+    told.add_assistant_turn(None, [ToolCall("c1", "read_file", '{"path": "src/paint.py"}')])
+    told.add_tool_turn("red", tool_call_id="c1")
+    assert [found.snippet.split()[0] for found in told.history.search("src/paint.py")] == [
+        "read_file"
+    ]
+
+
+@pytest.mark.parametrize("provider", ["auto", "openai", "anthropic"])
+def test_a_list_that_the_assistant_begins_is_opened(provider: str) -> None:
+    """A marked line of the user's stands first, is reported, and is neither the task nor there twice."""
+    told = ContextSession.from_messages(GREETED, 4000, provider=provider, counter=FAST)
+    texts = [turn.text for turn in told.window.all_turns()]
+    assert texts == [OPENING, GREETED[0]["content"], GREETED[1]["content"]]
+    classes = [told.window.class_of(turn) for turn in told.window.all_turns()]
+    assert classes == [ResourceClass.REQUIRED, ResourceClass.REQUIRED, ResourceClass.PRESERVED]
+    again = ContextSession(4000, counter=FAST)
+    assert again.extend(GREETED, provider).repaired == ("t1",)
+    assert (
+        again.extend([{"role": "assistant", "content": "It is on its way."}], provider).repaired
+        == ()
+    )
+    assert (
+        ContextSession.from_messages(told.messages(), 4000, counter=FAST).window.all_turns()[0].text
+        == OPENING
+    )
+
+
+def test_one_message_after_another_is_the_same_as_all_at_once() -> None:
+    """Messages as a loop has them, a lone result too, whoever's they are."""
+    openai: list[dict[str, Any]] = [
+        {"role": "user", "content": "Look."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "seen"},
+    ]
+    anthropic: list[dict[str, Any]] = [
+        {"role": "user", "content": "Look."},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "a", "content": "seen"}],
+        },
+    ]
+    for messages, provider in ((openai, "openai"), (anthropic, "anthropic")):
+        one, all_ = (
+            ContextSession(4000, counter=FAST),
+            ContextSession.from_messages(messages, 4000, counter=FAST),
+        )
+        for message in messages:
+            one.add_message(message)
+        # A bare text could be anybody's: it is written in the shape of whom it is sent to.
+        assert one.messages(provider)[1:] == all_.messages(provider)[1:] == messages[1:]
+        assert "Look." in str(one.messages(provider)[0])
+
+
+def test_an_overflow_says_what_takes_the_room() -> None:
+    """Each kind of what cannot yield is named with its tokens, and the number named suffices."""
+    small = ContextSession(60, counter=FAST)
+    small.add_system("You paint houses, and never leave a wall wet over night.")
+    with pytest.raises(ContextOverflowError, match=r"preserved: \d+") as caught:
+        small.add_user_turn("Paint the house, " + "and the next one " * 20, oversize="error")
+    enough = ContextSession(caught.value.tokens, counter=FAST)
+    enough.add_system("You paint houses, and never leave a wall wet over night.")
+    enough.add_user_turn("Paint the house, " + "and the next one " * 20)
+    assert enough.messages()
+
+
+def test_the_machines_library_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
+    """A program that logs at debug level is not told every guard of every turn."""
+    with caplog.at_level(logging.DEBUG):
+        told = ContextSession(600, counter=FAST)
+        assert told.machine.context_state is ContextState.EMPTY
+        told.add_user_turn("Hello.")
+    assert [
+        record.name for record in caplog.records if record.name.startswith("statemachine")
+    ] == []
+
+
+def test_a_session_shows_itself() -> None:
+    """Its name, state and size."""
+    assert (
+        repr(ContextSession(600, counter=FAST))
+        == "ContextSession('session', EMPTY, 0 turns, 0 of 600 tokens, 0 in the log)"
+    )

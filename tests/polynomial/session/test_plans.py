@@ -1,0 +1,315 @@
+"""Plan, fulfil, commit: what was written while a conversation went on lands on it, or changes nothing."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.polynomial import ContextSession, ContextState
+from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
+from polycontext.testing import Move
+from polycontext.window import Part
+from tests.broken_answers import BROKEN, answered
+from tests.polynomial.conversations import WORDS, session_moves, session_of, text_of, words
+
+SAID = "Shelves one to four hold plums."
+
+
+def grown(**options: Any) -> ContextSession:
+    """Return a session with something to compress."""
+    session = session_of(1000, auto=False, **options)
+    session.add_user_turn("Sort the shelves.")
+    for number in range(8):
+        session.add_assistant_turn(words(16, f"a{number}x"))
+        session.add_user_turn(words(14, f"u{number}x"))
+    return session
+
+
+def told(plan: Plan, text: object = SAID) -> Fulfilment:
+    """Return a plan with `text` in the place of all words that are wanted."""
+    return Fulfilment(
+        plan,
+        tuple((text if job.kind.needs_words else None, None) for job in plan.jobs),  # type: ignore[misc]
+    )
+
+
+def test_what_was_written_meanwhile_stands_before_what_came_meanwhile() -> None:
+    """The gist is the model's, the turns that came since are behind it, and a journal repeats it."""
+    session = grown()
+    plan = session.background.plan(0.15)
+    came = [
+        session.add_assistant_turn("Done so far.").window.extract(),
+        session.add_user_turn("Go on.").window.extract(),
+    ]
+    output = session.background.commit(told(plan))
+    assert output.state is session.state is ContextState.COMPRESSED
+    assert [*session.window.all_turns()[-2:]] == came
+    assert SAID in session.messages()[1]["content"]
+    assert output.compression is not None
+    assert output.compression.came == sum(turn.tokens or 0 for turn in came if turn is not None)
+    assert len(session.log()) == 19
+    again = ContextSession.history.load(text_of(session), counter=WORDS)
+    assert again.window == session.window
+
+
+STALE: dict[str, Callable[[ContextSession], object]] = {
+    "compressed": lambda session: session.compress(0.1),
+    "cleared": lambda session: session.clear(),
+    "rewound": lambda session: session.history.rewind(4),
+    "raised": lambda session: session.promote("t3", ResourceClass.PRESERVED),
+    "recalled": lambda session: (session.compress(0.15), session.recall("t4")),
+}
+
+
+@pytest.mark.parametrize("change", STALE.values(), ids=STALE.keys())
+def test_what_was_planned_on_something_else_is_refused(
+    change: Callable[[ContextSession], object],
+) -> None:
+    """It is told, nothing happens, and a new plan does."""
+    session = grown()
+    fulfilment = told(session.background.plan(0.15))
+    change(session)
+    before = session.conversation
+    with pytest.raises(ConflictError, match="compression plan: made for"):
+        session.background.commit(fulfilment)
+    assert session.conversation is before
+
+
+def test_a_plan_of_a_conversation_that_was_rewound_to_it_lands() -> None:
+    """What came since is gone, what was planned on is there."""
+    session = grown()
+    plan, revision = session.background.plan(0.15), session.history.revision
+    session.add_assistant_turn("Wrong.")
+    session.history.rewind(revision)
+    assert session.background.commit(told(plan)).compressed
+
+
+@pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN.keys())
+def test_an_answer_that_is_no_summary_changes_nothing_and_is_told(
+    answer: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What was refused, of which turns, and why; a warning says so, too."""
+    session = grown()
+    plan, before = session.background.plan(0.15), session.conversation
+    output = session.background.commit(
+        session.background.fulfil(plan, lambda turns, max_tokens: answered(answer))
+    )
+    assert session.conversation is before
+    (refused,) = output.refused
+    assert refused.reason.startswith(("the summary ", "the summariser failed: "))
+    assert set(refused.sources) <= {turn.resource_id for turn in session.log()}
+    assert (output.compression, output.window) == (None, session.window)
+    assert "nothing was changed: the summar" in caplog.text
+
+
+def raising(error: BaseException) -> Callable[..., str]:
+    """Return a summariser that fails."""
+
+    def fail(turns: object, max_tokens: int) -> str:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    "error", [TimeoutError("late"), RuntimeError("cut off"), ConnectionError("gone")], ids=str
+)
+def test_a_summariser_that_fails_changes_nothing(error: BaseException) -> None:
+    """Its words are in what is told."""
+    session = grown()
+    before = session.conversation
+    output = session.background.commit(
+        session.background.fulfil(session.background.plan(0.15), raising(error))
+    )
+    assert session.conversation is before
+    assert output.refused[0].reason == f"the summariser failed: {type(error).__name__}: {error}"
+
+
+def test_an_answer_to_another_plan_is_refused() -> None:
+    """Though it is of the same session."""
+    session = grown()
+    early = told(session.background.plan(0.15))
+    session.compress(0.15)
+    session.add_assistant_turn(words(60))
+    with pytest.raises(ConflictError):
+        session.background.commit(early)
+    assert session.background.commit(told(session.background.plan(0.15))).compressed
+
+
+def test_an_extract_stands_where_that_is_wanted() -> None:
+    """As in `compress`: the refusal is in the report."""
+    session = grown()
+    output = session.background.commit(told(session.background.plan(0.15), ""), fallback=True)
+    assert output.compression is not None
+    assert (output.refused, [each.reason for each in output.compression.rejections]) == (
+        (),
+        ["the summary is empty"],
+    )
+    assert output.compression.reached
+
+
+def test_the_sessions_own_summariser_is_never_refused() -> None:
+    """What it says too much of is said shorter, at every size."""
+    for target in range(5, 32):
+        session = grown()
+        output = session.background.commit(
+            session.background.fulfil(session.background.plan(target / 100))
+        )
+        assert output.refused == ()
+
+
+def test_a_plan_for_nothing_does_nothing() -> None:
+    """Where the aim is reached already."""
+    session = grown()
+    before = session.conversation
+    assert not session.background.commit(
+        session.background.fulfil(session.background.plan(1.0))
+    ).compressed
+    assert session.conversation is before
+
+
+@pytest.mark.parametrize("wrong", [None, "text", 0.5])
+def test_what_is_neither_plan_nor_fulfilment_is_refused_in_words(wrong: Any) -> None:
+    """Each says what would be legal."""
+    session = grown()
+    with pytest.raises(InvalidOptionError, match=r"Use what session.background.plan\(\) returned"):
+        session.background.fulfil(wrong)
+    with pytest.raises(
+        InvalidOptionError, match=r"Use what session.background.fulfil\(\) returned"
+    ):
+        session.background.commit(wrong)
+    with pytest.raises(InvalidOptionError):
+        session.background.plan(0.3, query=5)  # type: ignore[arg-type]
+
+
+class Whole:
+    """Fulfil whole plans, as a provider's compaction does."""
+
+    def fulfil(self, plan: Plan, *, reading: object) -> Fulfilment:
+        """Return what it says of each gist."""
+        assert reading is not None
+        return Fulfilment.of(plan, SAID)
+
+    async def afulfil(self, plan: Plan, *, reading: object) -> Fulfilment:
+        """Return the same."""
+        return self.fulfil(plan, reading=reading)
+
+
+def test_what_fulfils_whole_plans_is_asked_for_one() -> None:
+    """Awaited or not, it is told what was read before."""
+    session = grown()
+    plan = session.background.plan(0.15)
+    assert asyncio.run(session.background.afulfil(plan, Whole())) == session.background.fulfil(
+        plan, Whole()
+    )
+    assert (
+        SAID
+        in session.background.commit(session.background.fulfil(plan, Whole()))
+        .window.all_turns()[1]
+        .text
+    )
+
+
+def test_a_whole_prefix_yields_to_a_providers_own_summary() -> None:
+    """Planned down to the same pressure; by whom it is written is another question."""
+    session = grown()
+    plan = session.background.plan(0.15, native=True)
+    assert (plan.is_native, plan.tokens_wanted, plan.reached) == (
+        True,
+        session.background.plan(0.15).tokens_wanted,
+        True,
+    )
+    assert not session.background.plan(0.15).is_native
+
+
+def test_tasks_do_the_same() -> None:
+    """Turns come while words are awaited."""
+
+    async def summary(turns: object, max_tokens: int) -> str:
+        await asyncio.sleep(0)
+        return SAID
+
+    async def talk() -> ContextSession:
+        session = grown()
+        plan = session.background.plan(0.15)
+        writing = asyncio.create_task(session.background.afulfil(plan, summary))
+        await session.aadd_assistant_turn("Meanwhile.")
+        await session.background.acommit(await writing)
+        return session
+
+    session = asyncio.run(talk())
+    assert (session.window.all_turns()[1].is_gist, session.window.all_turns()[-1].text) == (
+        True,
+        "Meanwhile.",
+    )
+
+
+def test_a_plan_outlives_its_process(tmp_path: Path) -> None:
+    """What was planned before a restart lands on what was opened since: it is the same conversation."""
+    with ContextSession.open(
+        tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False
+    ) as session:
+        session.extend(grown().log())
+        fulfilment = told(session.background.plan(0.15))
+    with ContextSession.open(
+        tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False
+    ) as again:
+        again.add_assistant_turn("Here again.")
+        assert again.background.commit(fulfilment).compressed
+        window = again.window
+    with ContextSession.open(
+        tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False
+    ) as third:
+        assert third.window == window
+
+
+@given(session_moves(12), st.integers(0, 30), st.sampled_from([0.0, 0.05, 0.2]))
+def test_wherever_it_was_planned_it_lands_or_is_refused(
+    moves: list[Move], at: int, target: float
+) -> None:
+    """No turn is lost, and the order is kept: what it makes is what replaying makes."""
+    session = session_of(2000, threshold=FixedThreshold(0.3, 0.1))
+    turns = [turn for turn, _ in moves]
+    for turn in turns[:at]:
+        session.add(turn)
+    plan = session.background.plan(target)
+    for turn in turns[at:]:
+        session.add(turn)
+    log = session.log()
+    fits = plan.fits(session.window)
+    try:
+        session.background.commit(session.background.fulfil(plan))
+    except ConflictError:
+        assert not fits
+    assert session.log() == log
+    order = {turn.resource_id: place for place, turn in enumerate(log)}
+    places = [
+        order[turn.resource_id] for turn in session.window.all_turns() if turn.resource_id in order
+    ]
+    assert places == sorted(places)
+    assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
+
+
+# --- what a model thought before a compression that came between its request and its answer ---
+
+THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
+
+
+@pytest.mark.parametrize("between", [True, False])
+def test_an_answer_to_what_was_sent_before_a_compression_leaves_its_thoughts(between: bool) -> None:
+    """They are bound to what the model was handed: behind another prefix they would be refused."""
+    session = grown()
+    session.messages("anthropic")
+    if between:
+        session.compress(0.15)
+    turn = evolve(session.window.all_turns()[-2], resource_id="", tokens=None, parts=(THOUGHT,))
+    session.add(turn)
+    last = session.window.extract()
+    assert last is not None
+    assert bool(last.parts) is not between

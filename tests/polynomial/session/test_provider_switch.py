@@ -1,0 +1,76 @@
+"""A conversation changes its provider: what can go along does, the rest stays behind and is told."""
+
+import json
+
+import pytest
+
+from polycontext import ContextSession
+from polycontext.testing import FAST
+from polycontext.window import Part, ToolCall, Turn
+from polycontext.window.providers import Provider, check
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+IMAGE = Part(
+    "anthropic",
+    json.dumps(
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    ),
+)
+THOUGHT = Part(
+    "anthropic", json.dumps({"type": "thinking", "thinking": "A dot.", "signature": "c2ln"})
+)
+STORED = Part("openai", json.dumps({"type": "file", "file": {"file_id": "file-1"}}))
+
+
+def seen() -> ContextSession:
+    """Return a session that spoke with Anthropic, pictures and thinking in it."""
+    session = ContextSession(50_000, counter=FAST)
+    session.add(Turn("user", "What is this?", parts=[IMAGE]))
+    session.add(
+        Turn("assistant", "Let me look.", tool_calls=[ToolCall("c1", "zoom")], parts=[THOUGHT])
+    )
+    session.add(Turn("tool", "closer", tool_call_id="c1", parts=[IMAGE]))
+    return session
+
+
+def test_pictures_go_along_where_they_may_stand() -> None:
+    """In what the user says to everybody, in results to who takes them there."""
+    session = seen()
+    chat, responses = session.request("openai"), session.request("openai-responses")
+    assert chat.messages[0]["content"][0] == {
+        "type": "image_url",
+        "image_url": {"url": f"data:image/png;base64,{PNG}"},
+    }
+    assert responses.messages[0]["content"][0] == {
+        "type": "input_image",
+        "image_url": f"data:image/png;base64,{PNG}",
+    }
+    assert responses.messages[-1]["output"][0]["type"] == "input_image"
+    assert chat.messages[-1]["content"] == "closer"
+
+
+def test_what_stays_behind_is_told() -> None:
+    """By turn and type; what is at home leaves nothing behind."""
+    session = seen()
+    assert session.request("anthropic").left_behind == ()
+    assert session.request("openai").left_behind == (("t2", "thinking"), ("t3", "image"))
+    assert session.request("openai-responses").left_behind == (("t2", "thinking"),)
+    session.add(Turn("user", "And this?", parts=[STORED]))
+    assert session.request("anthropic").left_behind == (("t4", "file"),)
+
+
+@pytest.mark.parametrize("provider", Provider)
+def test_every_provider_takes_it(provider: Provider) -> None:
+    """Whoever wrote the parts."""
+    session = seen()
+    session.add(Turn("user", "And this?", parts=[STORED, IMAGE]))
+    check(session.request(provider).messages, provider)
+
+
+def test_going_back_is_as_if_nobody_had_gone() -> None:
+    """The log is nobody's format."""
+    session = seen()
+    before = session.request("anthropic")
+    session.request("openai")
+    session.request("openai-responses")
+    assert session.request("anthropic") == before

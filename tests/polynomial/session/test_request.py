@@ -1,0 +1,186 @@
+"""What a session hands out: valid, within budget, with everything preserved in it, or refused."""
+
+import pytest
+from hypothesis import given
+
+from polycontext.linearity import UnknownNameError
+from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.testing import FAST, Move
+from polycontext.window import (
+    REQUEST_OVERHEAD,
+    InvalidMessagesError,
+    OrderError,
+    TiktokenCounter,
+    ToolCall,
+    Turn,
+)
+from polycontext.window.part_removal import says_all_of
+from polycontext.window.providers import Provider, get_format
+from tests.polynomial.conversations import (
+    add_all,
+    chat,
+    preserved,
+    recount,
+    session_moves,
+    session_of,
+    tool_atom,
+    user,
+    whole,
+    words,
+)
+
+
+@pytest.mark.parametrize("provider", Provider)
+def test_messages_refuses_an_empty_conversation(provider: Provider) -> None:
+    """There is no empty request: neither without turns, nor with nothing but what Anthropic takes apart."""
+    session = session_of()
+    with pytest.raises(InvalidMessagesError, match="empty"):
+        session.messages(provider)
+    session.add_system("be brief")
+    if provider is Provider.ANTHROPIC:
+        with pytest.raises(InvalidMessagesError, match="empty"):
+            session.messages(provider)
+    else:
+        get_format(provider).check(session.messages(provider))
+
+
+@pytest.mark.parametrize("provider", Provider)
+def test_messages_refuses_open_calls_unless_they_are_asked_for(provider: Provider) -> None:
+    """A request must not end on calls without results; to look at, it may."""
+    session = session_of()
+    session.add_user_turn("find flights")
+    session.add_assistant_turn(tool_calls=[ToolCall("c0", "search")])
+    with pytest.raises(InvalidMessagesError, match="c0") as caught:
+        session.messages(provider)
+    assert (caught.value.index, caught.value.rule) == (1, "unanswered-call")
+    get_format(provider).check(session.messages(provider, allow_open=True), allow_open_tail=True)
+
+
+def test_messages_refuses_a_view_over_its_budget() -> None:
+    """Without `auto` a view may be over budget; it is not handed out then, and the numbers are right."""
+    session = session_of(100, auto=False)
+    session.add_user_turn("the task")
+    session.add_assistant_turn(words(60))
+    session.compress(1.0)
+    session.add_user_turn(words(28))
+    with pytest.raises(ContextOverflowError) as caught:
+        session.messages()
+    assert (caught.value.tokens, caught.value.max_tokens) == (session.window.tokens + 3, 100)
+
+
+def test_messages_of_an_unknown_provider_is_refused() -> None:
+    """A provider nobody knows is named together with the known ones."""
+    with pytest.raises(UnknownNameError, match="openai, anthropic"):
+        add_all(session_of(), chat(1)).messages("altavista")
+
+
+def says_it_as_it_is(turn: Turn) -> bool:
+    """Tell whether Anthropic can be told `turn` without the stand-ins it needs for blank text and broken arguments, which nobody counts."""
+    return bool(turn.text.strip()) and all(
+        call.arguments.startswith("{") for call in turn.tool_calls
+    )
+
+
+def needs_stand_ins(session: ContextSession) -> bool:
+    """Tell whether Anthropic's form of the view holds more than it: for blank text and broken arguments."""
+    return not all(map(says_it_as_it_is, session.window.all_turns()))
+
+
+def leaves_no_gist(session: ContextSession) -> bool:
+    """Tell whether what never yields leaves less room than the least gist: what is answered gets in all the same, and cannot leave."""
+    besides = REQUEST_OVERHEAD + session.window.introduced_tokens
+    return session.policy.projector.floor(session.window) + besides > session.window.max_tokens
+
+
+@pytest.mark.parametrize("provider", Provider)
+@given(moves=session_moves())
+def test_whatever_is_handed_out_is_valid_and_within_budget(
+    provider: Provider, moves: list[Move]
+) -> None:
+    """After every turn the messages pass the provider's check and an independent recount, or are refused by a typed error."""
+    session = ContextSession(300, counter=FAST)
+    for turn, resource_class in moves:
+        try:
+            session.add(turn, resource_class)
+        except (ContextOverflowError, OrderError):
+            continue
+        if {turn.role for turn in session.window.all_turns()} != {
+            "system"
+        } and not session.window.open_calls:
+            try:
+                rendered = session.request(provider)
+            except ContextOverflowError:
+                assert leaves_no_gist(session) or (
+                    provider is Provider.ANTHROPIC and needs_stand_ins(session)
+                )
+                continue
+            get_format(provider).check(rendered.messages)
+            assert recount(rendered.inline(), FAST, provider) <= 300
+
+
+@given(session_moves())
+def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -> None:
+    """At the end all PRESERVED turns of the log stand in the view in order, with all their words; without parts they leave as they were.
+
+    A user turn for which there is no room may be truncated instead, and says so.
+    """
+    session = ContextSession(400, counter=FAST)
+    for turn, resource_class in moves:
+        try:
+            session.add(turn, resource_class)
+        except (ContextOverflowError, OrderError):
+            continue
+    kept = preserved(session)
+    names = [turn.resource_id for turn in kept]
+    view = {(turn.sources or [turn.resource_id])[0]: turn for turn in session.window.all_turns()}
+    assert [name for name in view if name in names] == names
+    truncated = [
+        turn
+        for turn in kept
+        if view[turn.resource_id].text.startswith(f"[Cut; the whole is {turn.resource_id} ")
+    ]
+    assert {turn.role for turn in truncated} <= {"user"}
+    kept = [turn for turn in kept if turn not in truncated]
+    assert all(says_all_of(view[turn.resource_id], turn) for turn in kept)
+    if leaves_no_gist(session):
+        return
+    messages = session.messages(allow_open=True)
+    assert all(
+        get_format("openai").render([turn]).messages[0] in messages
+        for turn in kept
+        if not turn.parts
+    )
+
+
+def test_special_tokens_are_text() -> None:
+    """Text that looks like a control token is counted and handed out as it stands."""
+    session = ContextSession(1000, counter=TiktokenCounter())
+    session.add_user_turn("<|endoftext|> what does <|im_start|> mean?")
+    assert session.messages() == [user("<|endoftext|> what does <|im_start|> mean?")]
+
+
+def test_the_output_is_what_readers_see() -> None:
+    """An output holds window, state, pressure and messages, and says whether this input compressed."""
+    session = session_of()
+    output = session.add_user_turn("hello")
+    assert (output.messages, output.pressure, output.compressed) == ((user("hello"),), 0.005, False)
+    assert session.output == output
+    assert session.compress().compressed
+
+
+def test_reading_changes_nothing() -> None:
+    """However often a session is read, it stays as it is."""
+    session = add_all(session_of(400), [*chat(7), *tool_atom("search", 30, 3)])
+    before = whole(session)
+    for _ in range(3):
+        _ = (
+            session.pressure,
+            session.state,
+            session.window,
+            session.policy,
+            session.output,
+            session.log(),
+            session.history.events(),
+        )
+        _ = session.messages(), session.messages("anthropic"), session.request("anthropic")
+    assert whole(session) == before

@@ -1,0 +1,385 @@
+"""A conversation that is kept elsewhere: what is new comes in, what was taken back is rewound, and the view knows what everything came as."""
+
+import asyncio
+import copy
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import InvalidOptionError
+from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
+from polycontext.polynomial.session.commands import Add, Together, WriteRequest
+from polycontext.polynomial.session.synchronisation import Gist, Kept, pair_view
+from polycontext.polynomial.stores.in_memory import InMemoryStore
+from polycontext.pressure import ConflictError
+from polycontext.testing import Move
+from polycontext.window import InvalidTurnError, OrderError, Part, ToolCall, Turn
+from polycontext.window.filler import OPENING
+from polycontext.window.providers.tool_pairs import NO_RESULT
+from tests.polynomial.conversations import (
+    WORDS,
+    chat,
+    session_moves,
+    session_of,
+    text_of,
+    tool_atom,
+    words,
+)
+
+START = datetime(2026, 11, 23, tzinfo=UTC)
+THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "signature": "c2ln"}')
+
+
+def texts(session: ContextSession) -> list[str]:
+    """Return what the log says."""
+    return [turn.text for turn in session.log()]
+
+
+# --- taking in ---------------------------------------------------------------------
+
+
+def test_what_is_new_is_added_as_one_commit_and_nothing_twice() -> None:
+    """A list that grows, given whole every time."""
+    session, turns = session_of(), chat(9)
+    for end in (3, 4, 9, 9):
+        session.sync(turns[:end])
+        assert texts(session) == [turn.text for turn in turns[:end]]
+    revision = session.history.revision
+    assert not session.sync(
+        [evolve(turn, metadata={"seen": 1}, name=None) for turn in turns]
+    ).compressed
+    assert session.history.revision == revision
+
+
+def test_what_was_taken_back_is_rewound_to_and_stays_in_the_journal() -> None:
+    """An edited message, an answer again, everything anew."""
+    session, turns = session_of(), chat(6)
+    session.sync(turns)
+    for other in (
+        [*turns[:3], Turn("user", "Otherwise.")],
+        turns[:2],
+        [Turn("user", "Anew.")],
+        turns,
+    ):
+        session.sync(other)
+        assert texts(session) == [turn.text for turn in other]
+        assert len(session.window) == len(other)
+    assert len(session.history.events()) == session.history.revision > len(turns) * 2
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_what_is_not_to_be_rewound_is_left_as_it_is(awaited: bool) -> None:
+    """Where it has gone on otherwise, here or in the store; what follows on comes in."""
+    store, turns = InMemoryStore(), chat(6)
+    session, other = (session_of(store=store) for _ in range(2))
+
+    def sync(turns: list[Turn]) -> None:
+        if awaited:
+            asyncio.run(session.asynced(turns, rewind=False))
+        else:
+            session.sync(turns, rewind=False)
+
+    sync(turns[:2])
+    sync(turns[:3])
+    other.sync([*turns[:3], Turn("user", "Otherwise.")])
+    for _ in range(2):
+        with pytest.raises(
+            ConflictError,
+            match="conversation: made for one that begins with 4 turns of it, found the first 3 of them",
+        ):
+            sync(turns)
+    assert texts(session)[-1] == "Otherwise."
+    assert session.history.revision == other.history.revision == 4
+
+
+def test_what_yielded_before_the_change_stays_as_it_is() -> None:
+    """Only what came behind it is undone: a long conversation is not summed up anew for an edited message."""
+    session, turns = session_of(400), chat(60)
+    session.sync(turns)
+    gist = session.window.all_turns()[1]
+    assert gist.is_gist
+    session.sync([*turns[:-1], Turn("assistant", "Otherwise.")])
+    assert session.window.all_turns()[1] == gist
+
+
+@given(session_moves(10), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=6))
+def test_whatever_the_list_becomes_the_log_is_it(
+    moves: list[Move], cuts: list[tuple[int, int]]
+) -> None:
+    """Cut and glued at any place; and once more, nothing happens."""
+    session = session_of(4000)
+    turns = [turn for turn, _ in moves]
+    for start, end in [(0, len(turns)), *cuts]:
+        turns = [*turns[:start], *turns[end:]]
+        session.sync(turns)
+        log = session.log()
+        answered = {call.id for turn in log for call in turn.tool_calls}
+        left = [turn.content for turn in turns if turn.tool_call_id is None]
+        assert [
+            turn.content for turn in log if turn.tool_call_id is None and turn.content != OPENING
+        ] == [text for text in left if text != OPENING]
+        assert all(turn.tool_call_id in answered for turn in log if turn.tool_call_id is not None)
+        revision = session.history.revision
+        session.sync(turns)
+        assert session.history.revision == revision
+        assert ContextSession.history.load(text_of(session), counter=WORDS).window == session.window
+
+
+def test_what_no_conversation_can_be_is_repaired_or_refused() -> None:
+    """Calls without results, results without calls, an assistant that begins."""
+    call = Turn("assistant", None, tool_calls=(ToolCall("c", "look", "{}"),))
+    orphan = Turn("tool", "found", tool_call_id="x")
+    session = session_of()
+    session.sync([Turn("assistant", "Hello."), call, Turn("user", "Well?"), orphan])
+    assert texts(session) == [OPENING, "Hello.", "", NO_RESULT, "Well?"]
+    for broken in (
+        [Turn("user", "Look."), call, Turn("user", "Well?")],
+        [Turn("user", "Hi"), orphan],
+    ):
+        strict = session_of()
+        with pytest.raises(OrderError):
+            strict.sync(broken, repair=False)
+        assert strict.history.revision == 0
+
+
+def test_a_result_that_comes_late_takes_the_place_of_the_marked_one() -> None:
+    """The call was closed, and is open again as it always was."""
+    session, turns = session_of(), [Turn("user", "Look."), *tool_atom("look", 5, 5)]
+    session.sync([*turns[:3], Turn("user", "Well?")])
+    assert texts(session)[-2:] == [NO_RESULT, "Well?"]
+    session.sync([*turns, Turn("user", "Well?")])
+    assert texts(session) == [*(turn.text for turn in turns), "Well?"]
+
+
+def test_calls_may_stay_open_at_the_end() -> None:
+    """Their results come with the next list."""
+    session, turns = session_of(), [Turn("user", "Look."), *tool_atom("look", 5, 5)]
+    for end in (2, 3, 4):
+        session.sync(turns[:end])
+        assert len(session.log()) == end
+
+
+def test_words_that_were_forgotten_stay_forgotten() -> None:
+    """Though their keeper elsewhere has them still; what comes behind them is not new."""
+    session, turns = session_of(), chat(4)
+    session.sync(turns)
+    session.history.forget("t1")
+    revision = session.history.revision
+    session.sync(turns)
+    assert (session.history.revision, texts(session)[0]) == (revision, "[forgotten]")
+    assert isinstance(session.view()[0], Kept)
+    assert session.view()[0].handle is None
+
+
+def test_a_turn_that_calls_otherwise_is_not_whole() -> None:
+    """It goes out as the turn: the object would call what is not called any more."""
+    session, turns = session_of(), [Turn("user", "Look."), *tool_atom("look", 5, 5)]
+    session.sync(turns)
+    calls = (
+        ToolCall(turns[1].tool_calls[0].id, "look", '{"at": "the lowest shelf"}'),
+        *turns[1].tool_calls[1:],
+    )
+    came = {"t1": (turns[0], "one"), "t2": (evolve(turns[1], tool_calls=calls), "two")}
+    assert [item.handle for item in pair_view(session, came)[:2]] == ["one", None]
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda session: session.sync(["text"]), InvalidTurnError),
+        (lambda session: session.sync(chat(2), ["one"]), InvalidOptionError),
+        (lambda session: session.view(reserve=-1), InvalidOptionError),
+        (lambda session: session.view(tools="look"), InvalidOptionError),
+        (lambda session: session.view(system=5), InvalidOptionError),
+        (lambda session: session.view(reserve=990), ContextOverflowError),
+    ],
+)
+def test_mistakes_are_told_and_change_nothing(
+    call: Callable[[ContextSession], object], error: type[Exception]
+) -> None:
+    """In words."""
+    session = session_of()
+    session.sync(chat(4))
+    before = session.conversation
+    with pytest.raises(error):
+        call(session)
+    assert session.conversation is before
+
+
+# --- the view -----------------------------------------------------------------------
+
+
+def test_the_view_is_the_very_objects_and_gists() -> None:
+    """Whatever they are, and whoever holds them; asked again, it is the same."""
+    session, turns = session_of(400), chat(60)
+    handles = [object() for _ in turns]
+    session.sync(turns, handles)
+    view = session.view()
+    kept = [item for item in view if isinstance(item, Kept)]
+    gists = [item for item in view if isinstance(item, Gist)]
+    assert [item.handle for item in kept] == [
+        handles[int(item.turn.resource_id[1:]) - 1 - _gists_before(session, item)] for item in kept
+    ]
+    assert [len(gist.sources) + len(kept) for gist in gists] == [60]
+    revision = session.history.revision
+    assert (session.view(), session.history.revision) == (view, revision)
+
+
+def _gists_before(session: ContextSession, item: Kept) -> int:
+    """Return how many ids went to gists before a turn."""
+    place = [turn.resource_id for turn in session.log()].index(item.turn.resource_id)
+    return int(item.turn.resource_id[1:]) - 1 - place
+
+
+def test_what_has_lost_some_of_it_goes_out_as_the_turn() -> None:
+    """The object would say still what has fallen: thoughts that were bound to another prefix."""
+    session = session_of(1000)
+    turns = [*chat(14), Turn("user", "And?"), Turn("assistant", "Plums.", parts=(THOUGHT,))]
+    session.sync(turns, turns)
+    assert session.view()[-1] == Kept(turns[-1], session.window.all_turns()[-1])
+    session.compress(0.1)
+    last = session.view()[-1]
+    assert isinstance(last, Kept)
+    assert (last.handle, last.turn.parts, last.turn.text) == (None, (), "Plums.")
+
+
+def test_the_view_fits_beside_what_the_request_needs() -> None:
+    """A longer system prompt, more tools, a longer reply: from call to call."""
+    session = session_of(1000, threshold=None)
+    session.sync(chat(24))
+    whole = session.window.total_tokens
+    tool = {
+        "type": "function",
+        "function": {"name": "look", "description": words(40), "parameters": {}},
+    }
+    session.view(reserve=100, tools=[tool], system=words(50))
+    assert session.window.total_tokens == whole
+    session.view(reserve=600, tools=[tool], system=words(100))
+    assert session.window.total_tokens < 1000 - 600 - 100 - 40
+    revision = session.history.revision
+    session.view(reserve=600, tools=[tool], system=words(100))
+    assert session.history.revision == revision
+
+
+def test_what_the_session_keeps_free_anyway_counts_once() -> None:
+    """Its own reserve, and tools that it was told of: a request that says them again has all the room."""
+    tool = {
+        "type": "function",
+        "function": {"name": "look", "description": words(40), "parameters": {}},
+    }
+    session = session_of(1000, reserve=300, tools=[tool], threshold=None)
+    session.sync(chat(14))
+    whole = session.window.total_tokens
+    assert session.window.max_tokens - 30 < whole + 280 < 1000
+    session.view(reserve=300, tools=[tool])
+    assert session.window.total_tokens == whole
+    session.view(reserve=300 + 400, tools=[tool])
+    assert session.window.total_tokens < whole
+
+
+def test_what_a_view_was_handed_out_for_is_a_request() -> None:
+    """What the provider reports of it is learned from, with what was sent beside the turns."""
+    session = session_of(1000, threshold=None)
+    session.sync(chat(14))
+    with pytest.raises(InvalidOptionError, match="handed out"):
+        session.usage.reported({"input_tokens": 500})
+    session.view(system=words(50), reserve=100)
+    told = session.usage.reported({"input_tokens": 2 * (session.window.total_tokens + 50)})
+    assert told is not None
+    assert session.window.total_tokens + 50 < told.counted < session.window.total_tokens + 70
+    assert told.factor > 1.1
+    assert session.window.max_tokens < 1000
+
+
+def test_no_thought_falls_between_a_view_and_its_answer() -> None:
+    """A summary that lands meanwhile has changed what was thought on: the thought is left behind, not sent behind another beginning."""
+    session = session_of(1000, threshold=None)
+    session.sync(chat(14))
+    session.view()
+    session.compress(0.1)
+    session.sync([*chat(14), Turn("user", "And?"), Turn("assistant", "Plums.", parts=(THOUGHT,))])
+    assert session.window.all_turns()[-1].parts == ()
+
+
+def test_objects_stay_where_they_are(tmp_path: Path) -> None:
+    """They are neither saved nor copied; with the next list they are known again."""
+    turns = chat(3)
+    with ContextSession.open(tmp_path / "s.db", max_tokens=1000, counter=WORDS) as session:
+        session.sync(turns, [1, 2, 3])
+    with ContextSession.open(tmp_path / "s.db", max_tokens=1000, counter=WORDS) as again:
+        assert [item.handle for item in again.view() if isinstance(item, Kept)] == [None] * 3
+        again.sync(turns, [4, 5, 6])
+        assert [item.handle for item in again.view() if isinstance(item, Kept)] == [4, 5, 6]
+    memory = session_of()
+    memory.sync(turns, [open] * 3)
+    assert copy.deepcopy(memory).view()[0] == Kept(None, memory.window.all_turns()[0])
+
+
+def test_tasks_do_the_same() -> None:
+    """Awaited, and many at once on one session: nothing twice."""
+
+    async def work() -> ContextSession:
+        session, turns = session_of(400), chat(40)
+        for end in range(1, 41):
+            await asyncio.gather(*(session.asynced(turns[:end], turns[:end]) for _ in range(3)))
+            last: Any = (await session.aview(reserve=20))[-1]
+            assert last.handle is turns[end - 1]
+        return session
+
+    assert len(asyncio.run(work()).log()) == 40
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_what_another_writer_was_first_with_is_seen(awaited: bool) -> None:
+    """Two sessions over one store follow one list: what the other has put in is there, or is taken back where the list has it not."""
+    store, turns = InMemoryStore(), chat(6)
+    session, other = (session_of(store=store) for _ in range(2))
+    session.sync(turns[:2])
+    other.sync([*turns[:2], Turn("user", "Otherwise.")])
+    if awaited:
+        asyncio.run(session.asynced(turns, turns))
+    else:
+        session.sync(turns, turns)
+    assert texts(session) == [turn.text for turn in turns]
+    assert session.view()[-1].handle is turns[-1]
+    assert texts(other.history.refresh()) == texts(session)
+
+
+class Outrun(ContextSession):
+    """Have others be first, always."""
+
+    def _write(self, *_: Any, **__: Any) -> ContextOutput:
+        raise ConflictError("session revision", 1, 2)
+
+    async def _awrite(self, *_: Any, **__: Any) -> ContextOutput:
+        raise ConflictError("session revision", 1, 2)
+
+
+class Idle(ContextSession):
+    """Make no room, whatever is asked."""
+
+    def _write(self, *_: Any, **__: Any) -> ContextOutput:
+        return self.output
+
+    async def _awrite(self, *_: Any, **__: Any) -> ContextOutput:
+        return self.output
+
+
+def test_it_ends_where_others_are_first_for_ever() -> None:
+    """And where what is asked for does not come about: it is told, and nobody waits."""
+    outrun, idle = Outrun(1000, counter=WORDS), Idle(1000, counter=WORDS)
+    idle._writer.write(WriteRequest(Together(tuple(map(Add, chat(20)))), START))
+    for ended in (
+        lambda: outrun.sync(chat(3)),
+        lambda: asyncio.run(outrun.asynced(chat(3))),
+        lambda: idle.view(reserve=700),
+        lambda: asyncio.run(idle.aview(reserve=700)),
+    ):
+        with pytest.raises(ConflictError, match="tried 64 times"):
+            ended()

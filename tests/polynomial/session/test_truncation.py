@@ -1,0 +1,200 @@
+"""Large user turns: whole in the log and truncated in the view; a truncated task stays as it is."""
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.polynomial.stores import InMemoryStore
+from polycontext.pressure import (
+    AdaptiveThreshold,
+    Edit,
+    FixedThreshold,
+    FloorError,
+    Threshold,
+    check_floors,
+)
+from polycontext.pressure.gist import digest_turn
+from polycontext.testing import FAST
+from polycontext.window import ContextWindow, Role, Splice, Turn
+from tests.polynomial.conversations import (
+    WORDS,
+    add_all,
+    chat,
+    recount,
+    session_of,
+    text_of,
+    tool_atom,
+    words,
+)
+
+CUT = "[Cut; the whole is t"
+THRESHOLDS: list[Threshold] = [
+    AdaptiveThreshold(),
+    FixedThreshold(0.97, 0.8),
+    FixedThreshold(0.5, 0.1),
+]
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["user", "say", "call", "compress"]), st.integers(1, 900)),
+    max_size=12,
+)
+
+
+def take(session: ContextSession, number: int, kind: str, size: int) -> None:
+    """Do one step."""
+    match kind:
+        case "user":
+            session.add_user_turn(words(size, f"u{number}_"))
+        case "say":
+            session.add_assistant_turn(words(size, f"a{number}_"))
+        case "call":
+            add_all(session, tool_atom("look", size, call_id=f"c{number}_"))
+        case _:
+            session.compress(0.3)
+
+
+@settings(max_examples=max(10, settings().max_examples // 4))
+@given(
+    st.integers(600, 900),
+    st.floats(0.0, 0.8),
+    st.floats(0.01, 3.0),
+    STEPS,
+    st.sampled_from(THRESHOLDS),
+)
+def test_conversations_do_not_end_for_want_of_room(
+    budget: int, system: float, task: float, steps: list[tuple[str, int]], marks: Threshold
+) -> None:
+    """Whatever the user says, and as often as it is compressed: the view is within budget, the log whole, and a truncated task stays as it was."""
+    session = session_of(budget, threshold=marks)
+    said = words(int(task * budget) + 1, "t")
+    session.add_system(words(int(system * budget) + 1, "s"))
+    session.add_user_turn(said)
+    seen: dict[str, Turn] = {}
+    for number, (kind, size) in enumerate([("say", 5), *steps, ("compress", 1), ("compress", 1)]):
+        take(session, number, kind, size)
+        assert recount(session.messages(allow_open=True), WORDS) <= budget
+        stands = [
+            turn
+            for turn in session.window.all_turns()
+            if "t2" in (turn.resource_id, *turn.sources) and turn.role is Role.USER
+        ]
+        assert len(stands) == 1, "the task stands for itself"
+        assert session.window.class_of(stands[0]) is ResourceClass.PRESERVED
+        assert stands[0].text == said or stands[0].text.startswith(CUT)
+        if stands[0].sources:
+            assert seen.setdefault("task", stands[0]) == stands[0], (
+                "truncated once, and byte for byte the same from then on"
+            )
+    assert session.log()[1].text == said
+    assert "task" in seen or recount(session.messages(allow_open=True), WORDS) > len(said.split())
+    assert (
+        ContextSession.history.load(text_of(session), counter=WORDS, threshold=marks).messages()
+        == session.messages()
+    )
+
+
+@pytest.mark.parametrize("system", [1, 100, 300, 480])
+def test_a_truncated_task_has_its_beginning_and_its_end(system: int) -> None:
+    """As much of both as half of the room beside the system takes, whatever comes afterwards."""
+    session = session_of(600)
+    session.add_system(words(system, "s"))
+    session.add_user_turn(
+        "Begin here.\n" + "\n".join(f"line {n} of many" for n in range(500)) + "\nEnd there."
+    )
+    seen = session.messages()[1]["content"]
+    assert seen.startswith(f"{CUT}2 in the log]\nBegin here.\n")
+    assert seen.endswith("\n… End there.")
+    assert (600 - system) // 3 < len(seen.split()) <= (600 - system) // 2
+    for turn in chat(60, 40)[1:]:
+        session.add(turn)
+        assert session.messages()[1]["content"] == seen
+
+
+def test_a_task_that_fits_stays_whole_until_nothing_else_helps() -> None:
+    """It is not shortened for what may yield: what the user says later, and what tools answer, is truncated before."""
+    session = session_of(600)
+    task = words(450, "t")
+    session.add_user_turn(task)
+    add_all(session, [Turn("assistant", words(20)), Turn("user", words(500, "u"))])
+    assert session.messages()[0]["content"] == task
+    assert session.messages()[-1]["content"].startswith(CUT)
+    session.add_assistant_turn(
+        None,
+        tool_calls=[
+            {"id": "c", "type": "function", "function": {"name": "write", "arguments": words(120)}}
+        ],
+    )
+    assert session.messages(allow_open=True)[0]["content"].startswith(f"{CUT}1 in")
+
+
+def test_what_comes_to_stand_beside_it_truncates_a_task() -> None:
+    """The rules of the system and what a caller pins are whole; they are refused where even a truncated task leaves them no room."""
+    session = session_of(600)
+    session.add_user_turn(words(400, "t"))
+    session.add_system(words(300, "s"))
+    assert len(session.messages()[0]["content"].split()) < 200
+    session.add_user_turn(pinned := words(100, "p"), resource_class="PRESERVED")
+    session.compress(0.1)
+    assert pinned in [message["content"] for message in session.messages()]
+    with pytest.raises(ContextOverflowError):
+        session.add_user_turn(words(300, "q"), resource_class="PRESERVED")
+
+
+@pytest.mark.parametrize("given", [{"resource_class": "PRESERVED"}, {"oversize": "error"}])
+def test_who_wants_it_whole_or_refused_has_it_refused(given: Any) -> None:
+    """And nothing has changed."""
+    session = session_of(200)
+    with pytest.raises(ContextOverflowError):
+        session.add_user_turn(words(300), **given)
+    assert not session.log()
+
+
+def test_a_truncated_task_comes_back_whole_where_there_is_room() -> None:
+    """Recalled in a larger window; the log and what stood once are whole as well."""
+    store = InMemoryStore()
+    session = session_of(300, store=store)
+    session.add_user_turn(task := words(500, "t"))
+    session.add_assistant_turn("Well.")
+    assert session.log()[0].text == session.history.at(1).window.all_turns()[0].text == task
+    with pytest.raises(ContextOverflowError):
+        session.recall(["t1"])
+    larger = session_of(2_000, store=store)
+    larger.recall(["t1"])
+    assert larger.messages()[0]["content"] == task
+    assert larger.window.linearity.get("t1") is ResourceClass.PRESERVED
+
+
+@pytest.mark.parametrize(
+    "turn", [Turn("user", words(9), resource_id="t1"), Turn("system", words(9), resource_id="t1")]
+)
+def test_no_edit_truncates_what_is_pinned_or_what_the_system_says(turn: Turn) -> None:
+    """Whoever planned it: the floor of a pinned turn, and of a second truncation, is the turn as it stands."""
+    window = ContextWindow(100, counter=WORDS).append(
+        turn, ResourceClass.PRESERVED, pinned=turn.role is Role.USER
+    )
+    left = digest_turn(window.all_turns()[0], "w0", "g1").with_tokens(5)
+    with pytest.raises(FloorError):
+        check_floors(window, Edit((Splice(0, 1, (left,)),)))
+    if turn.role is Role.USER:
+        check_floors(ContextWindow(100, counter=WORDS).append(turn), Edit((Splice(0, 1, (left,)),)))
+        with pytest.raises(FloorError):
+            check_floors(
+                ContextWindow(100, counter=WORDS).append(turn),
+                Edit((Splice(0, 1, (evolve(left, sources=("t1", "t2")),)),)),
+            )
+
+
+def test_where_truncating_is_an_error_what_the_system_says_truncates_no_task() -> None:
+    """It is refused, and the task stands as it was."""
+    session = ContextSession(400, counter=FAST)
+    session.add_user_turn("Fix the failing test in src/app.py, and never touch main.py.")
+    before = session.conversation
+    with pytest.raises(ContextOverflowError):
+        session.add(Turn("system", "Keep this rule in mind. " * 60), oversize="error")
+    assert session.conversation is before
+    session.add(Turn("system", "Keep this rule in mind. " * 60))
+    assert session.window.all_turns()[0].text.startswith("[Cut; the whole is t1 ")

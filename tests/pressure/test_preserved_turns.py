@@ -1,0 +1,137 @@
+"""Nothing preserved is lost: after any number of compressions, with turns in between, it is there byte for byte."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.linearity import ResourceClass
+from polycontext.pressure import ContextProjector, Reach
+from polycontext.testing import TARGETS, Head, Move, conversations, filled, reaches
+from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.part_removal import says_all_of
+from tests.pressure.samples import HEAD, calls, extended, ids, opened, result, talk, user, words
+
+
+def preserved(window: ContextWindow) -> list[Turn]:
+    """Return the turns of every atom that holds a PRESERVED turn, in order."""
+    pinned = [
+        atom
+        for atom in window.atoms()
+        if any(window.class_of(turn) is ResourceClass.PRESERVED for turn in atom.turns)
+    ]
+    return [turn for atom in pinned for turn in atom.turns]
+
+
+def compressed(window: ContextWindow, times: int, target: float, reach: Reach) -> ContextWindow:
+    """Return the window after so many compressions, with two turns added before each but the first."""
+    projector = ContextProjector(Head(), reach)
+    for number in range(times):
+        if number and not window.open_calls:
+            window = extended(window, talk(2, first=100 + 2 * number, count=8))
+        window = projector.compress(window, target).window
+    return window
+
+
+@pytest.mark.parametrize("times", [1, 2, 10])
+@given(
+    moves=conversations(max_atoms=8),
+    reach=reaches(),
+    target=TARGETS,
+    max_tokens=st.sampled_from([50, 400]),
+)
+def test_preserved_turns_are_byte_identical_after_compressions(
+    times: int, moves: list[Move], reach: Reach, target: float, max_tokens: int
+) -> None:
+    """One, two or ten compressions: every PRESERVED turn says the same in the same order, whatever else goes."""
+    window = filled(moves, max_tokens)
+    before = preserved(window)
+    names = [turn.resource_id for turn in before]
+    after = [
+        turn
+        for turn in compressed(window, times, target, reach).all_turns()
+        if turn.resource_id in names
+    ]
+    assert [turn.resource_id for turn in after] == names
+    assert all(map(says_all_of, after, before))
+
+
+@given(conversations(max_atoms=8), reaches(), TARGETS)
+def test_the_ledger_survives_every_compression(
+    moves: list[Move], reach: Reach, target: float
+) -> None:
+    """Whatever was tagged keeps its class, dropped or gisted, and only gists and new turns are added."""
+    window = filled(moves, 200)
+    after = compressed(window, 4, target, reach)
+    for resource_id, tag in window.linearity.items():
+        assert after.linearity.tag_of(resource_id) == tag
+    assert list(after.linearity)[: len(window.linearity)] == list(window.linearity)
+
+
+def test_the_last_user_turn_and_the_task_survive() -> None:
+    """However harsh, the task, the system turn and the last word of the user stand as they were."""
+    window = extended(opened(300), [*talk(20), user("One more thing, please: check the totals.")])
+    after = compressed(window, 1, 0.0, Reach(keep_recent=0))
+    assert after.all_turns()[:2] == window.all_turns()[:2]
+    assert after.all_turns()[-1] == window.all_turns()[-1]
+
+
+def test_a_preserved_result_keeps_its_whole_atom() -> None:
+    """An atom's class is the highest of its turns': a preserved result keeps the calls and the other results beside it."""
+    window = extended(opened(500), [*talk(4), calls("read", "run"), result(0, words(50, 60))])
+    window = window.append(result(1, words(51, 60)), ResourceClass.PRESERVED)
+    window = extended(window, talk(6, first=4))
+    after = compressed(window, 3, 0.0, Reach(keep_recent=0))
+    assert [turn for turn in after.all_turns() if turn.resource_id in {"t7", "t8", "t9"}] == list(
+        window.all_turns()[6:9]
+    )
+
+
+# --- regressions of a published original ------------------------------------
+
+
+def test_regression_the_map_is_not_lost_at_the_first_compression() -> None:
+    """The published original lost its linearity map when it first compressed; the ledger here names every turn ever."""
+    window = extended(opened(1_000), [*talk(10), user("thanks!"), *talk(6, first=10)])
+    done = HEAD.compress(window, 0.3)
+    assert done.gisted
+    assert done.dropped == ("t13",)
+    assert all(
+        done.window.linearity.get(turn.resource_id) is window.class_of(turn)
+        for turn in window.all_turns()
+    )
+    assert done.window.linearity.stats().drops == 1
+
+
+def test_regression_the_second_compression_does_not_empty_the_window() -> None:
+    """The published original emptied the window at its second compression; here every second one keeps what may not go."""
+    window = extended(opened(1_000), talk(16))
+    once = HEAD.compress(window, 0.3).window
+    twice = HEAD.compress(extended(once, talk(10, first=16)), 0.3)
+    assert twice.gisted
+    standing = twice.window.all_turns()
+    assert standing[:2] == window.all_turns()[:2]
+    assert len(standing) > 3
+    assert {source for turn in standing for source in turn.sources} >= {
+        f"t{n}" for n in range(3, 17)
+    }
+
+
+def test_regression_user_turns_can_yield() -> None:
+    """The published original preserved every user turn, so that pressure could never fall; here only the task is pinned."""
+    window = extended(opened(1_000), [user(words(n)) for n in range(14)])
+    done = HEAD.compress(window, 0.3)
+    assert done.reached
+    assert done.kept[:2] == ("t1", "t2")
+
+
+def test_regression_constraints_alone_cannot_make_pressure_irreducible() -> None:
+    """A user who states nothing but constraints pins at most their share; compression still reaches its aim."""
+    turns = [
+        Turn(Role.USER, f"From now on never use rule {n} in the chapter on {words(n, 6)}.")
+        for n in range(60)
+    ]
+    window = extended(opened(1_000), turns)
+    assert window.pressure > 1.0
+    done = HEAD.compress(window, 0.7)
+    assert done.reached
+    assert set(ids(preserved(window))) <= set(done.kept)

@@ -1,0 +1,546 @@
+"""`polycontext serve`, and who answers behind it."""
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import HTTPException
+
+from polycontext.cli import serve as command
+from polycontext.cli.app import main
+from polycontext.linearity import InvalidOptionError
+from polycontext.models.answers import ScriptedAnswering, make_answering
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.session.usage import Usage
+from polycontext.server.access import Access, is_loopback
+from polycontext.server.connection import configuration
+from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
+
+PLACE = re.compile(r"serving (http://\S+)/")
+
+
+@contextmanager
+def served(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> Generator[tuple[str, str]]:
+    """Run the command in a thread, and return the URL that it says, and all that it says."""
+    servers: list[uvicorn.Server] = []
+
+    class Kept(command.Server):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            servers.append(self)
+
+    monkeypatch.setattr(command, "Server", Kept)
+    codes: list[int] = []
+    thread = threading.Thread(
+        target=lambda: codes.append(main(["serve", "--port", "0", *arguments]))
+    )
+    thread.start()
+    told = ""
+    while thread.is_alive() and not (servers and servers[0].started):
+        time.sleep(0.01)
+    told += capsys.readouterr().err
+    found = PLACE.search(told)
+    assert found, told
+    try:
+        yield found[1], told
+    finally:
+        servers[0].should_exit = True
+        thread.join(60)
+        assert codes == [0]
+
+
+def test_the_command_serves_until_it_is_stopped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """With a store and a system prompt; what was said is there when it is started anew."""
+    options = (
+        "--store",
+        str(tmp_path / "chats.db"),
+        "--system",
+        "Never name the margin.",
+        "--max-tokens",
+        "900",
+    )
+    names: list[str] = []
+    for _ in range(2):
+        with (
+            served(capsys, monkeypatch, *options) as (url, told),
+            httpx.Client(base_url=f"{url}/api") as browser,
+        ):
+            assert "token" not in told
+            names = names or [browser.post("/sessions").json()["sessionId"]]
+            said = browser.post(f"/sessions/{names[0]}/messages", json={"content": "plums"}).json()
+            assert said["contextProps"]["messages"][-1]["content"] == "plums"
+            assert "margin" not in browser.get(f"/sessions/{names[0]}").text
+            assert browser.get("/sessions").json() == {"sessions": names}
+            assert (
+                browser.get(f"{url}/openapi.json").json()["components"]["schemas"]["ChatProps"][
+                    "title"
+                ]
+                == "ChatProps"
+            )
+    assert (
+        next(turn.text for turn in _kept(tmp_path / "chats.db").log()) == "Never name the margin."
+    )
+
+
+def _kept(path: Any) -> ContextSession:
+    [name] = ContextSession.history.list_sessions(path)
+    with ContextSession.open(path, name) as session:
+        return session
+
+
+def test_a_folder_is_served_where_it_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """Its files and symbols; without one there are none."""
+    (tmp_path / "plums.py").write_text("JARS = 3\n")
+    for options, names in [(("--root", str(tmp_path)), ["plums.py", "plums.JARS"]), ((), [])]:
+        with (
+            served(capsys, monkeypatch, *options) as (url, _),
+            httpx.Client(base_url=f"{url}/api") as browser,
+        ):
+            chat = browser.post("/sessions").json()["sessionId"]
+            offered = browser.get(
+                f"/sessions/{chat}/completions", params={"prefix": "plums"}
+            ).json()["completions"]
+            assert [each["name"] for each in offered] == names
+
+
+TOKEN = "a-token-of-ann-s-own"  # noqa: S105 - of a test
+
+
+def test_a_token_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it nobody comes in, and it is shown nowhere."""
+    with (
+        served(capsys, monkeypatch, "--token", TOKEN) as (url, told),
+        httpx.Client(base_url=f"{url}/api") as browser,
+    ):
+        assert browser.get("/sessions").status_code == 401
+        assert (
+            browser.get("/sessions", headers={"Authorization": f"Bearer {TOKEN}"}).status_code
+            == 200
+        )
+        assert (
+            browser.get("/sessions", headers=[(b"Authorization", "Bearer é".encode())]).status_code
+            == 401
+        )
+        assert TOKEN not in repr(Access((TOKEN,))) + told
+
+
+@pytest.mark.parametrize("token", ["", " ", "short", "x" * 15])
+def test_a_short_token_is_refused(token: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As that of a variable that is not set would be; what it is stays untold."""
+    assert main(["serve", "--port", "0", "--token", token, "--token", TOKEN]) == 2
+    assert "at least 16 characters" in (err := capsys.readouterr().err)
+    assert TOKEN not in err
+    with pytest.raises(InvalidOptionError, match="at least 16 characters"):
+        Access((token,))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "chats.example"])  # noqa: S104 - refused
+def test_a_host_that_others_reach_needs_a_token(
+    host: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is served there without one, by the command or by an application of one's own."""
+    assert main(["serve", "--port", "0", "--host", host]) == 2
+    assert "other machines can reach this host" in capsys.readouterr().err
+    for hosts in ((host,), ("*",), ("localhost", host)):
+        with pytest.raises(InvalidOptionError, match="other machines can reach this host"):
+            Access(hosts=hosts)
+    assert Access((TOKEN,), hosts=(host,)).tokens
+
+
+def test_no_header_gets_around_the_limits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client is known by its address and not by what it says of itself; wrong tokens are limited as well."""
+    monkeypatch.setattr("polycontext.server.access.FAILURES_A_MINUTE", 20)
+    names = [
+        {
+            "X-Forwarded-For": f"10.0.0.{n}",
+            "Forwarded": f"for=10.0.0.{n}",
+            "X-Real-IP": f"10.0.0.{n}",
+        }
+        for n in range(60)
+    ]
+    with (
+        served(capsys, monkeypatch, "--a-minute", "30") as (url, _),
+        httpx.Client(base_url=f"{url}/api", timeout=60) as browser,
+    ):
+        codes = Counter(browser.get("/sessions", headers=each).status_code for each in names)
+        assert codes == {200: 30, 429: 30}
+    with (
+        served(capsys, monkeypatch, "--token", TOKEN) as (url, _),
+        httpx.Client(base_url=f"{url}/api", timeout=60) as browser,
+    ):
+        codes = Counter(
+            browser.get(
+                "/sessions", headers={"Authorization": f"Bearer wrong-{n}", **each}
+            ).status_code
+            for n, each in enumerate(names)
+        )
+        assert codes == {401: 20, 429: 40}
+
+
+def test_a_request_that_does_not_arrive_is_not_waited_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection with no request, half a head or half a body is closed; one that has been answered is not, nor one that listens."""
+    monkeypatch.setattr("polycontext.server.connection.MOST_SECONDS", 3.0)
+    halves = [
+        b"",
+        b"GET /api/sessions HTTP/1.1\r\nHost: local",
+        b"POST /api/sessions/x/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+    ]
+    with (
+        served(capsys, monkeypatch) as (url, _),
+        httpx.Client(base_url=f"{url}/api", timeout=60) as browser,
+    ):
+        place = ("127.0.0.1", int(url.rpartition(":")[2]))
+        name = browser.post("/sessions").json()["sessionId"]
+        with browser.stream("GET", f"/sessions/{name}/events") as events:
+            told = events.iter_text()
+            assert "retry" in next(told) or told
+            for half in halves:
+                with socket.create_connection(place, timeout=60) as client:
+                    client.sendall(half)
+                    with suppress(ConnectionResetError):
+                        assert client.recv(1_000) == b""
+            assert browser.get("/sessions").status_code == 200
+            browser.post(f"/sessions/{name}/messages", json={"content": "Still there?"})
+            assert "Still there?" in "".join(iter_until(told, "Still there?"))
+
+
+def iter_until(texts: Iterator[str], last: str) -> Iterator[str]:
+    """Yield texts up to the one that holds `last`."""
+    for text in texts:
+        yield text
+        if last in text:
+            return
+
+
+@pytest.mark.parametrize("tokens", ["", "  "])
+def test_a_variable_with_no_token_in_it_lets_nobody_in(
+    tokens: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever set it meant to ask for a token: nothing is served."""
+    monkeypatch.setenv("POLYCONTEXT_TOKENS", tokens)
+    monkeypatch.setattr(
+        "polycontext.cli.serve._bind", lambda host, port: pytest.fail("it is served")
+    )
+    assert main(["serve", "--port", "0"]) == 2
+    assert re.search("at least 16 characters|POLYCONTEXT_TOKENS", capsys.readouterr().err)
+
+
+class Request:
+    """Ask with a token."""
+
+    client = None
+
+    def __init__(self, token: str) -> None:
+        self.headers = {"host": "localhost", "authorization": f"Bearer {token}"}
+
+
+@pytest.mark.parametrize("token", ["\udcff" * 16, "ünïcödé-" * 2])
+def test_a_token_that_is_not_ascii_is_compared(token: str) -> None:
+    """Bytes that are no text come from a command line as surrogates; another token is refused, and nothing breaks."""
+    access: Any = Access((token,))
+    with pytest.raises(HTTPException) as refused:
+        access.user(Request("another-token-é"))
+    assert refused.value.status_code == 401
+    assert access.user(Request("ünïcödé-" * 2)) if token.isprintable() else True
+
+
+async def client_of(config: uvicorn.Config) -> str:
+    """Return the address that an application is told of a client on loopback, which names another."""
+    config.load()
+    app: Any = config.loaded_app
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://localhost"
+    ) as browser:
+        return (await browser.get("/", headers={"X-Forwarded-For": "10.0.0.9"})).text
+
+
+@pytest.mark.parametrize(
+    ("proxies", "seen"),
+    [((), "127.0.0.1"), (("10.0.0.1",), "127.0.0.1"), (("127.0.0.0/8",), "10.0.0.9")],
+)
+def test_a_proxy_is_believed_where_it_is_named(proxies: tuple[str, ...], seen: str) -> None:
+    """Any other client is known by the address of its connection."""
+
+    async def told(scope: Any, _: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": scope["client"][0].encode()})
+
+    assert asyncio.run(client_of(configuration(told, proxies))) == seen
+
+
+def test_a_proxy_is_an_address(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not everybody, whose word would be taken for anything."""
+    assert main(["serve", "--port", "0", "--proxy", "*"]) == 2
+    assert "--proxy * is not an address" in capsys.readouterr().err
+
+
+def talk_to(
+    app: Any, steps: Callable[[uvicorn.Server, tuple[str, int]], Coroutine[Any, Any, None]]
+) -> None:
+    """Serve an application on loopback while steps are taken, without the rounds that a server makes by the clock."""
+
+    async def run() -> None:
+        config = configuration(app, ())
+        config.load()
+        server = uvicorn.Server(config)
+        server.lifespan = config.lifespan_class(config)
+        with socket.create_server(("127.0.0.1", 0)) as place:
+            await server.startup([place])
+            try:
+                await steps(server, place.getsockname())
+            finally:
+                for each in [*server.server_state.connections]:
+                    each.transport.abort()
+                await server.shutdown([place])
+
+    asyncio.run(run())
+
+
+async def gone(writer: asyncio.StreamWriter) -> None:
+    """Close a client's connection."""
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+async def whole(scope: Any, receive: Any, send: Any) -> None:
+    """Answer when the body is there."""
+    if scope["type"] == "http":
+        while (message := await receive()).get("more_body"):
+            pass
+        if message["type"] == "http.request":
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": 200,
+                    "headers": [(b"content-length", b"0")],
+                }
+            )
+            await send({"type": "http.response.body"})
+
+
+@pytest.mark.parametrize(
+    "second", [b"GE", b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_half_a_request_behind_a_whole_one_is_not_waited_for(second: bytes) -> None:
+    """Both may come in one packet: when the first has been answered, the time of the second runs."""
+
+    async def steps(server: uvicorn.Server, place: tuple[str, int]) -> None:
+        reader, writer = await asyncio.open_connection(*place)
+        writer.write(b"GET / HTTP/1.1\r\nHost: l\r\n\r\n" + second)
+        await reader.readuntil(b"\r\n\r\n")
+        connection: Any
+        [connection] = server.server_state.connections
+        assert connection._deadline is not None
+        await gone(writer)
+
+    talk_to(whole, steps)
+
+
+def test_one_connection_too_many_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are open stay, and there is room again when one of them goes."""
+    monkeypatch.setattr("polycontext.server.connection.MOST_OPEN", 3)
+
+    async def answered(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytes = b"GET / HTTP/1.1"
+    ) -> bytes:
+        writer.write(asked + b"\r\nHost: l\r\n\r\n")
+        with suppress(ConnectionError):
+            return (await reader.read(1_000))[9:12]
+        return b""
+
+    async def steps(server: uvicorn.Server, place: tuple[str, int]) -> None:
+        async with AsyncExitStack() as clients:
+
+            async def come() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+                reader, writer = await asyncio.open_connection(*place)
+                clients.push_async_callback(gone, writer)
+                return reader, writer
+
+            opened = [await come() for _ in range(3)]
+            assert [await answered(*each) for each in opened] == [b"200"] * 3
+            assert await answered(*await come()) == b""
+            assert await answered(*opened[2]) == b"200"
+            assert await answered(*opened[0], b"nonsense") == b"400"
+            # Behind its end the server has let go of it.
+            assert await opened[0][0].read() == b""
+            assert await answered(*await come()) == b"200"
+
+    talk_to(whole, steps)
+
+
+def test_no_page_loads_scripts_from_elsewhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FastAPI's own pages do: they are not served; the document that they show is."""
+    with served(capsys, monkeypatch) as (url, _), httpx.Client(base_url=url) as browser:
+        for path in ("/docs", "/redoc", "/docs/oauth2-redirect"):
+            assert browser.get(path).status_code == 404
+        assert browser.get("/openapi.json").json()["info"]["title"] == "polycontext"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--model", "m", "--base-url", "gpt-5"), "base_url = 'gpt-5'. Use the address"),
+        (
+            ("--base-url", "http://127.0.0.1:1/v1"),
+            "model = None. Use the name of the model at that address",
+        ),
+        (("--store", "oracle://scott:tiger@host/db"), "oracle://***@host/db"),
+        (("--port", "70000"), "65535"),
+        (("--root", "nowhere"), "'nowhere' does not exist"),
+    ],
+)
+def test_mistakes_are_told(
+    arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line, before anything is served."""
+    assert main(["serve", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert told in err
+    assert "tiger" not in err
+
+
+def test_a_port_that_is_taken_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """The system's own words, and no traceback."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["serve", "--port", str(taken.getsockname()[1])]) == 1
+    assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
+
+
+def test_it_stops_on_a_signal(tmp_path: Any) -> None:
+    """Of a terminal, or of whoever runs services; who listens is let go at once, and what was said of an answer stands."""
+    path, whole, over = tmp_path / "chats.db", "Plums and pears. " * 20, threading.Event()
+
+    class Halting(StrictChat):
+        def stream(self, request: Any, **options: Any) -> Any:
+            for number, event in enumerate(super().stream(request, **options)):
+                if number == 6:
+                    assert over.wait(60)
+                yield event
+
+    with StrictServer((Halting(lambda _: whole),)) as model:
+        command = [
+            sys.executable,
+            "-m",
+            "polycontext",
+            "serve",
+            "--port",
+            "0",
+            "--store",
+            str(path),
+        ]
+        command += ["--base-url", f"{model.url}/v1", "--model", "gpt-5"]
+        environment = {**os.environ, "OPENAI_API_KEY": "none"}
+        with subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, env=environment
+        ) as process:
+            assert process.stderr is not None
+            try:
+                found = PLACE.search(process.stderr.readline())
+                assert found
+                with httpx.Client(base_url=f"{found[1]}/api/sessions/", timeout=30) as browser:
+                    name = browser.post(f"{found[1]}/api/sessions").json()["sessionId"]
+                    browser.post(f"{name}/messages", json={"content": "What is on the shelves?"})
+                    with browser.stream("GET", f"{name}/events") as told:
+                        heard = ""
+                        for text in told.iter_text():
+                            if "delta" in text and "delta" not in heard:
+                                process.send_signal(signal.SIGTERM)
+                            heard += text
+                assert process.wait(60) in {0, -signal.SIGTERM}
+                # Nobody had to be cut off.
+                assert process.stderr.read() == ""
+            finally:
+                over.set()
+                process.kill()
+    # It was closed: what was written stands in the file itself.
+    assert not path.with_name(f"{path.name}-wal").exists()
+    said = [turn.text for turn in _kept(path).log()]
+    assert said[0] == "What is on the shelves?"
+    assert whole.startswith(said[1])
+    assert said[1] != whole
+
+
+def test_which_hosts_are_this_machine() -> None:
+    """By number and by name."""
+    assert [*map(is_loopback, ("127.0.0.1", "127.3.2.1", "::1", "localhost"))] == [True] * 4
+    assert [*map(is_loopback, ("0.0.0.0", "::", "example.org", ""))] == [False] * 4  # noqa: S104 - nothing is bound
+
+
+# --- who answers ----------------------------------------------------------------------
+
+
+async def said_by(answers: Any, session: ContextSession) -> str:
+    """Return the whole of an answer."""
+    try:
+        return "".join([piece async for piece in answers.answer(session)])
+    finally:
+        await answers.aclose()
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [(StrictChat, "gpt-5"), (StrictAnthropic, "claude-opus-4-7")],
+    ids=["openai", "anthropic"],
+)
+def test_an_endpoint_answers_and_its_counts_are_learned(
+    provider: Callable[..., Any], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streamed, with the system prompt where the vendor wants it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    asked: list[Any] = []
+    learned: list[Any] = []
+    session = ContextSession(8000)
+
+    def reply(request: Any) -> str:
+        asked.append(request)
+        return "Plums and pears."
+
+    monkeypatch.setattr(Usage, "reported", lambda _, response: learned.append(response))
+    session.add_system("Never open a jar.")
+    session.add_user_turn("What is on the shelves?")
+    with StrictServer((provider(reply),)) as server:
+        url = server.url if provider is StrictAnthropic else f"{server.url}/v1"
+        assert asyncio.run(said_by(make_answering(url, name), session)) == "Plums and pears."
+    assert "Never open a jar." in str(asked)
+    assert len(learned) == 1
+
+
+def test_without_one_a_script_answers() -> None:
+    """It says what it was told, and that it is none."""
+    session = ContextSession(8000)
+    session.add_user_turn("What is on the shelves?")
+    said = asyncio.run(said_by(make_answering(None, None), session))
+    assert "5 words" in said
+    assert "shelves?" in said
+    assert isinstance(make_answering(None, None), ScriptedAnswering)
+    with pytest.raises(InvalidOptionError):
+        make_answering("ftp://host", "gpt-5")

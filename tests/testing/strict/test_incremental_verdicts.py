@@ -1,0 +1,119 @@
+"""What a strict provider remembers changes no verdict: a list judged message by message is judged as if it came whole."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.testing.strict import RequestRefusedError, StrictAnthropic
+from polycontext.window.errors import InvalidMessagesError
+from polycontext.window.providers import check_request, findings
+from polycontext.window.providers.anthropic.order_rules import Progress
+from polycontext.window.providers.anthropic.request_rules import judge_list, judge_message
+from tests.testing.strict.bad_anthropic import (
+    assistant,
+    call,
+    found,
+    marked,
+    picture,
+    result,
+    search,
+    text,
+    user,
+)
+
+USER = [
+    text("a"),
+    text(" "),
+    picture(),
+    result(),
+    result("b"),
+    result(content="", is_error=True),
+    marked(text("b"), "1h"),
+    marked(text("c")),
+]
+ASSISTANT = [text("a"), text("b "), call(), call("b"), call(name="x.y"), search(), found()]
+
+
+def messages() -> st.SearchStrategy[list[Any]]:
+    """Return lists of messages that are nearly right, now and then."""
+    users = st.lists(st.sampled_from(USER), max_size=3).map(lambda blocks: user(*blocks))
+    assistants = st.lists(st.sampled_from(ASSISTANT), max_size=3).map(
+        lambda blocks: assistant(*blocks)
+    )
+    systems = st.just({"role": "system", "content": "Be brief."})
+    return st.lists(users | assistants | systems, min_size=1, max_size=8)
+
+
+def verdict(provider: StrictAnthropic, request: dict[str, Any]) -> tuple[str, int | None] | None:
+    """Return rule and index of the refusal, None where there is none."""
+    try:
+        provider.create(request)
+    except RequestRefusedError as refusal:
+        return refusal.rule, refusal.index
+    return None
+
+
+def whole(request: dict[str, Any]) -> tuple[str, int | None] | None:
+    """Return what the rules say of the same request, without any memory."""
+    try:
+        check_request(request, "anthropic")
+    except InvalidMessagesError as error:
+        return error.rule, error.index
+    return None
+
+
+@given(messages())
+def test_a_growing_list_is_judged_like_a_whole_one(given_messages: list[Any]) -> None:
+    """Law: for every prefix of every list, the provider that saw all shorter ones says what the rules say."""
+    provider = StrictAnthropic(lambda request: "x")
+    for count in (*range(1, len(given_messages) + 1), *range(1, len(given_messages) + 1)):
+        request = {"model": "m", "max_tokens": 9, "messages": given_messages[:count]}
+        assert verdict(provider, request) == whole(request)
+
+
+@given(messages(), st.integers(0, 8))
+def test_judging_goes_on_where_it_stopped(given_messages: list[Any], cut: int) -> None:
+    """Law: judging a list is judging its head and then its tail behind it, whatever the cut."""
+
+    def end(*parts: list[Any]) -> Progress | str:
+        progress = Progress()
+        try:
+            for message in (message for part in parts for message in part):
+                progress = judge_message(message, progress, final=False)
+        except InvalidMessagesError as error:
+            return error.rule
+        return progress
+
+    assert end(given_messages[:cut], given_messages[cut:]) == end(given_messages)
+
+
+@given(messages())
+def test_findings_are_there_exactly_when_a_request_would_be_refused(
+    given_messages: list[Any],
+) -> None:
+    """Law: a request has findings if and only if it is refused, and the first of them is what refuses it; a list alone likewise."""
+    request = {"model": "m", "max_tokens": 9, "messages": given_messages}
+    told = findings(request, "anthropic")
+    assert [(error.rule, error.index) for error in told[:1]] == (
+        [] if whole(request) is None else [whole(request)]
+    )
+    alone = findings(given_messages, "anthropic")
+    assert all(isinstance(error.index, int | None) and error.legal for error in alone)
+
+
+def test_each_fault_is_told_once() -> None:
+    """A message that is refused does not make those behind it refused."""
+    broken = [
+        user(text("a")),
+        assistant(call(name="x.y")),
+        user(result(), text(" ")),
+        assistant(call("b")),
+        user(text("b")),
+    ]
+    assert [(error.index, error.rule) for error in findings(broken, "anthropic")] == [
+        (1, "bad-name"),
+        (2, "blank-text"),
+        (3, "unanswered-call"),
+    ]
+    assert judge_list([user(text("a"))]).count == 1

@@ -1,0 +1,144 @@
+"""What both OpenAI formats demand of the fields beside the messages: options, tools, the choice of a tool."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polycontext.linearity.json_data import copy_json
+
+from .blocks import Place, is_whole
+from .breach import Breach, ObjectJudge, Spot, first
+from .wire import Provider
+
+Request = Mapping[str, Any]
+"""The body of a request."""
+
+MAX_TOOLS = 128
+"""Functions that a request may define."""
+
+_CHOICES = ("none", "auto", "required")
+
+
+def copy_request(provider: Provider, request: object) -> dict[str, Any]:
+    """Return a copy of `request` that is known to be JSON data.
+
+    Raises:
+        InvalidMessagesError: rules not-an-object, not-json, lone-surrogate.
+    """
+    place = Place(provider, None)
+    if not isinstance(request, Mapping):
+        raise place.refuse(
+            "not-an-object", f"{type(request).__name__} is no object", "the body of a request"
+        )
+    return dict(copy_json(request, "", place.no_json))
+
+
+def text_field(request: Request, key: str, rule: str) -> Breach | None:
+    """Judge the text under `key`, if there is one."""
+    value = request.get(key)
+    return None if value is None else Spot(key).text(rule, value)
+
+
+def number(
+    request: Request, key: str, *, least: float | None = None, most: float | None = None
+) -> Breach | None:
+    """Judge the number under `key`, if there is one; without an upper bound it must be a whole one."""
+    value: object = request.get(key)
+    if value is None:
+        return None
+    if not is_whole(value) and (most is None or not isinstance(value, float)):
+        expected = "an integer" if most is None else "a decimal"
+        return Spot(key).wrong_type("bad-option", expected, value)
+    return Spot(key).out_of_range("bad-option", value, least=least, most=most)
+
+
+def sampling(request: Request) -> Breach | None:
+    """Judge what chooses among likely words."""
+    return number(request, "temperature", least=0, most=2) or number(
+        request, "top_p", least=0, most=1
+    )
+
+
+def flags(request: Request, *keys: str) -> Breach | None:
+    """Judge the truth values under `keys`, where they are given."""
+    return first(
+        Spot(key).wrong_type("bad-option", "a boolean", request[key])
+        for key in keys
+        if not isinstance(request.get(key), bool | None)
+    )
+
+
+def tools(request: Request, judge: ObjectJudge, *, empty: bool) -> Breach | None:
+    """Judge the list of tools, each by `judge`; with `empty` it may hold none."""
+    given, place = request.get("tools"), Spot("tools")
+    if given is None:
+        return None
+    if given == [] and not empty:
+        return place.empty("bad-tools")
+    if isinstance(given, list) and len(given) > MAX_TOOLS:
+        return place.too_long(given, MAX_TOOLS)
+    return place.each(
+        "bad-tools",
+        given,
+        lambda tool, spot: (
+            spot.needed("bad-tools", tool, "type", str, "function") or judge(tool, spot)
+        ),
+    )
+
+
+def function(body: dict[str, Any], place: Spot) -> Breach | None:
+    """Judge the definition of a function: name, description, schema of its arguments."""
+    breach = place.tool_name(body, "bad-tools", "the name of the function")
+    if breach is None and body.get("description") is not None:
+        breach = place.at(".description").text("bad-tools", body["description"])
+    return breach or _schema(body, place.at(".parameters"))
+
+
+def _schema(body: Mapping[str, Any], place: Spot) -> Breach | None:
+    schema = body.get("parameters")
+    if schema is None:
+        return None
+    if not isinstance(schema, dict):
+        return place.wrong_type("bad-schema", "an object", schema)
+    name, code = body["name"], "invalid_function_parameters"
+    if schema and schema.get("type") != "object":
+        kind = f'"{schema["type"]}"' if "type" in schema else '"None"'
+        message = f"Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"', got 'type: {kind}'."
+        return place.breach("bad-schema", message, "a JSON Schema of type object", code)
+    if body.get("strict") and schema and schema.get("additionalProperties") is not False:
+        message = f"Invalid schema for function '{name}': In context=(), 'additionalProperties' is required to be supplied and to be false."
+        return place.breach(
+            "bad-schema", message, "additionalProperties: false, or strict: false", code
+        )
+    return None
+
+
+def choice(request: Request, names: Sequence[str], unknown: str) -> Breach | None:
+    """Judge the choice of a tool; `names` are the tools that may be chosen, `unknown` is what the vendor says of another one ``{name}``."""
+    given, place = request.get("tool_choice"), Spot("tool_choice")
+    if given is None:
+        return None
+    if isinstance(given, str) and given not in _CHOICES:
+        return place.unsupported("bad-tool-choice", given, _CHOICES)
+    if not isinstance(given, str | dict):
+        return place.wrong_type("bad-tool-choice", "one of a tool choice object or string", given)
+    if isinstance(given, str):
+        return None
+    name = chosen(given)
+    if name is None or name in names:
+        return None
+    return place.breach("bad-tool-choice", unknown.format(name=name), ", ".join(names), None)
+
+
+def chosen(given: Mapping[str, Any]) -> str | None:
+    """Return the name of the function that a choice names, in either format; None where it names none."""
+    inner = given.get("function", given)
+    name = (
+        inner.get("name") if isinstance(inner, dict) and given.get("type") == "function" else None
+    )
+    return name if isinstance(name, str) else None
+
+
+def model(request: Request) -> Breach | None:
+    """Judge the name of the model, if it is given."""
+    value = request.get("model")
+    return None if value is None else Spot("model").text("missing-model", value, empty=False)
