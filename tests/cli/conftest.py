@@ -1,8 +1,15 @@
 """What the tests of the command line share."""
 
+from importlib import import_module
+
 import pytest
 
+from polycontext.cli.app import app
 from tests.cli.command import Command
+
+# Commands are imported when they are called. A test that is not traced must not be the first.
+for _module, _ in app.modules.values():
+    import_module(f"polycontext.cli.{_module}")
 
 
 @pytest.fixture

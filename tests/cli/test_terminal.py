@@ -1,0 +1,70 @@
+"""Lines from a terminal, an orderly end, and what a shell completes, in this process."""
+
+import os
+import signal
+from collections.abc import Generator
+from pathlib import Path
+
+import click
+import pytest
+
+from polycontext import ContextSession
+from polycontext.cli.options import complete_file, complete_session
+from polycontext.cli.terminal import QUIT, orderly_end, read_line
+
+pty = pytest.importorskip("pty", reason="there are no pseudo terminals here")
+
+
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Generator[int]:
+    """Return the end of a pseudo terminal to type into; the other one is standard input."""
+    keys, screen = pty.openpty()
+    with os.fdopen(keys, "wb", buffering=0), os.fdopen(screen, encoding="utf-8") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        yield keys
+
+
+def test_a_line_is_read_without_its_blanks_and_the_end_means_quit(keyboard: int) -> None:
+    """Ctrl+D is the end."""
+    os.write(keyboard, b"  Hello \n\x04")
+    assert read_line(is_terminal=True) == "Hello"
+    assert read_line(is_terminal=True) == QUIT
+
+
+def test_an_interrupt_empties_the_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The conversation goes on."""
+
+    def interrupt(_: str) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.pause()
+        raise AssertionError
+
+    monkeypatch.setattr("builtins.input", interrupt)
+    assert read_line(is_terminal=True) == ""
+    assert capsys.readouterr().err == "\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_program_with_the_code_that_shells_expect(number: int) -> None:
+    """What was handled before is handled after."""
+    before = signal.getsignal(number)
+    with pytest.raises(SystemExit) as end, orderly_end():
+        os.kill(os.getpid(), number)
+        signal.pause()
+    assert end.value.code == 128 + number
+    assert signal.getsignal(number) is before
+
+
+def test_sessions_are_completed_from_the_store(tmp_path: Path) -> None:
+    """Where there is no store, there is nothing to complete."""
+    for name in ("first", "second"):
+        with ContextSession.open(tmp_path / "chat.db", name, max_tokens=2_000) as session:
+            session.add_user_turn("Hello")
+    context, parameter = click.Context(click.Command("chat")), click.Argument(["session"])
+    context.params["store"] = str(tmp_path / "chat.db")
+    assert [each.value for each in complete_session(context, parameter, "f")] == ["first"]
+    context.params["store"] = str(tmp_path / "missing.db")
+    assert complete_session(context, parameter, "f") == []
+    assert [each.type for each in complete_file(context, parameter, "no")] == ["file"]
