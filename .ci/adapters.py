@@ -2,8 +2,9 @@
 
 Usage: python .ci/adapters.py [NAME ...] [--some N] [--exchanges N] [--table]
 
-Without names, all of them; `--some 3` takes three by the commit, so that all have their turn. An adapter has an extra of its
-name and tests in `tests/adapters/frameworks/`. `--table` writes what was seen into docs/adapters.md.
+Without names, all of them; `--some 3` takes three by the commit, so that all have their turn. An
+adapter has an extra of its name and tests in `tests/adapters/frameworks/`. `--table` writes what
+was seen into docs/adapters.md.
 """
 
 import argparse

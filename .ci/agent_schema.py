@@ -2,7 +2,8 @@
 
 Usage: python .ci/agent_schema.py
 
-It is generated from the record classes and shipped beside them; `polycontext.nodes.agent_context.json_schema` reads it.
+It is generated from the record classes and shipped beside them;
+`polycontext.nodes.agent_context.json_schema` reads it.
 """
 
 import json

@@ -2,7 +2,8 @@
 
 Usage: python .ci/architecture_page.py [--check]
 
-What stands between the markers of a block is made here; the rest of the page is written by hand. `--check` writes nothing: it fails where the page is out of date.
+What stands between the markers of a block is made here; the rest of the page is written by hand.
+`--check` writes nothing: it fails where the page is out of date.
 """
 
 import ast
@@ -30,7 +31,8 @@ BESIDE = {
 }
 
 Trip = list[tuple[str, str]]
-"""Modules in the order in which a call enters them, each with the module that it is first called from."""
+"""Modules in the order in which a call enters them, each with the module that it is first called
+from."""
 
 
 def written(page: str) -> str:
@@ -98,7 +100,10 @@ def _callers(frame: FrameType | None) -> Iterator[str]:
 
 
 def _module(frame: FrameType) -> str:
-    """Return the module of a frame, without the package's name; what attrs makes at run time has none."""
+    """Return the module of a frame, without the package's name.
+
+    What attrs makes at run time has none.
+    """
     name = str(frame.f_globals.get("__name__", ""))
     return (
         name.removeprefix("polycontext.")

@@ -47,7 +47,8 @@ def commands(
 
 
 def _context(command: click.Command, path: str) -> click.Context:
-    # A command keeps the help option of the first context that asks for it: `-h` would be gone without the settings.
+    # A command keeps the help option of the first context that asks for it: `-h` would be gone
+    # without the settings.
     return click.Context(command, info_name=path, **command.context_settings)
 
 

@@ -2,7 +2,8 @@
 
 Usage: python .ci/coverage_floor.py COVERAGE_JSON PERCENT
 
-An adapter of a framework that is not installed is passed over: `just adapters` runs its tests beside its framework, with a floor of its own.
+An adapter of a framework that is not installed is passed over: `just adapters` runs its tests
+beside its framework, with a floor of its own.
 """
 
 import json

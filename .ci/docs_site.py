@@ -2,7 +2,8 @@
 
 Usage: python .ci/docs_site.py
 
-Sphinx reads a copy of the pages, laid out as in the repository, so that their links hold there too. Any warning ends it with exit code 1; no network is used.
+Sphinx reads a copy of the pages, laid out as in the repository, so that their links hold there too.
+Any warning ends it with exit code 1; no network is used.
 """
 
 import ast

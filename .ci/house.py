@@ -390,7 +390,10 @@ def late_imports(source: str) -> int:
 
 
 def deep_imports(root: Path, source: str) -> list[str]:
-    """Return what is imported from another room though no public API of it hands it out; inside a room imports are relative."""
+    """Return what is imported from another room though no public API of it hands it out.
+
+    Inside a room imports are relative.
+    """
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if (
@@ -408,7 +411,10 @@ def deep_imports(root: Path, source: str) -> list[str]:
 
 
 def _public_names(root: Path, parts: Sequence[str]) -> Collection[str]:
-    """Return the names that a package hands out, or all of a module that a package hands out; none of what lies behind one."""
+    """Return the names that a package hands out, or all of a module that a package hands out.
+
+    None of what lies behind one.
+    """
     for folder in (root, root / "apps"):
         door, above = (
             folder.joinpath(*parts, "__init__.py"),
@@ -455,7 +461,10 @@ def base_packages(root: Path) -> list[str]:
 
 
 def import_cycles(package: str = "polycontext") -> list[tuple[str, ...]]:
-    """Return the groups of modules that import each other, at the top or in a function; imports for type checkers alone are none."""
+    """Return the groups of modules that import each other, at the top or in a function.
+
+    Imports for type checkers alone are none.
+    """
     graph = grimp.build_graph(package, exclude_type_checking_imports=True, cache_dir=None)
     upstream = {module: graph.find_upstream_modules(module) for module in graph.modules}
     groups = {

@@ -1,8 +1,10 @@
 """Write the table of models anew out of genai-prices: names, windows, longest replies, prices.
 
-Usage: python .ci/models.py [--check]    (`just models` brings genai-prices, which nothing else needs)
+Usage: python .ci/models.py [--check]    (`just models` brings genai-prices, which nothing else
+needs)
 
-`--check` fails where the table that is committed is older than 90 days; it is for a schedule, not for a build.
+`--check` fails where the table that is committed is older than 90 days; it is for a schedule, not
+for a build.
 """
 
 import argparse
@@ -37,7 +39,8 @@ MAKERS = (
 """Who serves models of their own; where two serve one name, the first has it."""
 
 HOSTS = ("openrouter", "groq", "cerebras", "fireworks", "together")
-"""Who serves models of others: a plain name has the smallest of their windows, `groq/qwen3-32b` has its own."""
+"""Who serves models of others: a plain name has the smallest of their windows, `groq/qwen3-32b` has
+its own."""
 
 NO_CHAT = re.compile(
     r"embed|tts|whisper|transcri|image|ocr|audio|realtime|guard|moderation|live|rerank|speech|orpheus|voxtral|computer-use|voice|banana|omni"
@@ -63,15 +66,19 @@ REPLIES: Sequence[tuple[str, int]] = (
     (r"gemini", 65_536),
     (r"deepseek-chat", 8_192),
 )
-"""The longest replies, which genai-prices does not have; the first that a name begins with. Read on 2026-11-24: platform.claude.com,
-models/overview; developers.openai.com, api/docs/models; ai.google.dev, gemini-api/docs/models; api-docs.deepseek.com, quick_start/pricing."""
+"""The longest replies, which genai-prices does not have; the first that a name begins with. Read on
+2026-11-24: platform.claude.com,
+models/overview; developers.openai.com, api/docs/models; ai.google.dev, gemini-api/docs/models;
+api-docs.deepseek.com, quick_start/pricing.
+"""
 
 WINDOWS = {
     "gemini-2.5-pro": 1_048_576,
     "gemini-3-pro-preview": 1_048_576,
     "gemini-3.1-pro-preview": 1_048_576,
 }
-"""Windows that it lacks. Read on 2026-11-24: docs.cloud.google.com, models/gemini/2-5-pro; ai.google.dev, gemini-api/docs/models."""
+"""Windows that it lacks. Read on 2026-11-24: docs.cloud.google.com, models/gemini/2-5-pro;
+ai.google.dev, gemini-api/docs/models."""
 
 
 def reply_of(name: str) -> int:
@@ -108,7 +115,10 @@ def row(model: Any, window: int, now: datetime) -> list[Any]:
 
 
 def names_of(model: Any) -> Iterator[str]:
-    """Yield the names of a model: its id, and those that mean it; a dated one means it anyway, and a model for chats may be another one."""
+    """Yield the names of a model: its id, and those that mean it.
+
+    A dated one means it anyway, and a model for chats may be another one.
+    """
     yield plain(model.id)
     for clause in getattr(model.match, "or_", [model.match]):
         name = getattr(clause, "equals", None) or getattr(clause, "starts_with", None)

@@ -3,7 +3,8 @@
 Usage: uv run --group mutation python .ci/mutants.py [ROOM ...] [--sample N] [--again] [--workers N]
 
 mutmut wants a package where its name says, so each room is tried in a folder of its own,
-``build/mutants/ROOM``, laid out as ``polycontext/ROOM``. A run that was stopped goes on where it stopped.
+``build/mutants/ROOM``, laid out as ``polycontext/ROOM``. A run that was stopped goes on where it
+stopped.
 """
 
 import argparse
@@ -38,9 +39,11 @@ BESIDE = {
         f"{STRICT}/test_strict_responses.py",
     )
 }
-"""Tests of a room that stand where its code is asked: the rules of requests by the strict stand-ins."""
+"""Tests of a room that stand where its code is asked: the rules of requests by the strict
+stand-ins."""
 LEFT_OUT = ("errors.py", "*/errors.py", "laws/*", "law.py")
-"""Texts of errors; the laws, which are tests themselves; what reads the call stack, where mutmut stands."""
+"""Texts of errors; the laws, which are tests themselves; what reads the call stack, where mutmut
+stands."""
 
 READ_THE_STACK = (
     "tests/window/items/test_codec.py::test_a_near_miss_in_a_document_is_pointed_at",
@@ -54,7 +57,8 @@ PYTEST = [
     *(f"--deselect={test}" for test in READ_THE_STACK),
 ]
 LAWS = "(not test_laws.py or [{room}.) and not test_what_a_law_is_about_is_drawn"
-"""Of the tests of laws those of the room; what is drawn is asked of the strategies, not of the room."""
+"""Of the tests of laws those of the room; what is drawn is asked of the strategies, not of the
+room."""
 CONFIG = """
 [tool.mutmut]
 source_paths = ["polycontext"]
@@ -81,7 +85,8 @@ class NearestFirst:
 
 sys.exit(pytest.main(sys.argv[2:], plugins=[NearestFirst()]))
 """
-"""Runs tests in a process of their own: first those that call the module of the mutant, and of these the quickest."""
+"""Runs tests in a process of their own: first those that call the module of the mutant, and of
+these the quickest."""
 VERDICTS = {
     None: "pending",
     0: "survived",
@@ -143,7 +148,10 @@ def _is_property(node: ast.FunctionDef) -> bool:
 
 
 def prepare(room: str) -> Path:
-    """Lay out the folder in which `room` is mutated; files that have not changed keep their times and so their verdicts."""
+    """Lay out the folder in which `room` is mutated.
+
+    Files that have not changed keep their times and so their verdicts.
+    """
     work = WORK / room
     if not _has_config(work, room):
         shutil.rmtree(work, ignore_errors=True)
@@ -236,7 +244,8 @@ def mutants_of(work: Path, room: str) -> list[str]:
 def verdicts(work: Path, room: str) -> dict[str, str]:
     """Return the verdict on each mutant of `room`: mutmut's, or of one that nothing killed there the verdict that it got afresh.
 
-    Of a file that has changed since, mutmut keeps what it can; until it has looked, none of its mutants has a verdict.
+    Of a file that has changed since, mutmut keeps what it can; until it has looked, none of its
+    mutants has a verdict.
     """
     found: dict[str, str] = {}
     mutated = work / "mutants"
@@ -263,7 +272,10 @@ def _keep_afresh(work: Path, found: Mapping[str, str]) -> None:
 
 
 def run(work: Path, names: Sequence[str], workers: int) -> None:
-    """Let mutmut try the mutants called `names`, or all that have no verdict; it prints its progress."""
+    """Let mutmut try the mutants called `names`, or all that have no verdict.
+
+    It prints its progress.
+    """
     if _python(work, "-m", "mutmut", "run", "--max-children", str(workers), *names).returncode:
         sys.exit(
             f"mutmut stopped; once the reason above is mended, {work.relative_to(ROOT)} is gone on with"
@@ -332,7 +344,10 @@ def _python(
 
 
 def try_room(room: str, sample: int | None, workers: int, *, again: bool) -> Counter[str]:
-    """Try the mutants of `room` that have no verdict yet, or `again` those that were not killed; return the count of each verdict."""
+    """Try the mutants of `room` that have no verdict yet, or `again` those that were not killed.
+
+    Return the count of each verdict.
+    """
     work = prepare(room)
     os.chdir(work)  # mutmut reads its configuration and its files where it stands
     names = mutants_of(work, room)

@@ -2,7 +2,8 @@
 
 Usage: python .ci/page.py [--write]
 
-Without --write the build is compared with the page that is committed, and exit code 1 says that it differs. Where Node.js is absent nothing is done,
+Without --write the build is compared with the page that is committed, and exit code 1 says that it
+differs. Where Node.js is absent nothing is done,
 and said: the page is committed, so that nobody needs it.
 """
 

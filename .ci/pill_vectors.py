@@ -2,9 +2,10 @@
 
 Usage: python .ci/pill_vectors.py
 
-Each case is a list of steps from an empty document. A step names an operation with its arguments, and then either the ``text``
-and ``pills`` behind it, or the ``error`` that it was refused with, which changes nothing. Positions count Unicode characters,
-as Python does; JavaScript counts UTF-16 units, so its twin translates before and behind each step.
+Each case is a list of steps from an empty document. A step names an operation with its arguments,
+and then either the ``text`` and ``pills`` behind it, or the ``error`` that it was refused with,
+which changes nothing. Positions count Unicode characters, as Python does; JavaScript counts UTF-16
+units, so its twin translates before and behind each step.
 """
 
 import json

@@ -2,8 +2,8 @@
 
 Usage: python .ci/props_contract.py
 
-Both are generated from the `TypedDict` classes of `polycontext.nodes.props.component_renderer` and shipped
-beside them, so a frontend is type-checked against what the renderer really gives.
+Both are generated from the `TypedDict` classes of `polycontext.nodes.props.component_renderer` and
+shipped beside them, so a frontend is type-checked against what the renderer really gives.
 """
 
 import json

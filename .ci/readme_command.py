@@ -1,6 +1,7 @@
 """Print a command of the README, so that CI runs what a reader is told to run.
 
-Usage: python3 .ci/readme_command.py NAME, where README.md holds ``<!-- command: NAME -->`` followed by a fenced command.
+Usage: python3 .ci/readme_command.py NAME, where README.md holds ``<!-- command: NAME -->`` followed
+by a fenced command.
 """
 
 import re
@@ -11,7 +12,10 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 
 
 def command(name: str, text: str) -> str:
-    """Return the one fenced block after the marker `name`; raise `LookupError` where there is none."""
+    """Return the one fenced block after the marker `name`.
+
+    Raise `LookupError` where there is none.
+    """
     found = re.search(rf"<!-- command: {re.escape(name)} -->\s*```\w*\n(.+?)\n```", text, re.DOTALL)
     if found is None:
         message = f"README.md has no command {name!r}"

@@ -2,7 +2,8 @@
 
 Usage: python .ci/words.py
 
-Exit code 1 says that a limit is exceeded; the places are named. Generated pages and decisions are not counted.
+Exit code 1 says that a limit is exceeded; the places are named. Generated pages and decisions are
+not counted.
 """
 
 import ast

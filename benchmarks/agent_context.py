@@ -385,7 +385,10 @@ def memory(scale: int) -> dict[str, int]:
 
 
 def _peak(work: Callable[[], object]) -> int:
-    """Return the most bytes that are held while something is done once, its result included; what a library holds outside of Python is not seen."""
+    """Return the most bytes that are held while something is done once, its result included.
+
+    What a library holds outside of Python is not seen.
+    """
     gc.collect()
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()

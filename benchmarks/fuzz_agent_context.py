@@ -159,7 +159,10 @@ def fuzz(documents: int, *, seed: int) -> FuzzReport:
 
 
 def main(arguments: list[str]) -> int:
-    """Fuzz and print the report; return 1 if a document was answered with anything but a context or a typed error."""
+    """Fuzz and print the report.
+
+    Return 1 if a document was answered with anything but a context or a typed error.
+    """
     parser = argparse.ArgumentParser(description="Damage AgentContext documents and read them.")
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -44,7 +44,8 @@ def _bytes_a_turn() -> float:
         window = window.append(turn)
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # The counter's memory of texts is the benchmark's own; strings are shared with the conversation.
+    # The counter's memory of texts is the benchmark's own; strings are shared with the
+    # conversation.
     return used / len(window)
 
 

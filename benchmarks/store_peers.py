@@ -2,8 +2,9 @@
 
 Usage: just store-peers [--turns N]
 
-Each keeps the same conversation in a SQLite file, as its documentation opens one. Which of them bring a commit to the disk before they
-return is told by SQLite's own setting of each (``synchronous``: FULL does, NORMAL in WAL does not).
+Each keeps the same conversation in a SQLite file, as its documentation opens one. Which of them
+bring a commit to the disk before they return is told by SQLite's own setting of each
+(``synchronous``: FULL does, NORMAL in WAL does not).
 """
 
 import argparse
@@ -71,7 +72,10 @@ def llama_index(path: Path, opened: ExitStack) -> Say:
 
 
 def langgraph(path: Path, opened: ExitStack) -> Say:
-    """`SqliteSaver` of langgraph under a graph of messages: WAL, FULL; each checkpoint holds all messages."""
+    """`SqliteSaver` of langgraph under a graph of messages: WAL, FULL.
+
+    Each checkpoint holds all messages.
+    """
     graphs = import_module("langgraph.graph")
     saver = opened.enter_context(
         import_module("langgraph.checkpoint.sqlite").SqliteSaver.from_conn_string(str(path))

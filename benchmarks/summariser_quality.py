@@ -88,7 +88,10 @@ def _bindings(needle: str, texts: Sequence[str]) -> frozenset[str]:
 
 
 def probes(recording: str, every: int, counter: TokenCounter) -> Iterator[Probe]:
-    """Yield every n-th probe of `recording`; system messages are left out, they are never summarised."""
+    """Yield every n-th probe of `recording`.
+
+    System messages are left out, they are never summarised.
+    """
     number = 0
     for line in (DATA / f"{recording}.jsonl").read_text(encoding="utf-8").splitlines():
         conversation = json.loads(line)

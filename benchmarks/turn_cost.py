@@ -89,7 +89,8 @@ def measure(
     for size in sizes:
         for turn in conversation[done:size]:
             drive(turn)
-        # A full collection now and then walks the whole heap, the benchmark's own conversation included: not a turn's cost.
+        # A full collection now and then walks the whole heap, the benchmark's own conversation
+        # included: not a turn's cost.
         gc.collect()
         gc.freeze()
         found[size] = [_seconds(drive, turn) for turn in conversation[size : size + SAMPLE]]

@@ -109,7 +109,10 @@ class Team:
         self.write("inference", {"enrichment.facts": [fact], "reasoning.conclusions": [conclusion]})
 
     def summarize(self) -> None:
-        """Let the model answer from what the agents know; the answer is their summary, and the session's next turn."""
+        """Let the model answer from what the agents know.
+
+        The answer is their summary, and the session's next turn.
+        """
         known = self.store.context.enrichment.facts
         facts = Addition(
             "facts",

@@ -51,7 +51,10 @@ class Kitchen:
     """Hold one conversation: the session, what is remembered, and the database behind the tools."""
 
     def __init__(self, scenario: dict[str, Any], saved: str | None = None) -> None:
-        """Start anew, or go on from the JSON text of a saved session; memory and database are its companion."""
+        """Start anew, or go on from the JSON text of a saved session.
+
+        Memory and database are its companion.
+        """
         self.script = scenario["turns"]
         self.contexts: dict[tuple[int, str], list[NodeContext]] = {}
         self.session = (
@@ -169,7 +172,10 @@ Done = tuple[SessionIdRegistry, list[str], Any]
 
 
 def execute(step: dict[str, Any], registry: SessionIdRegistry, database: Tables, turn: int) -> Done:
-    """Run one step on the database; return the registry, the refs it touched, and a result without database ids."""
+    """Run one step on the database.
+
+    Return the registry, the refs it touched, and a result without database ids.
+    """
     kind, table = step["subdomain"], database[step["subdomain"]]
     match step["do"]:
         case {"filter": wanted}:

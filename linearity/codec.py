@@ -1,4 +1,6 @@
-"""One strict codec for everything that is read from outside. This module is the only one that knows cattrs.
+"""One strict codec for everything that is read from outside.
+
+This module is the only one that knows cattrs.
 
 A room makes a converter with `strict_converter`, once, reads with `structured` and writes
 with `to_text`. Nothing is coerced, nothing unknown passes, and of all faults the first
@@ -45,16 +47,18 @@ def strict_converter(
     """Return a converter that coerces nothing, and refuses a record with an unknown or a missing field.
 
     Records are attrs classes; a field that ends in an underscore (`class_`) is written without it.
-    Datetimes are ISO 8601 with a time zone. An enum of texts is written by value, any other by name.
-    ``Mapping[str, Any]`` and `FrozenDict` hold JSON data, judged by `freeze`.
+    Datetimes are ISO 8601 with a time zone. An enum of texts is written by value, any other by
+    name. ``Mapping[str, Any]`` and `FrozenDict` hold JSON data, judged by `freeze`.
 
     Args:
-        complete: a field that has a default must stand there as well, so that no default fills in for what was lost.
+        complete: a field that has a default must stand there as well, so that no default fills in
+            for what was lost.
         sparse: the records of which a field at its default is not written.
         unions: union types, each with the key under which the name of the class stands.
     """
     converter = Converter()
-    # The hooks of str and int get their subclasses too: an enum of strings would otherwise be taken for a string.
+    # The hooks of str and int get their subclasses too: an enum of strings would otherwise be taken
+    # for a string.
     for kind, hook in (
         (str, _text),
         (int, _whole),
@@ -134,7 +138,8 @@ def json_object(
     {'a': 1}
     >>> json_object("[]")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: $: list is not an object. Use the text of a JSON object.
+    polycontext.linearity.errors.InvalidDataError: $: list is not an object. Use the text of a JSON
+    object.
     """
     try:
         data = orjson.loads(text)
@@ -297,7 +302,8 @@ def _record_reader(kind: Any, converter: Converter, *, complete: bool) -> Hook:
 
 def _record_writer(kind: Any, converter: Converter, *, sparse: bool) -> Callable[[Any], Any]:
     for enum in _enums_in(*get_type_hints(kind).values()):
-        # By class, for the reason given in `strict_converter`; once, as it costs the converter all it has made so far.
+        # By class, for the reason given in `strict_converter`; once, as it costs the converter all
+        # it has made so far.
         if converter.get_unstructure_hook(enum) is not _name_of:
             converter.register_unstructure_hook(enum, _name_of)
     return make_dict_unstructure_fn(

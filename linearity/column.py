@@ -61,7 +61,10 @@ class Column(Generic[T]):
         return type(self)((*self.full, tuple(chain.from_iterable(rows))), (), (), length)
 
     def replaced(self, place: int, item: T) -> Self:
-        """Return the column with `item` at `place`, counted from 0; copies one chunk and the list of chunks."""
+        """Return the column with `item` at `place`, counted from 0.
+
+        Copies one chunk and the list of chunks.
+        """
         chunk, within = place >> _SHIFT, place & (_CHUNK - 1)
         if chunk < len(self.full):
             full = _with(self.full, chunk, _with(self.full[chunk], within, item))
@@ -105,7 +108,10 @@ class Column(Generic[T]):
         )
 
     def changed_since(self, older: "Column[T]") -> list[int]:
-        """Return the places of `older` at which another object stands here; chunks that both share are not looked into."""
+        """Return the places of `older` at which another object stands here.
+
+        Chunks that both share are not looked into.
+        """
         parted = [
             chunk
             for chunk, (mine, theirs) in enumerate(zip(self.full, older.full, strict=False))

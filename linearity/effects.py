@@ -1,7 +1,8 @@
 """Effects: blocking and async methods made from one generator.
 
-A generator of steps yields an `Effect` for everything that waits (a write, a summary, a lock) and is sent its result.
-`drive` runs it and blocks; `adrive` runs it and awaits. `procedure` and `twin` make both methods of a class from one.
+A generator of steps yields an `Effect` for everything that waits (a write, a summary, a lock) and
+is sent its result. `drive` runs it and blocks; `adrive` runs it and awaits. `procedure` and `twin`
+make both methods of a class from one.
 """
 
 import asyncio

@@ -29,7 +29,11 @@ class CollaboratorError(PolycontextError):
 
 @define(slots=False, eq=False)
 class InvalidDataError(CallerError, ValueError):
-    """Refuse what was read from outside; `path` names the place of the first fault, such as ``$.tags[3].when``; empty where that is the value itself."""
+    """Refuse what was read from outside.
+
+    `path` names the place of the first fault, such as ``$.tags[3].when``; empty where that is the
+    value itself.
+    """
 
     path: str
     what: str

@@ -23,7 +23,8 @@ Fault = Callable[[str, str, str], Exception]
 """Makes the exception of a fault: where it is, what is wrong, what would be legal."""
 
 MAX_DEPTH = 100
-"""Levels of objects and lists in one another. Real data stay below ten; orjson writes 254, and what is judged here is written inside of other records."""
+"""Levels of objects and lists in one another. Real data stay below ten; orjson writes 254, and what
+is judged here is written inside of other records."""
 
 INTEGERS = range(-(2**63), 2**64)
 """The integers that orjson writes and strict readers keep exactly."""
@@ -53,7 +54,10 @@ class FrozenDict(Mapping[str, V]):
     _items: dict[str, V]
 
     def __new__(cls, items: Mapping[str, V] | None = None) -> "FrozenDict[V]":
-        """Copy `items`; their values must be immutable, which `freeze` sees to and this does not."""
+        """Copy `items`.
+
+        Their values must be immutable, which `freeze` sees to and this does not.
+        """
         return _owned(dict(items or {}))
 
     def __getitem__(self, key: str) -> V:
@@ -128,7 +132,9 @@ EMPTY: FrozenDict[Any] = _owned({})
 
 
 def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
-    """Return JSON data immutable: objects are `FrozenDict`, lists tuples; what is frozen already is returned itself.
+    """Return JSON data immutable: objects are `FrozenDict`, lists tuples.
+
+    What is frozen already is returned itself.
 
     Subclasses of str, int and float become plain, a tuple is a list.
     Laws: ``freeze(thaw(freeze(x))) == freeze(x)``, and ``freeze(freeze(x)) is freeze(x)``.
@@ -142,7 +148,8 @@ def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
     {'a': (1, {'b': 'c'})}
     >>> freeze({"a": [1, {"b": {2}}]}, "metadata")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: metadata.a[1].b: set is not JSON data. Use str, finite number, bool, None, list, mapping.
+    polycontext.linearity.errors.InvalidDataError: metadata.a[1].b: set is not JSON data. Use str,
+    finite number, bool, None, list, mapping.
     """
     try:
         return _taken(value, MAX_DEPTH, _FROZEN)
@@ -184,7 +191,9 @@ def copy_json(
 
 
 def thaw(value: Any) -> Any:
-    """Return frozen JSON data as the dicts and lists that a writer takes; also what ``orjson.dumps(value, default=thaw)`` needs.
+    """Return frozen JSON data as the dicts and lists that a writer takes.
+
+    Also what ``orjson.dumps(value, default=thaw)`` needs.
 
     >>> thaw(freeze({"a": [1, 2]}))
     {'a': [1, 2]}
@@ -201,11 +210,14 @@ def thaw(value: Any) -> Any:
 
 
 def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) -> str:
-    """Return `text` as a plain str if it can be stored as UTF-8; raise what `fault` makes otherwise.
+    """Return `text` as a plain str if it can be stored as UTF-8.
+
+    Raise what `fault` makes otherwise.
 
     >>> check_text("text " + chr(0xDC80), "content")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5. Use text that encodes as UTF-8.
+    polycontext.linearity.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5.
+    Use text that encodes as UTF-8.
     """
     if type(text) is str and text.isascii():
         return text

@@ -101,7 +101,10 @@ def agree(left: object, right: object, **further: object) -> None:
 
 
 def holds(condition: object, claim: str, found: object, **further: object) -> None:
-    """Raise `LawViolation` as `agree` does, unless `condition`; `claim` says what should be, `found` what is."""
+    """Raise `LawViolation` as `agree` does, unless `condition`.
+
+    `claim` says what should be, `found` what is.
+    """
     if not condition:
         raise _violation(found, claim, further)
 

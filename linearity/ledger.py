@@ -20,7 +20,8 @@ from .tag import UNIX_EPOCH, SharedStore, Tag, check_resource_id
 if TYPE_CHECKING:
     from cattrs import Converter
 
-# A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the ledger.
+# A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows
+# with the ledger.
 _NEAR_MISS_IDS = 500
 _NEAR_MISS_LENGTH = 100
 
@@ -89,7 +90,9 @@ class LinearityMap:
         rationale: str = "",
         when: datetime = UNIX_EPOCH,
     ) -> Self:
-        """Return a map in which `resource_id` has this higher class; the provenance of its tag stays where no other is given.
+        """Return a map in which `resource_id` has this higher class.
+
+        The provenance of its tag stays where no other is given.
 
         Whoever promotes to PRESERVED pins: see `Tag.pinned`.
 
@@ -125,12 +128,17 @@ class LinearityMap:
         return evolve(self, _stats=self._stats.dropped())
 
     def get(self, resource_id: str) -> ResourceClass:
-        """Return the class of `resource_id`; raise `UnknownResourceError` with near misses if it was never tagged."""
+        """Return the class of `resource_id`.
+
+        Raise `UnknownResourceError` with near misses if it was never tagged.
+        """
         found = self._store.find_class(resource_id)
         return self.tag_of(resource_id).resource_class if found is None else found
 
     def classes_of(self, resource_ids: Sequence[str]) -> list[ResourceClass]:
-        """Return the classes of many ids, in their order; what `get` says of each, without its price a call.
+        """Return the classes of many ids, in their order.
+
+        What `get` says of each, without its price a call.
 
         Raises:
             UnknownResourceError: an id was never tagged.
@@ -139,7 +147,10 @@ class LinearityMap:
         return [*map(self.get, resource_ids)] if classes is None else classes
 
     def tag_of(self, resource_id: str) -> Tag:
-        """Return the whole tag of `resource_id`; raise `UnknownResourceError` with near misses if it was never tagged."""
+        """Return the whole tag of `resource_id`.
+
+        Raise `UnknownResourceError` with near misses if it was never tagged.
+        """
         tag = self._store.find(resource_id)
         if tag is None:
             raise UnknownResourceError(resource_id, self._near(resource_id))
@@ -147,7 +158,10 @@ class LinearityMap:
 
     @property
     def ids(self) -> Column[str]:
-        """Return all ids in the order they were tagged; those of a later map begin with them, and share them."""
+        """Return all ids in the order they were tagged.
+
+        Those of a later map begin with them, and share them.
+        """
         return self._store.ids
 
     def place(self, resource_id: str) -> int | None:
@@ -183,7 +197,10 @@ class LinearityMap:
         promotions: int = 0,
         drops: int = 0,
     ) -> Self:
-        """Return the ledger of `ids`, each with what its tag says at its own time; the inverse of `columns_since`. Nothing is checked again."""
+        """Return the ledger of `ids`, each with what its tag says at its own time.
+
+        The inverse of `columns_since`. Nothing is checked again.
+        """
         stats = LinearityStats.of((tag.resource_class for tag in tags), promotions, drops)
         return cls(SharedStore.of_columns(ids, tags, whens), stats)
 
@@ -214,8 +231,9 @@ class LinearityMap:
         """Return the ledger that `to_json` wrote.
 
         Raises:
-            InvalidDataError: naming the path of the first fault: a missing, unknown or wrongly typed field, another
-                schema or version, a repeated id, counters that no history of these tags can have.
+            InvalidDataError: naming the path of the first fault: a missing, unknown or wrongly
+                typed field, another schema or version, a repeated id, counters that no history of
+                these tags can have.
         """
         return cls._restored(*_read(data))
 
@@ -263,7 +281,8 @@ class LinearityMap:
         )
         return f"LinearityMap({len(self)} resources: {spread})"
 
-    # A map never changes, and its index is shared with others: copies are the map itself, pickles carry items only.
+    # A map never changes, and its index is shared with others: copies are the map itself, pickles
+    # carry items only.
     def __copy__(self) -> Self:
         return self
 
@@ -336,7 +355,10 @@ def _of_version_1(data: object) -> object:
 
 
 def _read_stats(ledger: _WrittenLedger) -> LinearityStats:
-    """Return the counters; counts a class follow from the tags, and bound how much can have happened to them."""
+    """Return the counters.
+
+    Counts a class follow from the tags, and bound how much can have happened to them.
+    """
     classes = (written.class_ for written in ledger.tags)
     stats = LinearityStats.of(classes, ledger.promotions, ledger.drops)
     _check_count("promotions", ledger.promotions, stats.required + 2 * stats.preserved)

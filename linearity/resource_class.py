@@ -1,4 +1,7 @@
-"""What may be done to a turn: nothing, a summary, or anything; and how many turns of a ledger are of which class."""
+"""What may be done to a turn: nothing, a summary, or anything.
+
+And how many turns of a ledger are of which class.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -27,7 +30,9 @@ class ResourceClass(IntEnum):
 
 @frozen
 class LinearityStats:
-    """Count resources a class, promotions and drops, kept up to date and never counted again; the path is `self.context.linearity.stats`.
+    """Count resources a class, promotions and drops, kept up to date and never counted again.
+
+    The path is `self.context.linearity.stats`.
 
     `drops` counts departures from the view: a resource that was recalled and
     dropped again counts twice.

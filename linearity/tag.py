@@ -1,9 +1,11 @@
 """What a ledger remembers of a resource (its class, and who said so, why and when), and the store that its versions share.
 
-Ids and tags are persistent columns, which no version can disturb; tags that differ in their time alone are kept once, the times beside
-them. An id that ends in its own place, counted from 1, as those that a window gives do, is found by that. For all others the index from
-id to place is one table for all versions of a ledger. It is only ever added to, and only a hint: an id stands at a place where the
-version's own column says so. A version that is thrown away leaves a hint behind and nothing else, and going on from an older one copies nothing.
+Ids and tags are persistent columns, which no version can disturb; tags that differ in their time
+alone are kept once, the times beside them. An id that ends in its own place, counted from 1, as
+those that a window gives do, is found by that. For all others the index from id to place is one
+table for all versions of a ledger. It is only ever added to, and only a hint: an id stands at a
+place where the version's own column says so. A version that is thrown away leaves a hint behind and
+nothing else, and going on from an older one copies nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +25,10 @@ UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def check_resource_id(resource_id: object) -> str:
-    """Return `resource_id` if it is storable text and not empty; raise `InvalidDataError` otherwise."""
+    """Return `resource_id` if it is storable text and not empty.
+
+    Raise `InvalidDataError` otherwise.
+    """
     text = check_text(resource_id, "resource_id")
     if not text:
         raise InvalidDataError("resource_id", "is empty", "a non-empty string")
@@ -71,10 +76,12 @@ def _utc(when: datetime) -> datetime:
 class Tag:
     """Hold the class of a resource, where it came from, why, and when (aware, kept in UTC).
 
-    `pinned` tells that a caller gave the class by name: then nothing of the resource yields, its pictures included.
+    `pinned` tells that a caller gave the class by name: then nothing of the resource yields, its
+    pictures included.
 
     Raises:
-        InvalidDataError: no resource class, text that cannot be stored, a naive `when`; `path` names the field.
+        InvalidDataError: no resource class, text that cannot be stored, a naive `when`; `path`
+            names the field.
 
     >>> Tag(ResourceClass.PRESERVED, provenance="default", rationale="the task").resource_class.name
     'PRESERVED'
@@ -87,7 +94,10 @@ class Tag:
     pinned: bool = field(default=False, kw_only=True)
 
     def at(self, when: datetime) -> "Tag":
-        """Return the tag that says the same at another time (aware, in UTC); nothing of it is checked again."""
+        """Return the tag that says the same at another time (aware, in UTC).
+
+        Nothing of it is checked again.
+        """
         if when is self.when:
             return self
         tag: Tag = object.__new__(Tag)
@@ -134,14 +144,18 @@ class SharedStore:
             for place, resource_id in enumerate(self.ids)
             if number_of(resource_id) != place + 1
         }
-        # Where else versions have an id whose place in one of them is known already; nearly always empty.
+        # Where else versions have an id whose place in one of them is known already; nearly always
+        # empty.
         self._further: dict[str, tuple[int, ...]] = {}
 
     @classmethod
     def of_columns(
         cls, ids: Sequence[str], kinds: Sequence[Tag], whens: Iterable[datetime]
     ) -> "SharedStore":
-        """Return the store of `ids` with what each tag says, and when; tags that say the same are one."""
+        """Return the store of `ids` with what each tag says, and when.
+
+        Tags that say the same are one.
+        """
         store = cls(ids)
         for kind in {id(kind): kind for kind in kinds}.values():
             store._kind(kind)
@@ -178,7 +192,10 @@ class SharedStore:
         return self.ids.since(place), self._kinds.since(place), self._whens.since(place)
 
     def changed_since(self, older: "SharedStore") -> list[int]:
-        """Return the places of `older` at which the tag is another one here; what both share is not looked into."""
+        """Return the places of `older` at which the tag is another one here.
+
+        What both share is not looked into.
+        """
         kinds = self._kinds.changed_since(older._kinds)
         whens = self._whens.changed_since(older._whens)
         return sorted({*kinds, *whens})

@@ -14,11 +14,15 @@ T = TypeVar("T")
 Validator = Callable[[object, "Attribute[Any]", object], object]
 
 MAX_INTEGER = 2**63 - 1
-"""The largest count, and the largest id that is a number: what every database column and every reader of JSON holds."""
+"""The largest count, and the largest id that is a number: what every database column and every
+reader of JSON holds."""
 
 
 def parse_member(enum: type[E], name: str, value: Any) -> E:
-    """Return the member of `enum` that `value` is or names; raise `InvalidDataError` listing the members otherwise."""
+    """Return the member of `enum` that `value` is or names.
+
+    Raise `InvalidDataError` listing the members otherwise.
+    """
     try:
         return enum(value)
     except ValueError:
@@ -38,7 +42,10 @@ def are_texts(_record: object, attribute: "Attribute[Any]", value: tuple[object,
 
 
 def check_not_blank(value: object, name: str) -> str:
-    """Return `value` if it is storable text that says something; raise `InvalidDataError` otherwise."""
+    """Return `value` if it is storable text that says something.
+
+    Raise `InvalidDataError` otherwise.
+    """
     text = check_text(value, name)
     if not text.strip():
         raise InvalidDataError(name, "is blank", "non-empty text")
@@ -63,7 +70,10 @@ def is_a(kind: type[object]) -> Validator:
 
 
 def check_count(value: object, name: str, least: int = 0) -> int:
-    """Return `value` if it is a whole number, at least `least`; raise `InvalidDataError` otherwise."""
+    """Return `value` if it is a whole number, at least `least`.
+
+    Raise `InvalidDataError` otherwise.
+    """
     # A bool is an int to Python, and would be written as true.
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_INTEGER:
         raise InvalidDataError(

@@ -1,4 +1,7 @@
-"""Get a text into so many tokens: what a window is written into, by the window's own plans; one text by a summary of it."""
+"""Get a text into so many tokens: what a window is written into, by the window's own plans.
+
+One text by a summary of it.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -35,7 +38,8 @@ def write_within(
     over the budget, and its tokens say by how much.
     """
     written = WrittenText(text := write(window.all_turns()), count(text))
-    # The text counts differently from the window: what it is over, the window gives, until it fits or can give no more.
+    # The text counts differently from the window: what it is over, the window gives, until it fits
+    # or can give no more.
     room = window.total_tokens
     while written.tokens > budget and (written.compression is None or written.compression.reached):
         room -= written.tokens - budget
@@ -62,7 +66,8 @@ def condense(
 
     `role` is who said it. A summary that is empty or too long is replaced by an extract.
 
-    Law: the result takes at most `max_tokens`, and is empty only where `text` is or no start of it fits.
+    Law: the result takes at most `max_tokens`, and is empty only where `text` is or no start of it
+    fits.
 
     >>> condense("Three soups.", 10)
     'Three soups.'
@@ -73,7 +78,8 @@ def condense(
         return text
     turn = Turn(role, text)
     for one in (summariser, _EXTRACTIVE):
-        # The label of the speaker, which a reader of one message does not need, is cut off and not missed.
+        # The label of the speaker, which a reader of one message does not need, is cut off and not
+        # missed.
         short = one.summarise([turn], max_tokens, counter=counter).removeprefix(f"{role}: ").strip()
         if short and counter.count(short) <= max_tokens:
             return short

@@ -46,9 +46,11 @@ _CONVERTER = strict_converter(complete=True)
 class ContextManagers(Mapping[str, ContextManager]):
     """Map names to the context managers of `session`, in the order in which they were opened (see docs/attachments.md).
 
-    They are saved with the session, in the commit of whatever is written next; those it was saved with are there again.
-    Make it once for a session: a second one begins with what was saved last, and is saved from then on. `on_evict` is told the
-    manager's name and the item of everything that a bound pushes out. Safe under threads.
+    They are saved with the session, in the commit of whatever is written next; those it was saved
+    with are there again.
+    Make it once for a session: a second one begins with what was saved last, and is saved from then
+    on. `on_evict` is told the manager's name and the item of everything that a bound pushes out.
+    Safe under threads.
 
     Raises:
         InvalidDataError: no session, or what was saved with it are no managers.
@@ -77,7 +79,8 @@ class ContextManagers(Mapping[str, ContextManager]):
         """Return the manager of that name, made where there is none: with up to 50 items, or `max_items`, within `max_tokens`.
 
         Raises:
-            InvalidOptionError: a bound out of its range, or another one than the manager has that is there.
+            InvalidOptionError: a bound out of its range, or another one than the manager has that
+                is there.
             InvalidDataError: a name that is blank or cannot be stored.
         """
         check_not_blank(name, "name")
@@ -98,7 +101,10 @@ class ContextManagers(Mapping[str, ContextManager]):
         return there
 
     def remove(self, name: str) -> ContextManager:
-        """Take a manager out with all that it holds, and return it; raise `UnknownNameError` if there is none of that name."""
+        """Take a manager out with all that it holds, and return it.
+
+        Raise `UnknownNameError` if there is none of that name.
+        """
         with self._lock:
             if name not in self._managers:
                 raise UnknownNameError("context manager", str(name), tuple(self._managers))

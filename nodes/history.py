@@ -1,4 +1,6 @@
-"""Layer 2: what user and assistant said; how it is built, who reads which part, and how it is printed (docs/nodes.md).
+"""Layer 2: what user and assistant said.
+
+How it is built, who reads which part, and how it is printed (docs/nodes.md).
 
 What is said there is data: printed, it cannot pose as a part of the prompt.
 """
@@ -78,7 +80,8 @@ class ConversationTurn:
     decided, JSON data. `timestamp` is when the user spoke, in ISO 8601 with a time zone, or empty.
 
     Raises:
-        InvalidDataError: text that cannot be stored, routing that is no JSON data, a timestamp that is no moment.
+        InvalidDataError: text that cannot be stored, routing that is no JSON data, a timestamp that
+            is no moment.
 
     >>> ConversationTurn("Any soup?", "Three soups.").routing is None
     True
@@ -91,7 +94,10 @@ class ConversationTurn:
 
     @property
     def lines(self) -> str:
-        """Return the exchange as a summary prints it; what was said goes on in lines that start with a space."""
+        """Return the exchange as a summary prints it.
+
+        What was said goes on in lines that start with a space.
+        """
         said = ((Role.USER, self.user), (Role.ASSISTANT, self.assistant_summary))
         return "\n".join(f"{role}: {indent_lines(text)}" for role, text in said if text.strip())
 
@@ -127,9 +133,12 @@ class ConversationHistory:
     pending: PendingState | None = None
 
     def limit_recent(self, recent: int) -> "ConversationHistory":
-        """Return the same history with at most so many recent exchanges; those before them join the summary.
+        """Return the same history with at most so many recent exchanges.
 
-        Laws: nothing that was said is lost between the two; ``h.limit_recent(m).limit_recent(n) == h.limit_recent(min(m, n))``.
+        Those before them join the summary.
+
+        Laws: nothing that was said is lost between the two; ``h.limit_recent(m).limit_recent(n) ==
+        h.limit_recent(min(m, n))``.
         """
         # A negative index would count from the end.
         split = max(len(self.recent_turns) - recent, 0)
@@ -153,7 +162,10 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 def check_depth(depth: object) -> None:
-    """Raise `InvalidOptionError` unless `depth` is one of the three; ``True`` and ``2.0`` are not."""
+    """Raise `InvalidOptionError` unless `depth` is one of the three.
+
+    ``True`` and ``2.0`` are not.
+    """
     # By type: a bool or a float that equals 2 would be found among the depths.
     if type(depth) not in (int, str) or depth not in DEPTHS:
         raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
@@ -170,7 +182,8 @@ def get_conversation_history(
 
     `depth` 2 holds the last two exchanges only, 5 the last five and the summary of earlier ones,
     ``'full'`` all that is remembered; `recent` asks for fewer exchanges. The one under
-    way is the last of them. Where there is a summary, it speaks of every exchange that is not among the recent.
+    way is the last of them. Where there is a summary, it speaks of every exchange that is not among
+    the recent.
 
     Raises:
         InvalidOptionError: another depth.
@@ -202,9 +215,12 @@ def _under_way(
 
 @frozen
 class Exchange:
-    """Hold what user and assistant said since the last exchange was closed; `answer` is empty while there is none.
+    """Hold what user and assistant said since the last exchange was closed.
 
-    What the user attached is mentioned by name. `last_id` is the resource id of the newest user turn: whoever closes the exchange remembers it.
+    `answer` is empty while there is none.
+
+    What the user attached is mentioned by name. `last_id` is the resource id of the newest user
+    turn: whoever closes the exchange remembers it.
     """
 
     user: str
@@ -219,13 +235,15 @@ def open_exchange(
     """Return the exchange that is not closed yet, None where there is none.
 
     `closed_id` and `closed_at` are the `last_id` and `timestamp` of the exchange closed last:
-    its turn may have left the window, so whatever is older ends the search as well. Gists, system turns, tool
-    results and what an assistant said while calling tools are no part of an exchange. Of a long one, gists may stand
-    between the question, which never yields, and the answer; gists before the question end the search.
-    Reads backwards from the end, no further than the exchange reaches.
+    its turn may have left the window, so whatever is older ends the search as well. Gists, system
+    turns, tool results and what an assistant said while calling tools are no part of an exchange.
+    Of a long one, gists may stand between the question, which never yields, and the answer; gists
+    before the question end the search. Reads backwards from the end, no further than the exchange
+    reaches.
     """
     start = datetime.fromisoformat(closed_at) if closed_at else _FIRST
-    # Newest first: answers are collected until a question is found, questions until what came before them.
+    # Newest first: answers are collected until a question is found, questions until what came
+    # before them.
     asked: list[Turn] = []
     answers: list[Turn] = []
     for turn in filter(None, map(window.peek, range(window.last, 0, -1))):
@@ -273,7 +291,11 @@ def _join_turns(asked: Sequence[Turn], answers: Sequence[Turn]) -> Exchange:
 
 
 def _spoken_text(turns: Sequence[Turn]) -> str:
-    """Return what was said; what was attached by its name, and nothing for the line that opens where the assistant spoke first."""
+    """Return what was said.
+
+    What was attached by its name, and nothing for the line that opens where the assistant spoke
+    first.
+    """
     named = ((turn, attachment_of(turn)) for turn in turns if not is_opening(turn))
     return "\n".join(
         attachment.mention if attachment else turn.text.strip() for turn, attachment in named
@@ -291,7 +313,8 @@ class ConversationPart(StrEnum):
     """Name a part of layer 2."""
 
     RECENT = "recent"
-    """The last two exchanges; the last five for whoever reads the summary of those before as well."""
+    """The last two exchanges; the last five for whoever reads the summary of those before as well.
+    """
     SUMMARY = "summary"
     ENGAGEMENT = "engagement"
     PENDING = "pending"
@@ -327,9 +350,12 @@ def visible_conversation(
 
 
 def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
-    """Return all that is in `history` as parts; what the user says now, and what is asked, may not yield.
+    """Return all that is in `history` as parts.
 
-    The summary goes first where room is short, line by line, the oldest first: it was condensed once.
+    What the user says now, and what is asked, may not yield.
+
+    The summary goes first where room is short, line by line, the oldest first: it was condensed
+    once.
 
     Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
     """

@@ -32,7 +32,8 @@ _ITEM_TYPES = {
 class SentMessage:
     """Say what became of a message: what was attached, what stood in the view already, and what could not be had.
 
-    `yielded` are those of both that the window had no room for: of them, the view holds a gist by now.
+    `yielded` are those of both that the window had no room for: of them, the view holds a gist by
+    now.
     """
 
     text: str
@@ -65,8 +66,9 @@ def send_message(
     What stands in the view word for word is not attached again; content that changed
     since supersedes the earlier one. A pill that cannot be resolved is a problem of
     the message, which is sent all the same: show `problems`, and let the user remove
-    or update the pill, before or after; `resolve_document` alone finds them without sending. `items`, each with its
-    source, are attached before what the pills name, such as `ContextManagers.attachments`.
+    or update the pill, before or after; `resolve_document` alone finds them without sending.
+    `items`, each with its source, are attached before what the pills name, such as
+    `ContextManagers.attachments`.
 
     Attachments and the user's words are one commit.
 
@@ -86,7 +88,10 @@ async def asend_message(
     resolvers: Iterable[Resolver],
     items: Iterable[tuple[ContextItem, str]] = (),
 ) -> SentMessage:
-    """Send without blocking: resolvers run in a thread, summaries are awaited; see `send_message`."""
+    """Send without blocking: resolvers run in a thread, summaries are awaited.
+
+    See `send_message`.
+    """
     return await asend_resolved(
         session, await asyncio.to_thread(resolve_document, document, resolvers), items
     )
@@ -95,7 +100,10 @@ async def asend_message(
 async def asend_resolved(
     session: ContextSession, message: ResolvedMessage, items: Iterable[tuple[ContextItem, str]] = ()
 ) -> SentMessage:
-    """Send a message that is resolved already, so that you can look at its problems first; see `asend_message`."""
+    """Send a message that is resolved already, so that you can look at its problems first.
+
+    See `asend_message`.
+    """
     before = session.window
     return _report(
         message, before, await session.asend_message(message.text, [*items, *items_of(message)])

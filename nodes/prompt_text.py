@@ -17,7 +17,8 @@ from polycontext.linearity.json_data import thaw
 
 MARK = "> "
 """What a quoted line starts with, as in a letter."""
-# What JSON leaves as it is, although a terminal or a model may take it for a line end or for another order of letters.
+# What JSON leaves as it is, although a terminal or a model may take it for a line end or for
+# another order of letters.
 _UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -71,7 +72,10 @@ def json_line(value: Any) -> str:
 
 @frozen
 class Entry:
-    """Hold one entry of a part; `short` is what may stand for it, with others, where room is short."""
+    """Hold one entry of a part.
+
+    `short` is what may stand for it, with others, where room is short.
+    """
 
     text: str
     short: str = ""

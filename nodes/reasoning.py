@@ -1,4 +1,7 @@
-"""Layer 3: what was decided and done, exchange by exchange; who reads which part, and how it is printed (docs/nodes.md)."""
+"""Layer 3: what was decided and done, exchange by exchange.
+
+Who reads which part, and how it is printed (docs/nodes.md).
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -129,7 +132,8 @@ class TurnExecutionSummary:
     they were known; `blocked_reason` is None where it was not blocked.
 
     Raises:
-        InvalidDataError: an unknown decision or phase, a number below its least, text that cannot be stored.
+        InvalidDataError: an unknown decision or phase, a number below its least, text that cannot
+            be stored.
     """
 
     turn_num: int = field(validator=whole_from(0))
@@ -182,7 +186,8 @@ class ReasoningPart(StrEnum):
     EARLIER = "earlier"
     """What is left of the exchanges before the last ones."""
     STEPS = "steps"
-    """The last exchanges and the one under way in full: decision, goal, steps with notes, outcomes and refs."""
+    """The last exchanges and the one under way in full: decision, goal, steps with notes, outcomes
+    and refs."""
     CURRENT_STEPS = "current_steps"
     """The steps of the exchange under way, with notes."""
     OUTCOMES = "outcomes"
@@ -241,7 +246,10 @@ def get_reasoning_trace(
 
 
 def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:
-    """Return `trace` with the named parts alone; why an exchange was blocked stands wherever a part of the exchange does."""
+    """Return `trace` with the named parts alone.
+
+    Why an exchange was blocked stands wherever a part of the exchange does.
+    """
     past = bool(parts & _OF_PAST_TURNS)
     # Who reads the steps under way and nothing else is told nothing of the exchanges before.
     current = trace.current if past or ReasoningPart.CURRENT_STEPS in parts else None
@@ -292,7 +300,8 @@ def _visible_steps(turn: TurnExecutionSummary, parts: Parts) -> tuple[StepSummar
 def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
     """Return all that is in `trace` as parts; why an exchange was blocked may not yield.
 
-    The summary of earlier exchanges goes first where room is short, line by line: it was condensed once.
+    The summary of earlier exchanges goes first where room is short, line by line: it was condensed
+    once.
 
     Law: no line starts with anything that a model or a user said.
     """
@@ -372,8 +381,8 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
 
     ``understand``: its own decisions about entities, exchange by exchange. ``think``: the last
     exchanges in full, their curation, the phase, what the user expressed. ``act``: the steps of
-    the exchange under way with their notes. ``reply``: the outcomes, the phase, what the user expressed. Why
-    an exchange was blocked stands wherever the exchange does.
+    the exchange under way with their notes. ``reply``: the outcomes, the phase, what the user
+    expressed. Why an exchange was blocked stands wherever the exchange does.
 
     Law: no line starts with anything that a model or a user said.
 

@@ -38,10 +38,12 @@ class Portion:
 class Waffle:
     """Hold the parts of a request's room, in tokens, none of them twice.
 
-    `portions` are what stands in the window, which has room for `max_tokens`; `pressured_above` is the most that they may be without being pressured.
-    `reserve` and `tools` were taken off before: what is kept free for the reply, and the definitions of tools.
+    `portions` are what stands in the window, which has room for `max_tokens`; `pressured_above` is
+    the most that they may be without being pressured. `reserve` and `tools` were taken off before:
+    what is kept free for the reply, and the definitions of tools.
 
-    Laws: `used` is the sum of its parts and the number that the guard weighs; all parts together are `total`.
+    Laws: `used` is the sum of its parts and the number that the guard weighs; all parts together
+    are `total`.
     """
 
     portions: Sequence[Portion]
@@ -62,7 +64,10 @@ class Waffle:
 
     @property
     def total(self) -> int:
-        """Return what request and reply may take together; more where the window is over its budget."""
+        """Return what request and reply may take together.
+
+        More where the window is over its budget.
+        """
         return self.used + self.free + self.reserve + self.tools
 
     @property

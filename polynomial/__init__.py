@@ -1,4 +1,4 @@
-"""Who moves it? The machine, its transition function, polynomial and operad, session, journal, stores, projection."""
+"""Who moves it: the machine, polynomials and operad, session, journal, stores, projection."""
 
 import lazy_loader
 

@@ -41,10 +41,12 @@ class ContextPressureError(IllegalDirectionError):
 
 @define(slots=False, eq=False)
 class ContextOverflowError(CallerError, ValueError):
-    """Refuse what could not fit even if everything yielded that may; or, with `advice`, what does not fit as it is.
+    """Refuse what could not fit even if everything yielded that may.
 
-    `tokens` is a number that would suffice, `max_tokens` what is there. `taken` says what takes the room once everything has
-    yielded that may, in tokens. `advice` says how to make it fit.
+    Or, with `advice`, what does not fit as it is.
+
+    `tokens` is a number that would suffice, `max_tokens` what is there. `taken` says what takes the
+    room once everything has yielded that may, in tokens. `advice` says how to make it fit.
     """
 
     tokens: int
@@ -80,14 +82,18 @@ class SessionWriteError(CallerError, RuntimeError):
 
 @define(slots=False, eq=False)
 class UnknownPathError(UnknownNameError):
-    """Refuse a path at which nothing is (docs/paths.md); `near` are paths like it, `legal` those where it was looked for."""
+    """Refuse a path at which nothing is (docs/paths.md).
+
+    `near` are paths like it, `legal` those where it was looked for.
+    """
 
 
 @define(slots=False, eq=False)
 class StoreError(CollaboratorError, OSError):
     """Say that a store cannot do what it is asked: its disk is full, its file read-only, damaged, of another version, or closed.
 
-    `store` tells which, without any secret. What was to be stored is not, unless `problem` says that this is not known.
+    `store` tells which, without any secret. What was to be stored is not, unless `problem` says
+    that this is not known.
     """
 
     store: str
@@ -100,7 +106,10 @@ class StoreError(CollaboratorError, OSError):
 
 @define(slots=False, eq=False)
 class StoreBusyError(StoreError, TimeoutError):
-    """Say that another process holds the file of a store; `pid` is its number, None where that is not known."""
+    """Say that another process holds the file of a store.
+
+    `pid` is its number, None where that is not known.
+    """
 
     pid: int | None = None
 

@@ -66,7 +66,10 @@ class Promotion:
 
 @frozen
 class Standing:
-    """Hold a window that stands again, or what is left of one; `state` is the state that the machine was in then."""
+    """Hold a window that stands again, or what is left of one.
+
+    `state` is the state that the machine was in then.
+    """
 
     window: ContextWindow
     state: State | None = None
@@ -117,9 +120,9 @@ class ContextInput:
 
     Turn kinds carry a `Turn` (or text, for those that need nothing else), ``compress`` a target
     pressure or a fulfilled plan, ``recall`` the edit that brings turns back, ``promote`` a
-    `Promotion`, ``clear`` nothing, ``resize`` the budget in tokens, ``rewind`` and ``forget`` the window that
-    stands from then on; an event that a subclass of the machine adds carries its `Arguments`.
-    `resource_class` overrides the classifier.
+    `Promotion`, ``clear`` nothing, ``resize`` the budget in tokens, ``rewind`` and ``forget`` the
+    window that stands from then on; an event that a subclass of the machine adds carries its
+    `Arguments`. `resource_class` overrides the classifier.
 
     Raises:
         InvalidOptionError: the payload does not fit the kind.
@@ -204,7 +207,10 @@ class ContextInput:
 
     @classmethod
     def recall(cls, edit: Edit) -> Self:
-        """Ask that turns come back into the view; `edit` says which and where (``ContextSession.recall`` makes it from ids)."""
+        """Ask that turns come back into the view.
+
+        `edit` says which and where (``ContextSession.recall`` makes it from ids).
+        """
         return cls(InputKind.RECALL, edit)
 
     @classmethod
@@ -225,7 +231,10 @@ class ContextInput:
 
     @classmethod
     def rewind(cls, window: ContextWindow, state: State | None = None) -> Self:
-        """Put back a window that stood before; `state` is the state that the machine was in then."""
+        """Put back a window that stood before.
+
+        `state` is the state that the machine was in then.
+        """
         return cls(InputKind.REWIND, Standing(window, state))
 
     @classmethod
@@ -235,7 +244,9 @@ class ContextInput:
 
     @classmethod
     def named(cls, event: str, /, *args: Any, **kwargs: Any) -> Self:
-        """Make the input of an event by its name; an event that a subclass of the machine adds takes any JSON data.
+        """Make the input of an event by its name.
+
+        An event that a subclass of the machine adds takes any JSON data.
 
         Raises:
             InvalidOptionError: the arguments are not those of the event.
@@ -256,9 +267,10 @@ class ContextInput:
 class ContextOutput:
     """Hold what goes out: the window after the input, the state, what a compression did that came with it, and what was added.
 
-    `repaired` are the ids of turns that intake put in, such as the line that opens where the assistant spoke first. `refused` says of a
-    fulfilment that was no good what was refused, and why; nothing has happened then. `answering` is what has been said of the answer that is
-    being streamed in, None where none is (`ContextSession.answer`).
+    `repaired` are the ids of turns that intake put in, such as the line that opens where the
+    assistant spoke first. `refused` says of a fulfilment that was no good what was refused, and
+    why; nothing has happened then. `answering` is what has been said of the answer that is being
+    streamed in, None where none is (`ContextSession.answer`).
     """
 
     window: ContextWindow
@@ -287,8 +299,9 @@ class ContextOutput:
     def messages(self) -> tuple[dict[str, str], ...]:
         """Return what readers may be shown: what user and assistant say in the view, and nothing that was meant for a model.
 
-        System text, calls and results are not in it; an attachment is told by its name, a gist by the number of
-        messages it stands for. What is handed to a model comes from ``ContextSession.messages``.
+        System text, calls and results are not in it; an attachment is told by its name, a gist by
+        the number of messages it stands for. What is handed to a model comes from
+        ``ContextSession.messages``.
         """
         turns = (turn for turn in self.window.all_turns() if turn.role in _SHOWN)
         said = (

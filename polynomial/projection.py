@@ -1,4 +1,7 @@
-"""`project`: a provider's message list in, a valid one within budget out. What most people call first."""
+"""`project`: a provider's message list in, a valid one within budget out.
+
+What most people call first.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -48,12 +51,13 @@ _OPENING_ID = "opening"
 class Projection:
     """Hold the projected messages and the report on what became of the others.
 
-    System messages stay in the list, so `system` is empty. Ids name turns by their place: ``t1`` is the first turn of the input; where a host
-    joined it with a summary, ``t1.2`` is the second piece of it. Tokens count
-    the whole request. `first_changed` is the index of the first message that differs from the
-    input (what a prompt cache still holds ends there), None if none does. `floor` is the least
-    the request could have been cut to. `repaired` are ids of results that ``repair=True`` added, and ``"opening"`` where the assistant
-    spoke first and a provider wants the user to.
+    System messages stay in the list, so `system` is empty. Ids name turns by their place: ``t1`` is
+    the first turn of the input; where a host joined it with a summary, ``t1.2`` is the second piece
+    of it. Tokens count the whole request. `first_changed` is the index of the first message that
+    differs from the input (what a prompt cache still holds ends there), None if none does. `floor`
+    is the least the request could have been cut to. `repaired` are ids of results that
+    ``repair=True`` added, and ``"opening"`` where the assistant spoke first and a provider wants
+    the user to.
     """
 
     messages: list[dict[str, Any]] = field(repr=False)
@@ -70,7 +74,10 @@ class Projection:
 
     @property
     def reached(self) -> bool:
-        """Tell whether the request is within its budget; a projection that is not is never returned."""
+        """Tell whether the request is within its budget.
+
+        A projection that is not is never returned.
+        """
         return self.tokens_after <= self.max_tokens
 
     @property
@@ -105,25 +112,31 @@ def project(
 ) -> Projection:
     """Cut a message list so that the request fits into `max_tokens`, and say what was cut.
 
-    System messages and the first user message stay (docs/project.md); calls and results are never parted; the last
-    `keep_recent` turns yield last. A list that fits comes back as it is. The input is never changed.
+    System messages and the first user message stay (docs/project.md); calls and results are never
+    parted; the last `keep_recent` turns yield last. A list that fits comes back as it is. The input
+    is never changed.
 
     Args:
         messages: the provider's own message list; it may end on open calls.
-        model: who is asked, by name (``"gpt-5"``) or as a `ModelProfile`, whose window, reserve and counter are taken; a number stands for `max_tokens`.
-        max_tokens: budget of the request in tokens; `reserve` (for the reply) and `tools` are taken off.
-        provider: whose format the list is in; noticed where nothing is said, the model's where nothing tells.
-        query: what the next answer is about: what speaks most of it stands whole, and weighs more in the gist. Without one, what the
-            user has just said where that asks about the past.
+        model: who is asked, by name (``"gpt-5"``) or as a `ModelProfile`, whose window, reserve and
+            counter are taken; a number stands for `max_tokens`.
+        max_tokens: budget of the request in tokens; `reserve` (for the reply) and `tools` are taken
+            off.
+        provider: whose format the list is in; noticed where nothing is said, the model's where
+            nothing tells.
+        query: what the next answer is about: what speaks most of it stands whole, and weighs more
+            in the gist. Without one, what the user has just said where that asks about the past.
         rules: what is stated of tools: `keep_last`, `never_yield`, `yield_first`.
         repair: close an unanswered call in the middle by a marked result instead of refusing.
 
     Raises:
         InvalidMessagesError: the list breaks a rule of the provider; names index and rule.
         InvalidOptionError, UnknownNameError: an option that cannot be, or no such model.
-        ContextOverflowError: even with everything cut that may be, the budget is exceeded; names both numbers.
+        ContextOverflowError: even with everything cut that may be, the budget is exceeded; names
+            both numbers.
 
-    Laws: deterministic; idempotent (projecting the result changes nothing); the result is valid and within budget.
+    Laws: deterministic; idempotent (projecting the result changes nothing); the result is valid and
+    within budget.
 
     >>> project([{"role": "user", "content": "hello"}], 100).messages
     [{'role': 'user', 'content': 'hello'}]
@@ -134,7 +147,8 @@ def project(
     wire = format_of(told, provider, given.provider)
     parsed = wire.parse(told, repair=repair)
     ruled = check_rules(rules)
-    # Anthropic alone wants the user to begin; a list that fits is handed back as it came wherever it may be.
+    # Anthropic alone wants the user to begin; a list that fits is handed back as it came wherever
+    # it may be.
     opens = opening_of(parsed.turns) if wire.provider is Provider.ANTHROPIC else None
     empty = ContextWindow(given.max_tokens, counter=given.counter, classifier=classified_by(ruled))
     window = _fill(empty, known_again(parsed.turns, has_task=False), opens)
@@ -217,7 +231,10 @@ def _fill(
 def _compress_within(
     projector: ContextProjector, window: ContextWindow, room: int, query: str | None
 ) -> CompressionResult:
-    """Compress as gently as fits into `room`; where a summary was refused and it does not fit, as harshly as possible."""
+    """Compress as gently as fits into `room`.
+
+    Where a summary was refused and it does not fit, as harshly as possible.
+    """
     plan = projector.plan_within(window, room, query)
     least = plan.tokens_promised
     if plan.reached:

@@ -1,6 +1,7 @@
 """What a list brings back: gists and attachments that a request handed out once, and that stand again for what they are.
 
-On the wire both are messages, and hosts join messages, split them, copy them and change their roles. They are known by their form,
+On the wire both are messages, and hosts join messages, split them, copy them and change their
+roles. They are known by their form,
 in lists alone: what somebody adds as the user's words is the user's words.
 """
 
@@ -27,11 +28,13 @@ Run = tuple[int, int, bool]
 def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn, ...]]:
     r"""Yield for each of `turns` what it was when it was handed out: itself, or the several turns that a host joined.
 
-    Text between the marks of a summary is nobody's words, whatever its role. A summary without an end goes on to the end of its message,
-    or through the messages that follow in one role if one of those has the end: a host split it. What looks like an attached item is that
+    Text between the marks of a summary is nobody's words, whatever its role. A summary without an
+    end goes on to the end of its message, or through the messages that follow in one role if one of
+    those has the end: a host split it. What looks like an attached item is that
     item, unless the user says it first: then it is the task, unless the conversation `has_task`.
 
-    Laws: no word of a turn changes; forged marks make a summary of what may have been more, never more of a summary.
+    Laws: no word of a turn changes; forged marks make a summary of what may have been more, never
+    more of a summary.
 
     >>> came = Turn("user", "Soup?\n[Summary of earlier messages]\nuser: two soups\n[End of summary]\nAnd now?")
     >>> [(turn.text[:9], turn.is_gist) for turn in next(known_again([came], has_task=False))]
@@ -133,7 +136,8 @@ def _parts(turn: Turn, runs: Sequence[Run]) -> list[list[Part]]:
             for number, (start, stop, _) in enumerate(runs):
                 first, last = max(start, part.start), min(stop, part.stop)
                 if first < last:
-                    # What else is said of the words, such as where a cache ends, is said of their end.
+                    # What else is said of the words, such as where a cache ends, is said of their
+                    # end.
                     data = part.data if part.stop <= stop or number + 1 == len(runs) else "{}"
                     parts[number].append(
                         evolve(part, start=first - start, stop=last - start, data=data)

@@ -21,12 +21,17 @@ _SYSTEM = ("system", "developer")
 
 @frozen
 class Verification:
-    """Report what a compaction kept and what it broke; indices are those of the list that the field names.
+    """Report what a compaction kept and what it broke.
 
-    `kept`: messages of `before` that stand in `after`, byte for byte and in their order; `total`: how many there were.
-    `pinned_lost`: messages of `before` that had to stay and are gone. `reordered`: messages of `after` out of their
-    order. `mispaired`: results in `after` behind a call that was another's. `broken`: the provider's rule that
-    `after` breaks. `invented`: messages of `after` that `before` does not hold, such as summaries; they are allowed.
+    Indices are those of the list that the field names.
+
+    `kept`: messages of `before` that stand in `after`, byte for byte and in their order; `total`:
+    how many there were.
+    `pinned_lost`: messages of `before` that had to stay and are gone. `reordered`: messages of
+    `after` out of their
+    order. `mispaired`: results in `after` behind a call that was another's. `broken`: the
+    provider's rule that `after` breaks. `invented`: messages of `after` that `before` does not
+    hold, such as summaries; they are allowed.
     """
 
     kept: tuple[int, ...]
@@ -68,9 +73,11 @@ def verify(
 ) -> Verification:
     """Compare the message list that went into a compaction with the one that came out.
 
-    `pinned` are indices of `before` that must stay byte for byte; by default those of the system messages
-    and of the first user message that holds more than results. `after` must be valid for the provider, as
-    a history is: it may end on open calls, or begin with the assistant, where `before` does. `before` may be broken.
+    `pinned` are indices of `before` that must stay byte for byte; by default those of the system
+    messages and of the first user message that holds more than results. `after` must be valid for
+    the provider, as
+    a history is: it may end on open calls, or begin with the assistant, where `before` does.
+    `before` may be broken.
 
     Raises:
         InvalidOptionError: a pinned index is none of `before`.
@@ -108,7 +115,10 @@ def _is_list(messages: object) -> bool:
 
 
 def _key(message: object) -> str | None:
-    """Return a text that two messages share exactly if they are the same JSON; None for what is no JSON."""
+    """Return a text that two messages share exactly if they are the same JSON.
+
+    None for what is no JSON.
+    """
     try:
         return (
             json.dumps(message, sort_keys=True, default=_as_object)
@@ -234,8 +244,8 @@ def _refusal(
 
 
 # --- finding one list again in another ------------------------------------------
-# The longest common subsequence, by Hunt and Szymanski's method; among the longest one that finds the most of what is
-# preferred, which no library's diff offers.
+# The longest common subsequence, by Hunt and Szymanski's method; among the longest one that finds
+# the most of what is preferred, which no library's diff offers.
 
 
 @frozen
@@ -283,9 +293,12 @@ def found_in_order(
     after: Sequence[str | None],
     preferred: AbstractSet[int] = frozenset(),
 ) -> dict[int, int]:
-    """Return which index of `before` an index of `after` stands for, both rising; None equals nothing.
+    """Return which index of `before` an index of `after` stands for, both rising.
 
-    `preferred` are indices of `before`. Takes O((n + pairs) log n), pairs being those of equal entries.
+    None equals nothing.
+
+    `preferred` are indices of `before`. Takes O((n + pairs) log n), pairs being those of equal
+    entries.
 
     >>> found_in_order(["a", "b", "a"], ["b", "a", "c"])
     {0: 1, 1: 2}

@@ -42,7 +42,8 @@ class FloorError(CallerError, ValueError):
 class SpendingError(CallerError, RuntimeError):
     """Refuse a request with which a limit would be crossed; nothing has been sent or counted.
 
-    `what` is "tokens" or "money", `spent` what went before, `asked` what this request and its longest answer would add.
+    `what` is "tokens" or "money", `spent` what went before, `asked` what this request and its
+    longest answer would add.
     """
 
     what: str

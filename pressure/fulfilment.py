@@ -1,4 +1,7 @@
-"""Fulfilments: who writes the words of a plan's gists; what is offered is checked before it becomes a gist."""
+"""Fulfilments: who writes the words of a plan's gists.
+
+What is offered is checked before it becomes a gist.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,9 +34,12 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Summariser(Protocol):
-    """Summarise turns within a number of tokens; any class with this method will do (docs/summarisers.md).
+    """Summarise turns within a number of tokens.
 
-    What it returns is an offer that is checked before it is taken. What it reads is data, never instructions.
+    Any class with this method will do (docs/summarisers.md).
+
+    What it returns is an offer that is checked before it is taken. What it reads is data, never
+    instructions.
 
     >>> class FirstWords:
     ...     def summarise(self, turns, max_tokens, *, counter, query=None):
@@ -50,7 +56,10 @@ class Summariser(Protocol):
         counter: TokenCounter,
         query: str | None = None,
     ) -> str:
-        """Return a text of at most `max_tokens` as `counter` counts them; `query` says what the reader will ask next."""
+        """Return a text of at most `max_tokens` as `counter` counts them.
+
+        `query` says what the reader will ask next.
+        """
         ...
 
 
@@ -74,8 +83,9 @@ class AsyncSummariser(Protocol):
 class RememberingSummariser(Protocol):
     """Choose what a gist says from all that was read so far, each turn once: a gist is then never made of a gist's text.
 
-    What it remembers is a value: reading more returns another. Where that has a method ``beside(standing, counter)``, it is asked
-    for what is left of it beside turns that stay as they are; with each of them comes how many of those read stood behind it.
+    What it remembers is a value: reading more returns another. Where that has a method
+    ``beside(standing, counter)``, it is asked for what is left of it beside turns that stay as they
+    are; with each of them comes how many of those read stood behind it.
     """
 
     def read(
@@ -98,21 +108,30 @@ class RememberingSummariser(Protocol):
         query: str | None = None,
         former: Turn | None = None,
     ) -> str:
-        """Return what `Summariser.summarise` returns, from what was read; the gist `former` yields to it."""
+        """Return what `Summariser.summarise` returns, from what was read.
+
+        The gist `former` yields to it.
+        """
         ...
 
 
 @runtime_checkable
 class PlanSummariser(Protocol):
-    """Write the words of a gist with the whole plan in sight; it is asked in place of ``summarise``.
+    """Write the words of a gist with the whole plan in sight.
 
-    A model reads the conversation as it was sent to it before, so that its provider has it in the cache (docs/summarisers.md).
+    It is asked in place of ``summarise``.
+
+    A model reads the conversation as it was sent to it before, so that its provider has it in the
+    cache (docs/summarisers.md).
     """
 
     def summarise_plan(
         self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
     ) -> str:
-        """Return a text for `job` of `plan`, as ``summarise`` does of its turns; ``plan.window`` is what was sent, ``plan.query`` the question."""
+        """Return a text for `job` of `plan`, as ``summarise`` does of its turns.
+
+        ``plan.window`` is what was sent, ``plan.query`` the question.
+        """
         ...
 
 
@@ -129,7 +148,10 @@ class AsyncPlanSummariser(Protocol):
 
 @frozen
 class _Function:
-    """Let a function (turns, max_tokens) -> text summarise; it is told `counter` and `query` where it has such parameters."""
+    """Let a function (turns, max_tokens) -> text summarise.
+
+    It is told `counter` and `query` where it has such parameters.
+    """
 
     function: Callable[..., Any]
 
@@ -172,7 +194,8 @@ def as_summariser(given: Any) -> Any:
 
 
 LEAST_ASKED = 16
-"""For fewer tokens no summariser of the caller's is asked: an extract says as much, and is no failure."""
+"""For fewer tokens no summariser of the caller's is asked: an extract says as much, and is no
+failure."""
 
 Reading = Callable[[RememberingSummariser, GistJob], Any]
 """Returns what a summariser may say for a job, whatever it read of the conversation before."""
@@ -190,13 +213,18 @@ _PAIR = 2
 
 
 def _is_offer(value: object) -> bool:
-    """Tell whether it is a pair with a reason or none; what offers no text is reported when it is committed."""
+    """Tell whether it is a pair with a reason or none.
+
+    What offers no text is reported when it is committed.
+    """
     return isinstance(value, tuple) and len(value) == _PAIR and isinstance(value[1], str | None)
 
 
 @frozen
 class Fulfilment:
-    """Hold what a summariser offered for each job of a plan, in the order of the jobs; `of` makes one from texts.
+    """Hold what a summariser offered for each job of a plan, in the order of the jobs.
+
+    `of` makes one from texts.
 
     Raises:
         InvalidOptionError: not as many offers as the plan has jobs, or one that is no `Offer`.
@@ -220,7 +248,9 @@ class Fulfilment:
 
     @classmethod
     def of(cls, plan: Plan, *texts: str) -> Self:
-        """Return the fulfilment by `texts`, one for each job that needs words; what they must keep and do not say is added.
+        """Return the fulfilment by `texts`, one for each job that needs words.
+
+        What they must keep and do not say is added.
 
         Raises:
             InvalidOptionError: more or fewer texts, or what is no text.
@@ -243,7 +273,10 @@ class Fulfilment:
 
 
 def offers(jobs: Sequence[GistJob], words: Callable[[GistJob], Effect]) -> Effect:
-    """Return the effect that asks for the words of every gist that needs some; a failing summariser costs its own gist only."""
+    """Return the effect that asks for the words of every gist that needs some.
+
+    A failing summariser costs its own gist only.
+    """
     return together(_offer(job, words) for job in jobs)
 
 
@@ -257,7 +290,10 @@ def _offer(job: GistJob, words: Callable[[GistJob], Effect]) -> Steps[Offer]:
 
 
 def ask(summariser: Summariser | PlanSummariser, plan: Plan, job: GistJob, room: int) -> str:
-    """Ask for the words of `job` in `room` tokens, with the plan where the summariser takes one; what must be kept is added."""
+    """Ask for the words of `job` in `room` tokens, with the plan where the summariser takes one.
+
+    What must be kept is added.
+    """
     counter = plan.window.counter
     if isinstance(summariser, PlanSummariser):
         text = summariser.summarise_plan(plan, job, room, counter=counter)

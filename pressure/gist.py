@@ -36,7 +36,8 @@ NO_TEXT = "(no text)"
 def summary_text(body: str) -> str:
     r"""Frame a summary; a user turn carries it, so that it is legal everywhere.
 
-    The frame says nothing that changes from one compression to the next, so that what stays of the body stays a prefix. No text in the
+    The frame says nothing that changes from one compression to the next, so that what stays of the
+    body stays a prefix. No text in the
     body can open or end a frame: marks that it quotes lose their brackets.
 
     >>> summary_text("user: booked UA100")
@@ -64,7 +65,9 @@ def digest_text(body: str, source: str) -> str:
 
 
 def is_gist_text(text: str, role: Role | None = None) -> bool:
-    """Tell whether `text` is framed as a gist, as in a projection that comes back as input; with a `role`, as one that stands there.
+    """Tell whether `text` is framed as a gist, as in a projection that comes back as input.
+
+    With a `role`, as one that stands there.
 
     What a user said and that was cut is the user's words still.
     """
@@ -174,9 +177,10 @@ class GistKind(Enum):
 class GistJob:
     """Ask for one gist: it stands in the place of the first of `runs` (turns ``start:stop``, disjoint, in order), and the others go.
 
-    It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may take `allowance` tokens. What
-    `about` names matters most: the words of the question and of the calls that were answered. The turns `again`, which are among
-    the sources of a NATIVE one, are said again behind it.
+    It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may
+    take `allowance` tokens. What `about` names matters most: the words of the question and of the
+    calls that were answered. The turns `again`, which are among the sources of a NATIVE one, are
+    said again behind it.
     """
 
     kind: GistKind
@@ -209,7 +213,10 @@ class GistJob:
 
     @cached_property
     def stands_for(self) -> Sequence[str]:
-        """Return the ids of the turns of the log that the gist stands for; they may be many, so they are gathered once."""
+        """Return the ids of the turns of the log that the gist stands for.
+
+        They may be many, so they are gathered once.
+        """
         return all_source_ids(self.sources, self.ledger)
 
     @property

@@ -1,16 +1,18 @@
 """The ladder: all plans for one window, as a chain from gentle to harsh.
 
-Rungs, each oldest first: DROPPABLE atoms to DROPPED; pictures and other parts leave a line, whatever the
-class of their words; superseded results and attachments to pointers; older gists and REQUIRED atoms to one GIST; then the
-same for the recent tail, atom by atom; then the newest results, which the model has not read yet, cut where they stand; then
-all falls that is bound, and the last user turn is cut where the reach allows it; last, both go into the gist too. PRESERVED
-atoms, open calls and else the last user turn are on no rung. Bound parts fall with the first change before them, on whatever
-rung that comes.
+Rungs, each oldest first: DROPPABLE atoms to DROPPED; pictures and other parts leave a line,
+whatever the class of their words; superseded results and attachments to pointers; older gists and
+REQUIRED atoms to one GIST; then the same for the recent tail, atom by atom; then the newest
+results, which the model has not read yet, cut where they stand; then all falls that is bound, and
+the last user turn is cut where the reach allows it; last, both go into the gist too. PRESERVED
+atoms, open calls and else the last user turn are on no rung. Bound parts fall with the first change
+before them, on whatever rung that comes.
 
-The ladder says which atoms yield; what words are left of them is chosen from the tokens that a plan leaves, so a plan promises here
-that each gist takes the least it may. The tokens promised fall strictly from plan to plan (a step without gain is joined to the
-next), which makes the gentlest sufficient plan a binary search, and makes plans and pressures adjoint:
-for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
+The ladder says which atoms yield; what words are left of them is chosen from the tokens that a plan
+leaves, so a plan promises here that each gist takes the least it may. The tokens promised fall
+strictly from plan to plan (a step without gain is joined to the next), which makes the gentlest
+sufficient plan a binary search, and makes plans and pressures adjoint: for every reachable t, ``c_j
+<= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
 """
 
 from bisect import bisect_left, bisect_right
@@ -29,7 +31,8 @@ from .gist import least_summary, pointer_turn
 from .reach import Columns, Kind, Reach, columns_of
 
 SURELY_ASKED = 5
-"""How many of the atoms that speak most of a question may take more than their share: an answer stands in few."""
+"""How many of the atoms that speak most of a question may take more than their share: an answer
+stands in few."""
 
 
 class Rung(IntEnum):
@@ -50,9 +53,10 @@ class Rung(IntEnum):
 class Ladder:
     """Hold the chain of plans for `window`.
 
-    `tokens[j]` is the least that plan j promises, `counts[j]` how many steps it takes; `rungs` hold all steps in their
-    order, each an atom index. Up to plan `whole` no words go into a gist, up to plan `whole_tail` the recent tail stands whole,
-    up to plan `whole_newest` the newest results do, and plan `cut_newest` cuts them.
+    `tokens[j]` is the least that plan j promises, `counts[j]` how many steps it takes; `rungs` hold
+    all steps in their order, each an atom index. Up to plan `whole` no words go into a gist, up to
+    plan `whole_tail` the recent tail stands whole, up to plan `whole_newest` the newest results do,
+    and plan `cut_newest` cuts them.
     """
 
     window: ContextWindow
@@ -75,7 +79,8 @@ class Ladder:
     def roomiest(self, tokens: int) -> int:
         """Return the plan for `tokens` that leaves its gists most room, and what is newest whole as far as the reach allows.
 
-        Letting all that is older yield and giving the room back in words keeps more than yielding as little as would do.
+        Letting all that is older yield and giving the room back in words keeps more than yielding
+        as little as would do.
         """
         gentlest = self.gentlest(tokens)
         if gentlest <= self.whole:
@@ -91,7 +96,9 @@ class Ladder:
     def select(
         self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]
     ) -> frozenset[int]:
-        """Return the atoms that stand whole because they speak of what was asked; `order` ranks their texts.
+        """Return the atoms that stand whole because they speak of what was asked.
+
+        `order` ranks their texts.
 
         They have their share of the room that `tokens` leave; the first few may take all of it.
         """
@@ -106,7 +113,10 @@ class Ladder:
         return frozenset(standing)
 
     def group_by_rung(self, step: int) -> dict[Rung, list[int]]:
-        """Return the atoms that plan `step` touches, by how they yield; what goes into the gist neither points nor is cut."""
+        """Return the atoms that plan `step` touches, by how they yield.
+
+        What goes into the gist neither points nor is cut.
+        """
         left, found = self.counts[step], {rung: list[int]() for rung in Rung}
         for rung, atoms in self.rungs:
             found[rung].extend(atoms[: max(left, 0)])
@@ -118,12 +128,18 @@ class Ladder:
 
     @property
     def floor(self) -> int:
-        """Return the tokens that no plan promises to get below; gists may turn out shorter than promised."""
+        """Return the tokens that no plan promises to get below.
+
+        Gists may turn out shorter than promised.
+        """
         return self.tokens[-1]
 
 
 def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Ladder:
-    """Build the chain of plans for `window`; O(n). The atoms `standing` (their indices) leave the list of those that yield."""
+    """Build the chain of plans for `window`; O(n).
+
+    The atoms `standing` (their indices) leave the list of those that yield.
+    """
     ladder = Ladder(
         window,
         reach,
@@ -180,7 +196,10 @@ class _Climb:
         return len(self.ladder.tokens) - 1
 
     def _take(self, turn: int, gain: int) -> None:
-        """Take a step that gains so many tokens and changes `turn` first; without gain it is joined to the next."""
+        """Take a step that gains so many tokens and changes `turn` first.
+
+        Without gain it is joined to the next.
+        """
         self._touch(turn)
         self.steps += 1
         self.left -= gain
@@ -228,7 +247,10 @@ class _Climb:
             self._take(self.columns.cuttable(atom)[0], gain)
 
     def _gist(self, atoms: list[int]) -> None:
-        """Promise what is left after each of `atoms` has gone into the gist; those too small for one wait for the next."""
+        """Promise what is left after each of `atoms` has gone into the gist.
+
+        Those too small for one wait for the next.
+        """
         atoms, least, gains = [*self.waiting, *atoms], self.ladder.least_gist, self.gains
         tokens = list(map(self.atoms.tokens.__getitem__, atoms))
         if gains:
@@ -273,7 +295,10 @@ def _text_of(turns: Sequence[Turn]) -> str:
 
 
 def superseded(columns: Columns, rules: Sequence[ToolRule] = ()) -> list[int]:
-    """Return the atoms of which a later call or attachment has the current text, oldest first; `rules` say what else replaces a call."""
+    """Return the atoms of which a later call or attachment has the current text, oldest first.
+
+    `rules` say what else replaces a call.
+    """
     return sorted(_superseded_results(columns, rules) + _superseded_attachments(columns))
 
 
@@ -328,7 +353,10 @@ def _yields(columns: Columns, atom: int) -> bool:
 
 
 def pointer_gain(counter: TokenCounter, turns: Sequence[Turn], costs: dict[str | None, int]) -> int:
-    """Return what pointers in the place of `turns` save, where they are shorter; one costs the same for every result of a tool, noted in `costs`."""
+    """Return what pointers in the place of `turns` save, where they are shorter.
+
+    One costs the same for every result of a tool, noted in `costs`.
+    """
     gain = 0
     for turn in turns:
         if (

@@ -1,8 +1,9 @@
 """Native compaction: a whole prefix of the view yields to a summary that the provider writes itself (docs/native-compaction.md).
 
-What the provider returns is a block that only it reads. It becomes a gist that stands first: the provider is sent the block, everybody
-else its extractive twin, so that a conversation can change providers. What may not yield is said again behind the last part that
-is bound to the prefix, since a provider that writes the summary promises that what it thought behind it stays valid.
+What the provider returns is a block that only it reads. It becomes a gist that stands first: the
+provider is sent the block, everybody else its extractive twin, so that a conversation can change
+providers. What may not yield is said again behind the last part that is bound to the prefix, since
+a provider that writes the summary promises that what it thought behind it stays valid.
 """
 
 from bisect import bisect_right
@@ -43,10 +44,12 @@ from .reach import Columns, Kind, Reach
 from .view import Edit, Fidelity
 
 TAIL_SHARE = 0.5
-"""How much of the room beside what may not yield goes to the turns that are kept; the gist has the rest."""
+"""How much of the room beside what may not yield goes to the turns that are kept; the gist has the
+rest."""
 
 TWIN_TOKENS, TWIN_SHARE = 1_000, 0.5
-"""How many tokens a twin may have where the block is shorter, and of what the gist may take at most which share."""
+"""How many tokens a twin may have where the block is shorter, and of what the gist may take at most
+which share."""
 
 _SPARE = (0, 4, 8, 16, 32)
 
@@ -55,8 +58,9 @@ _SPARE = (0, 4, 8, 16, 32)
 class NativeGist:
     """Offer what a provider wrote for a prefix: its `blocks`, each as JSON text, to be sent back first and unchanged.
 
-    `tokens` are what the provider says the last of them has, None where it does not. `twin` is what everybody else reads; without one
-    it is made of the turns. With `keeps_bound` the provider takes what it had bound to the prefix behind the blocks too.
+    `tokens` are what the provider says the last of them has, None where it does not. `twin` is what
+    everybody else reads; without one it is made of the turns. With `keeps_bound` the provider takes
+    what it had bound to the prefix behind the blocks too.
     """
 
     provider: str
@@ -72,11 +76,13 @@ class NativeGist:
 def prefix_plan(window: ContextWindow, tokens: int, reach: Reach | None = None) -> Plan:
     """Return the plan by which all turns up to a cut yield to one gist, so that at most `tokens` are left; O(n).
 
-    The cut leaves as long a tail as there is room for. It parts no atom, and the first turn behind it has another role than the last one
-    before it. Leading system turns stand; what is PRESERVED before the cut, and the last user turn, is said again. The plan is empty
-    where nothing has to yield, or nothing can.
+    The cut leaves as long a tail as there is room for. It parts no atom, and the first turn behind
+    it has another role than the last one before it. Leading system turns stand; what is PRESERVED
+    before the cut, and the last user turn, is said again. The plan is empty where nothing has to
+    yield, or nothing can.
 
-    Laws: those of every plan; what stands in the tail and what is said again is byte for byte as it was.
+    Laws: those of every plan; what stands in the tail and what is said again is byte for byte as it
+    was.
     """
     ladder = ladder_of(window, reach or Reach())
     nothing = plan_at(ladder, 0, tokens)
@@ -115,7 +121,8 @@ def cutting_plan(window: ContextWindow, places: Sequence[int]) -> Plan:
 def answered_plan(window: ContextWindow, stop: int) -> Plan:
     """Return the plan of a provider that has summarised all turns before turn `stop` by itself, while it answered; empty where nothing yields.
 
-    What it wrote may take as much as it stands for. What is PRESERVED is said again, and the last user turn unless it is answered.
+    What it wrote may take as much as it stands for. What is PRESERVED is said again, and the last
+    user turn unless it is answered.
 
     Raises:
         InvalidOptionError: no atom begins at `stop`.
@@ -181,13 +188,17 @@ def _may_cut(turns: tuple[Turn, ...], index: int) -> bool:
     """Tell whether the messages before turn `index` are the same with and without those behind, and another role goes on."""
     before, after = turns[index - 1], turns[index]
     if before.role is Role.ASSISTANT:
-        # White space at the end of the last message is refused, and would be another prefix without it.
+        # White space at the end of the last message is refused, and would be another prefix without
+        # it.
         return after.role is Role.USER and bool(before.text) and not before.text[-1].isspace()
     return before.role in (Role.USER, Role.TOOL) and after.role is Role.ASSISTANT
 
 
 def _cut(nothing: Plan, prefix: range, fixed: Sequence[int], stands: int, allowance: int) -> Plan:
-    """Return the plan by which the atoms of `prefix` yield; those of them that are `fixed` are said again."""
+    """Return the plan by which the atoms of `prefix` yield.
+
+    Those of them that are `fixed` are said again.
+    """
     window = nothing.window
     turns, bounds = window.all_turns(), nothing.columns.atoms.bounds
     start, stop = bounds[prefix.start], bounds[prefix.stop]
@@ -237,7 +248,9 @@ def with_twin(plan: Plan, gist: NativeGist, reading: Reading | None = None) -> N
 def native_gist(
     job: GistJob, offer: object, failure: str | None, resource_id: str, counter: TokenCounter
 ) -> Gist:
-    """Return the gist of a job for a provider; where there is none, or it is no good, nothing changes and the sources stay.
+    """Return the gist of a job for a provider.
+
+    Where there is none, or it is no good, nothing changes and the sources stay.
 
     Good is: blocks that are JSON objects, fewer tokens than what yields, within the allowance.
     """
@@ -317,13 +330,17 @@ def _shortened(job: GistJob, twin: str | None, room: int, counter: TokenCounter)
     return default_summariser().summarise(told, room, counter=counter)
 
 
-# --- landing ----------------------------------------------------------------------------------------
+# --- landing
+# ----------------------------------------------------------------------------------------
 
 
 def prefix_edit(window: ContextWindow, plan: Plan, gist: Gist) -> Edit:
-    """Return what a native gist changes of `window`, which is the plan's or has grown from it; nothing where there is no gist.
+    """Return what a native gist changes of `window`, which is the plan's or has grown from it.
 
-    What is said again stands behind the last part that the provider keeps valid, and directly behind the gist where there is none. If that
+    Nothing where there is no gist.
+
+    What is said again stands behind the last part that the provider keeps valid, and directly
+    behind the gist where there is none. If that
     part is in an open call, before the call: then it falls.
     """
     (job,) = plan.jobs

@@ -1,4 +1,7 @@
-"""A plan: a ceiling for every atom and its bill, before any model is called; and what each gist may take of the tokens that are left."""
+"""A plan: a ceiling for every atom and its bill, before any model is called.
+
+And what each gist may take of the tokens that are left.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
@@ -76,10 +79,10 @@ class Explanation:
 class Plan:
     """Hold a ceiling for every atom of `window`, and the bill (docs/pressure.md, "The ladder").
 
-    `lowered` names the atoms whose ceiling is below VERBATIM. `bared` are the ids of turns whose parts
-    fall beside their words; bound parts fall behind `first_changed` anyway, and from turn `unbound_from` on. Tokens are whole
-    windows; `first_changed` is the index of the first turn that changes (what a
-    provider's prompt cache still holds ends there), None if nothing does. `reached`
+    `lowered` names the atoms whose ceiling is below VERBATIM. `bared` are the ids of turns whose
+    parts fall beside their words; bound parts fall behind `first_changed` anyway, and from turn
+    `unbound_from` on. Tokens are whole windows; `first_changed` is the index of the first turn that
+    changes (what a provider's prompt cache still holds ends there), None if nothing does. `reached`
     tells whether `tokens_promised` is within `tokens_wanted`; `floor` is the least that any plan
     for this window promises. `query` is what the reader will ask, if anything is known of that.
 
@@ -114,7 +117,10 @@ class Plan:
 
     @property
     def introduced_tokens(self) -> int:
-        """Return the most tokens that a provider is sent besides once the plan is carried out; O(n)."""
+        """Return the most tokens that a provider is sent besides once the plan is carried out.
+
+        O(n).
+        """
         blocks = tuple(job for job in self.jobs if job.kind in (GistKind.BLOCK, GistKind.NATIVE))
         standing: dict[int, Turn] = dict(enumerate(self.window.all_turns()))
         for index in evolve(self, jobs=blocks).yielding:
@@ -146,7 +152,10 @@ class Plan:
         return grown and window.linearity.classes_of(ids) == planned.linearity.classes_of(ids)
 
     def explain(self) -> Explanation:
-        """Return what each token that is promised is spent on, row by row; printed, it is a table."""
+        """Return what each token that is promised is spent on, row by row.
+
+        Printed, it is a table.
+        """
         rows = [*_standing(self), *_gists(self)]
         of_kind = ((what, [row for row in rows if row.what == what]) for what in ROWS)
         return Explanation(tuple(_total(what, found) for what, found in of_kind if found))
@@ -164,7 +173,10 @@ class Plan:
 
 
 def plan_at(ladder: Ladder, step: int, tokens_wanted: int, query: str | None = None) -> Plan:
-    """Return plan number `step` of the ladder's chain; what it leaves of `tokens_wanted` is shared out among its gists."""
+    """Return plan number `step` of the ladder's chain.
+
+    What it leaves of `tokens_wanted` is shared out among its gists.
+    """
     rungs, bounds = ladder.group_by_rung(step), ladder.columns.atoms.bounds
     pool = max(0, tokens_wanted - ladder.tokens[step])
     jobs, spent = _jobs(ladder, rungs, pool)
@@ -235,7 +247,8 @@ def _shares(ladder: Ladder, cut: Sequence[int], pool: int) -> tuple[dict[int, in
             turn = columns.atoms.turns[place]
             shares[place] = columns.least(atom, turn, ladder.window.counter)
             needs[place] = 0 if atom in columns.task else (turn.tokens or 0) - shares[place]
-        # What yields is shorter afterwards, whatever room there is: a harsher plan must not hold more of it.
+        # What yields is shorter afterwards, whatever room there is: a harsher plan must not hold
+        # more of it.
         needs[max(columns.cuttable(atom), key=needs.__getitem__)] -= 1
     left = pool
     for done, place in enumerate(sorted(needs, key=needs.__getitem__)):
@@ -279,7 +292,10 @@ def _lowered(ladder: Ladder, rungs: Mapping[Rung, Sequence[int]]) -> Mapping[str
 
 
 def unbinding_plan(window: ContextWindow, index: int) -> Plan:
-    """Return the plan by which bound parts fall from turn `index` on, and nothing else changes; it wants no words."""
+    """Return the plan by which bound parts fall from turn `index` on, and nothing else changes.
+
+    It wants no words.
+    """
     saved = sum(
         (turn.tokens or 0) - (unbound(turn, window.counter).tokens or 0)
         for turn in window.turns_from(index)

@@ -2,7 +2,8 @@
 
 Planning is pure and knows its bill before any model is called. Fulfilling asks a
 summariser, outside of any state. Committing checks every gist and makes the new
-window, only if it begins with the one that was planned on: a conversation may go on while its summary is written.
+window, only if it begins with the one that was planned on: a conversation may go on while its
+summary is written.
 """
 
 from bisect import bisect_right
@@ -51,8 +52,9 @@ class CompressionResult:
     """Report a compression: the window it made, and what it cost (docs/pressure.md).
 
     Token counts are whole windows. `dropped` and `gisted` are resource ids of turns;
-    what is neither is kept, word for word; of those named in ``edit.bared`` the parts fell. `rejections` name summaries that were not taken.
-    `came` are the tokens of turns that were appended after the plan: they stand behind it.
+    what is neither is kept, word for word; of those named in ``edit.bared`` the parts fell.
+    `rejections` name summaries that were not taken. `came` are the tokens of turns that were
+    appended after the plan: they stand behind it.
     """
 
     window: ContextWindow
@@ -89,9 +91,12 @@ class CompressionResult:
 
     @property
     def first_changed(self) -> int | None:
-        """Return the index of the first turn that changed; a provider's prompt cache holds what is before it.
+        """Return the index of the first turn that changed.
 
-        None where nothing did. Law: not before what the plan named, and behind it only where a gist was rejected.
+        A provider's prompt cache holds what is before it.
+
+        None where nothing did. Law: not before what the plan named, and behind it only where a gist
+        was rejected.
         """
         return first_changed(self.plan.window, self.edit)
 
@@ -146,8 +151,9 @@ class ContextProjector:
     def plan_within(self, window: ContextWindow, tokens: int, query: str | None = None) -> Plan:
         """Return the plan for at most `tokens` that keeps most in words, or the harshest one.
 
-        More atoms yield than would do, so that gists of all of them share what is left, the newest results first.
-        What speaks most of `query` stands whole; without one, of what the user has just said where that asks about the past.
+        More atoms yield than would do, so that gists of all of them share what is left, the newest
+        results first. What speaks most of `query` stands whole; without one, of what the user has
+        just said where that asks about the past.
         """
         return self._filled(self.ladder(window), tokens, query)
 
@@ -166,7 +172,8 @@ class ContextProjector:
         ladder, most = self.ladder(window), window.max_tokens
         newest_whole = mark_above(ladder.tokens[ladder.whole_newest] / most, low)
         floor = ladder.floor / most
-        # Beside the newest results, or the newest answer, as they stand, where that leaves room for more before the next one.
+        # Beside the newest results, or the newest answer, as they stand, where that leaves room for
+        # more before the next one.
         target = newest_whole if newest_whole < mark_above(floor, high) else mark_above(floor, low)
         return self._sendable(ladder, tokens_at(target, most), query)
 
@@ -192,7 +199,9 @@ class ContextProjector:
 
     @procedure
     def fulfil(self, plan: Plan, *, reading: Reading | None = None) -> Steps[Fulfilment]:
-        """Ask the summariser for every gist of `plan`; nothing changes. With `reading` it goes on from what it read before.
+        """Ask the summariser for every gist of `plan`; nothing changes.
+
+        With `reading` it goes on from what it read before.
 
         `afulfil` awaits its ``asummarise``, or runs ``summarise`` in a thread.
         """
@@ -203,10 +212,13 @@ class ContextProjector:
     afulfil = twin(fulfil)
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
-        """Check every gist and return the compressed window with its report; turns that came since the plan stand behind it, untouched.
+        """Check every gist and return the compressed window with its report.
+
+        Turns that came since the plan stand behind it, untouched.
 
         Raises:
-            ConflictError: the window that was planned on is no beginning of `window`, or a class in it was raised since.
+            ConflictError: the window that was planned on is no beginning of `window`, or a class in
+                it was raised since.
         """
         plan = fulfilment.plan
         if not plan.fits(window):
@@ -232,7 +244,10 @@ class ContextProjector:
     acompress = twin(compress)
 
     def expand(self, view: View) -> View:
-        """Embed a compressed view among all views; raising fidelity again needs the log (recall)."""
+        """Embed a compressed view among all views.
+
+        Raising fidelity again needs the log (recall).
+        """
         return expand_view(view)
 
     def _words(self, plan: Plan, job: GistJob, reading: Reading | None) -> Effect:

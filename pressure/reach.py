@@ -44,13 +44,14 @@ def _check_share(_: object, attribute: Any, value: Any) -> None:
 class Reach:
     """Say what stands whole, as far as there is room.
 
-    `keep_recent` turns at the end yield last, or as many as fit into `keep_recent_tokens` where that is given. Standing
-    whole they take at most `recent_share` of the room that is left beside what never yields; and
-    the newest results, which the model has not read yet, at most `newest_share` of it: what is left is for gists. An answer
-    that ends the window stands whole as long as it fits. Where a
-    compression is given a query, what speaks most of it stands whole in up to `asked_share` of that room. With
-    `cuts_question` the last user turn yields where nothing else helps: it is cut, and last of all it goes into the gist. With `cuts_task`
-    a PRESERVED user turn that nobody pinned is truncated before that, once, to half of the room beside what stands.
+    `keep_recent` turns at the end yield last, or as many as fit into `keep_recent_tokens` where
+    that is given. Standing whole they take at most `recent_share` of the room that is left beside
+    what never yields; and the newest results, which the model has not read yet, at most
+    `newest_share` of it: what is left is for gists. An answer that ends the window stands whole as
+    long as it fits. Where a compression is given a query, what speaks most of it stands whole in up
+    to `asked_share` of that room. With `cuts_question` the last user turn yields where nothing else
+    helps: it is cut, and last of all it goes into the gist. With `cuts_task` a PRESERVED user turn
+    that nobody pinned is truncated before that, once, to half of the room beside what stands.
     `rules` are what a user states of tools: `keep_last` says here what a later call replaces.
     """
 
@@ -74,7 +75,8 @@ class Kind(IntEnum):
     SUMMARY = 3
     """A gist that stands alone; it yields to the next one."""
     NEWEST = 4
-    """The last calls, where nothing was said to their results yet or they wait for one: the calls stand, results may be cut."""
+    """The last calls, where nothing was said to their results yet or they wait for one: the calls
+    stand, results may be cut."""
     QUESTION = 5
     """The last user turn, where it may be cut."""
 
@@ -83,11 +85,13 @@ class Kind(IntEnum):
 class Columns:
     """Hold atoms, their kinds, where the recent tail starts (an atom index), and which atoms are attachments.
 
-    `atoms` are as they stand once their parts have fallen. `bound` gives for turns (by their index) the tokens of their
-    bound parts, which fall with the first change up to them; `bared` for atoms the tokens that all other parts are worth,
-    which are parts of the turns with the indices `bare_turns`. `asked` are the atoms that a query keeps whole, `newest` and `question` are the atoms of these kinds, if
-    there are any, and `is_open` tells that the last atom waits for a result. `task` is the atom of a user turn that is FIXED and may be
-    truncated, if there is one, with the tokens that are left of it.
+    `atoms` are as they stand once their parts have fallen. `bound` gives for turns (by their index)
+    the tokens of their bound parts, which fall with the first change up to them; `bared` for atoms
+    the tokens that all other parts are worth, which are parts of the turns with the indices
+    `bare_turns`. `asked` are the atoms that a query keeps whole, `newest` and `question` are the
+    atoms of these kinds, if there are any, and `is_open` tells that the last atom waits for a
+    result. `task` is the atom of a user turn that is FIXED and may be truncated, if there is one,
+    with the tokens that are left of it.
     """
 
     atoms: AtomColumns
@@ -104,7 +108,10 @@ class Columns:
     task: Mapping[int, int] = {}
 
     def least(self, atom: int, turn: Turn, counter: TokenCounter) -> int:
-        """Return the least tokens that may be left of a turn of `atom` where it is cut; of the task it is all that it may take."""
+        """Return the least tokens that may be left of a turn of `atom` where it is cut.
+
+        Of the task it is all that it may take.
+        """
         return min(self.task.get(atom) or least_digest(turn, counter), _tokens(turn))
 
     def cuttable(self, atom: int) -> range:
@@ -177,7 +184,10 @@ def _with_task(window: ContextWindow, columns: Columns) -> Columns:
 
 
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:
-    """Return `columns` of the turns without their parts; what is pinned keeps its own, as do open calls and the last user turn."""
+    """Return `columns` of the turns without their parts.
+
+    What is pinned keeps its own, as do open calls and the last user turn.
+    """
     atoms, counter = columns.atoms, window.counter
     calling = atoms.bounds[-2] if columns.is_open else None
     turns, tokens = list(atoms.turns), list(atoms.tokens)

@@ -3,7 +3,8 @@
 Two marks make the hysteresis: pressured means above `high`; compression aims at
 `low`, so that the next one is many turns away and the provider's prompt cache
 lives in between. A session's marks are shares of the room that is free beside what cannot
-shrink, so that a large system prompt makes no compression more frequent. The adaptive threshold moves `high` by what the agent reports.
+shrink, so that a large system prompt makes no compression more frequent. The adaptive threshold
+moves `high` by what the agent reports.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +28,10 @@ def _check_share(_: object, attribute: Any, value: float | None) -> None:
 
 @frozen
 class Signals:
-    """Report how the task goes: progress and error rate as shares, looping as a fact; None is unknown."""
+    """Report how the task goes: progress and error rate as shares, looping as a fact.
+
+    None is unknown.
+    """
 
     progress: float | None = field(default=None, validator=_check_share)
     error_rate: float | None = field(default=None, validator=_check_share)
@@ -103,7 +107,10 @@ class AdaptiveThreshold(FixedThreshold):
             raise InvalidOptionError("maximum", self.maximum, "at most 1.0")
 
     def high(self, signals: Signals = NO_SIGNALS) -> float:
-        """Return the base moved by `signals`, within [minimum, maximum] and never below `low`; exactly the base without signals."""
+        """Return the base moved by `signals`, within [minimum, maximum] and never below `low`.
+
+        Exactly the base without signals.
+        """
         if signals == NO_SIGNALS:
             return self.base
         mark = self.base + self.progress_gain * (signals.progress or 0.0)
@@ -131,10 +138,11 @@ def mark_above(floor: float, share: float) -> float:
 def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
     """Tell whether the last `repeats` rounds of calls are one and the same: names, arguments and results alike, in a row.
 
-    A round is an atom with calls: calls made side by side count as one, whatever order their results came in.
-    A round with another call or another result ends the row, and so does whatever a user or the system says, and
-    a result that was cut to a gist. What the assistant says in between does not. Calls that are open
-    are no round yet, but other ones than before end the row at once.
+    A round is an atom with calls: calls made side by side count as one, whatever order their
+    results came in. A round with another call or another result ends the row, and so does whatever
+    a user or the system says, and a result that was cut to a gist. What the assistant says in
+    between does not. Calls that are open are no round yet, but other ones than before end the row
+    at once.
 
     Looks at the last 4 x `repeats` atoms, however long the conversation.
 
@@ -167,7 +175,8 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
 
 
 Round = tuple[list[tuple[str, str]], list[object] | None]
-"""What was called, names and arguments, and what was answered, in the order of the calls; None while a call is open."""
+"""What was called, names and arguments, and what was answered, in the order of the calls; None
+while a call is open."""
 
 
 def _rounds_from_the_end(window: ContextWindow, atoms: int) -> Iterator[Round]:

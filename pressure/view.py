@@ -131,11 +131,13 @@ def _fidelity(atom: Atom, standing: set[str], summarised: set[str]) -> Fidelity:
 class Edit:
     """Hold the runs of turns replaced (disjoint, in order), and the ids of the DROPPABLE turns that left.
 
-    `bared` are the ids of turns that stand and whose parts fall. Bound parts fall from the first change on, and
-    from turn `unbound_from` (an index) even where nothing before them changes. Of the providers `keeps_bound` they stay before
+    `bared` are the ids of turns that stand and whose parts fall. Bound parts fall from the first
+    change on, and from turn `unbound_from` (an index) even where nothing before them changes. Of
+    the providers `keeps_bound` they stay before
     that: those wrote the gist themselves, and take what was bound to the turns it stands for.
 
-    `again` are the ids of turns that a run takes out and that come back as they were before turn `again_at` (an index of the window that is edited).
+    `again` are the ids of turns that a run takes out and that come back as they were before turn
+    `again_at` (an index of the window that is edited).
     """
 
     splices: tuple[Splice, ...] = ()
@@ -164,7 +166,8 @@ def first_changed(window: ContextWindow, edit: Edit) -> int | None:
 def splices_of(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
     """Return all that `edit` replaces: its own runs, the turns that are bared, and behind the first change what is bound there.
 
-    A bound part is valid only behind the prefix it was made on, so it falls with the first change before it.
+    A bound part is valid only behind the prefix it was made on, so it falls with the first change
+    before it.
     """
     first = first_changed(window, edit)
     if first is None:
@@ -260,8 +263,9 @@ def _epoch_after(
 def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:
     """Return what fidelity `edit` leaves of each atom of `window` that it touches, by the atom's id; O(n).
 
-    VERBATIM where every turn of the atom stands again as it was; GIST where all that is gone is named by a turn
-    that comes; DROPPED where anything is gone that nothing names. A gist among the turns of `window` is as good
+    VERBATIM where every turn of the atom stands again as it was; GIST where all that is gone is
+    named by a turn that comes; DROPPED where anything is gone that nothing names. A gist among the
+    turns of `window` is as good
     as what it stands for: a fold has to name all of its sources.
 
     Law: of an atom without gists it is what `view_of` says of the edited window.
@@ -275,7 +279,8 @@ def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:
 def check_floors(window: ContextWindow, edit: Edit) -> None:
     """Refuse `edit` if it takes an atom of `window` below the floor of its class; O(n).
 
-    Who takes an edit from somebody else makes the new window by `apply_edit` of what was checked here.
+    Who takes an edit from somebody else makes the new window by `apply_edit` of what was checked
+    here.
 
     Raises:
         FloorError: names the first such atom, its class, what would be left of it, and its floor.

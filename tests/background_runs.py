@@ -1,5 +1,7 @@
 # ruff: noqa: T201 - a table is what it is for
-"""Let many summaries be written in the background while turns come, come back and are taken back; print what became of them.
+"""Let many summaries be written in the background while turns come, come back and are taken back.
+
+Print what became of them.
 
 Usage: python -m tests.background_runs [--compactions N] [--seed N]
 """

@@ -41,7 +41,8 @@ settings.load_profile(
 )
 
 if os.environ.get("PYTHONDONTWRITEBYTECODE") and not os.environ.get("MUTANT_UNDER_TEST"):
-    # What workers and the processes that tests start compile is there for the next: beside the code it may not lie.
+    # What workers and the processes that tests start compile is there for the next: beside the code
+    # it may not lie.
     del os.environ["PYTHONDONTWRITEBYTECODE"]
     os.environ["PYTHONPYCACHEPREFIX"] = str(ROOT / "build" / "bytecode")
 

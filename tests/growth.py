@@ -7,7 +7,8 @@ FACTOR = 8
 """How many times longer the second input is."""
 
 BOUND = 4 * FACTOR
-"""Growth that a linear reading stays under and a quadratic one, which costs `FACTOR` squared, does not."""
+"""Growth that a linear reading stays under and a quadratic one, which costs `FACTOR` squared, does
+not."""
 
 
 def growth(read: Callable[[int], object], length: int) -> float:

@@ -79,7 +79,10 @@ def modules() -> Iterator[ModuleType]:
 
 
 def script(name: str) -> ModuleType:
-    """Return a script of `.ci/` as a module; it is in no package, and finds the scripts beside it."""
+    """Return a script of `.ci/` as a module.
+
+    It is in no package, and finds the scripts beside it.
+    """
     if (folder := str(ROOT / ".ci")) not in sys.path:
         sys.path.append(folder)
     spec = spec_from_file_location(f"ci_{name}", ROOT / ".ci" / f"{name}.py")

@@ -12,8 +12,9 @@ COMMIT = b"COMMIT\0"
 class Cutting:
     """Pass bytes on between clients and a server, over TCP on loopback.
 
-    `cut` says where the next connection that commits ends: "before" the server hears of it, or "after" it has answered, which nobody
-    hears. `meanwhile` is called then. Once `gone`, nobody gets through.
+    `cut` says where the next connection that commits ends: "before" the server hears of it, or
+    "after" it has answered, which nobody hears. `meanwhile` is called then. Once `gone`, nobody
+    gets through.
     """
 
     def __init__(self, port: int) -> None:

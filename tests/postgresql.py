@@ -102,7 +102,10 @@ class Server:
         )
 
     def stop(self, mode: str = "immediate") -> None:
-        """Stop it; at once, as if the machine had lost its power, or in another mode of `pg_ctl`."""
+        """Stop it.
+
+        At once, as if the machine had lost its power, or in another mode of `pg_ctl`.
+        """
         self._run("pg_ctl", "stop", "--silent", "--mode", mode)
 
     def close(self) -> None:

@@ -17,7 +17,10 @@ STEPS = 20
 
 @define
 class Looking:
-    """Script a model that lists the files, reads one again and again, and then answers; it remembers how long the requests were, in characters."""
+    """Script a model that lists the files, reads one again and again, and then answers.
+
+    It remembers how long the requests were, in characters.
+    """
 
     sizes: list[int] = field(factory=list)
 
@@ -51,7 +54,10 @@ class Looking:
 
 @contextmanager
 def providers() -> Generator[tuple[dict[str, str], Looking, Looking]]:
-    """Serve both providers; yield the environment that leads a program to them, and the models behind them."""
+    """Serve both providers.
+
+    Yield the environment that leads a program to them, and the models behind them.
+    """
     chat, anthropic = Looking(), Looking()
     with StrictServer((StrictChat(chat.chat), StrictAnthropic(anthropic.anthropic))) as server:
         keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}

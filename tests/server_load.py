@@ -1,7 +1,10 @@
 # ruff: noqa: T201 - a table is what it is for
-"""Let many listeners hear many chats of a server in a process of its own; print what they received, how late, and what it held.
+"""Let many listeners hear many chats of a server in a process of its own.
 
-Usage: python -m tests.server_load [--seconds N] [--clients N] [--sessions N] [--store memory|sqlite|both] [--turns N] [--stopped N]
+Print what they received, how late, and what it held.
+
+Usage: python -m tests.server_load [--seconds N] [--clients N] [--sessions N] [--store
+memory|sqlite|both] [--turns N] [--stopped N]
 """
 
 import argparse
@@ -86,7 +89,10 @@ def serving(store: str) -> Generator[tuple[int, int]]:
 
 @define(eq=False)
 class Listener(asyncio.Protocol):
-    """Read the events of one chat, of which it keeps the numbers and how late the words came; or stop reading at once."""
+    """Read the events of one chat, of which it keeps the numbers and how late the words came.
+
+    Or stop reading at once.
+    """
 
     request: bytes
     stopped: bool = False

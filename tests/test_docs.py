@@ -64,9 +64,12 @@ def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python blocks of a page run from the repository's root, in order, as one program; SDKs find a strict provider.
+    """The Python blocks of a page run from the repository's root, in order, as one program.
 
-    Of the contract of a store a page runs what is plainest; `test_the_store_of_the_docs` runs all of it.
+    SDKs find a strict provider.
+
+    Of the contract of a store a page runs what is plainest; `test_the_store_of_the_docs` runs all
+    of it.
     """
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("polycontext.testing.STORE_CHECKS", STORE_CHECKS[:2])
@@ -79,7 +82,8 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
                 monkeypatch.setenv(name, value)
         for line, code in blocks:
             run_example(code, line, page, namespace)
-        # A page need not close its SDK's client: its sockets end here, and not in a test that comes later.
+        # A page need not close its SDK's client: its sockets end here, and not in a test that comes
+        # later.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             namespace.clear()
@@ -216,7 +220,10 @@ def test_the_readme_counts_the_models_that_are_known(monkeypatch: pytest.MonkeyP
 
 
 def test_the_readme_needs_no_word_that_only_insiders_know() -> None:
-    """A stranger meets none of the project's own words there; `docs/concepts.md` says each in plain words."""
+    """A stranger meets none of the project's own words there.
+
+    `docs/concepts.md` says each in plain words.
+    """
     prose = re.sub(
         r"```.+?```|`[^`]+`|\]\([^)]+\)",
         "",

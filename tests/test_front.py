@@ -85,7 +85,10 @@ def test_the_package_runs_as_a_program(arguments: Sequence[str], code: int, said
 
 @pytest.mark.parametrize("stub", STUBS, ids=lambda path: str(path.parent.relative_to(ROOT)))
 def test_every_name_of_a_public_api_is_there(stub: Path) -> None:
-    """At first and again, though its module was imported before; what it does not list is not there."""
+    """At first and again, though its module was imported before.
+
+    What it does not list is not there.
+    """
     package = installed_path(stub.parent.relative_to(ROOT)).replace("/", ".")
     door = import_module(package)
     for module in stub.parent.glob("[a-z]*.py"):

@@ -140,7 +140,10 @@ def test_each_limit_can_be_exceeded(
 
 
 def test_modules_that_come_along_are_counted(tmp_path: Path) -> None:
-    """What an import loads is measured apart from the tree; the package that most come from is named."""
+    """What an import loads is measured apart from the tree.
+
+    The package that most come from is named.
+    """
     loaded = [f"polycontext.nodes.part{n}" for n in range(house.MOST_LOADED + 1)]
     assert failing(written(tmp_path, {}), loaded) == {
         "modules loaded after three turns": (
@@ -154,7 +157,10 @@ def test_modules_that_come_along_are_counted(tmp_path: Path) -> None:
 def test_modules_that_import_each_other_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those that do so in a function, too; not those that name each other for type checkers alone."""
+    """Those that do so in a function, too.
+
+    Not those that name each other for type checkers alone.
+    """
     package = tmp_path / "ring"
     package.mkdir()
     sources = {

@@ -22,7 +22,10 @@ HEAVY = ("matplotlib", "rich", "click")
 
 
 def run(command: Sequence[str | Path], folder: str | Path = "/", **environment: str) -> str:
-    """Run a command away from the source tree and return what it prints; fail with its words where it fails."""
+    """Run a command away from the source tree and return what it prints.
+
+    Fail with its words where it fails.
+    """
     clean = {
         name: value
         for name, value in os.environ.items()
@@ -81,7 +84,10 @@ def with_sdks(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_the_wheel_holds_the_rooms_and_nothing_else(wheel: Path) -> None:
-    """Every module, `py.typed` and data file of the rooms is in the wheel under `polycontext`; no other top-level name is."""
+    """Every module, `py.typed` and data file of the rooms is in the wheel under `polycontext`.
+
+    No other top-level name is.
+    """
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert names == {installed_path(path) for path in shipped_files()}

@@ -1,4 +1,7 @@
-"""What is in the context? Turns, atoms, token counting, the Store comonad, items, pills; each name is loaded when it is first asked for."""
+"""What is in the context: turns, atoms, token counting, the Store comonad, items and pills.
+
+Each name is loaded when it is first asked for.
+"""
 
 import lazy_loader
 

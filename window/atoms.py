@@ -62,7 +62,10 @@ class AtomColumns:
 
 
 def atom_columns(turns: Sequence[Turn], sums: Sequence[int]) -> AtomColumns:
-    """Group `turns`, whose order was checked, into atoms; `sums` are running token sums with a leading 0."""
+    """Group `turns`, whose order was checked, into atoms.
+
+    `sums` are running token sums with a leading 0.
+    """
     # A result never stands without its call before it, so everything else begins an atom.
     result = Role.TOOL
     bounds = [
@@ -96,7 +99,9 @@ def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def open_calls(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """Return the ids of the calls that have no result behind `turns`; raise what `open_after` raises for the first turn out of order.
+    """Return the ids of the calls that have no result behind `turns`.
+
+    Raise what `open_after` raises for the first turn out of order.
 
     >>> open_calls([Turn("user", "hi")])
     ()

@@ -227,7 +227,8 @@ class ContextWindow(StoreComonad[Turn | None]):
         Law: ``w.append(t).seek(len(w))`` shows the turns of w; ``len(w.append(t)) == len(w) + 1``.
 
         Raises:
-            OrderError: a result for no open call or a second one, any other turn while calls are open.
+            OrderError: a result for no open call or a second one, any other turn while calls are
+                open.
             InvalidTurnError: the resource id is taken.
         """
         contents = self._contents.append(turn, self._settings, resource_class, pinned=pinned)
@@ -242,7 +243,10 @@ class ContextWindow(StoreComonad[Turn | None]):
         open_after(turn, self._contents.open_calls)
 
     def extends(self, other: "ContextWindow") -> bool:
-        """Tell whether this window's turns are those of `other`, or begin with them; O(1) for a window and what it grew from."""
+        """Tell whether this window's turns are those of `other`, or begin with them.
+
+        O(1) for a window and what it grew from.
+        """
         return self._contents.turns.starts_with(other._contents.turns)
 
     def turns_from(self, index: int) -> list[Turn]:
@@ -268,7 +272,10 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._with(self._contents._replace(linearity=ledger))
 
     def resized(self, max_tokens: int) -> Self:
-        """Return the window under another budget, as if its turns had come into one of that size; what was PRESERVED is so still. O(n)."""
+        """Return the window under another budget, as if its turns had come into one of that size.
+
+        What was PRESERVED is so still. O(n).
+        """
         window = type(self)(
             max_tokens,
             counter=self.counter,
@@ -286,7 +293,10 @@ class ContextWindow(StoreComonad[Turn | None]):
         return window
 
     def with_room(self, max_tokens: int) -> Self:
-        """Return the same window with room for `max_tokens`; nothing in it is looked at again. O(1)."""
+        """Return the same window with room for `max_tokens`; nothing in it is looked at again.
+
+        O(1).
+        """
         if max_tokens == self.max_tokens:
             return self
         window = self._with(self._contents)
@@ -308,7 +318,8 @@ class ContextWindow(StoreComonad[Turn | None]):
         since the last compression. `epoch` is what begins by it, today's where nothing is said.
 
         Raises:
-            InvalidOptionError: runs that overlap or lie outside, new turns without id, count or class.
+            InvalidOptionError: runs that overlap or lie outside, new turns without id, count or
+                class.
             OrderError: a call would be parted from its result.
         """
         old = self._contents.facts
@@ -322,7 +333,9 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self.restored(spliced(self.all_turns(), splices), ledger, facts)
 
     def restored(self, turns: Sequence[Turn], linearity: LinearityMap, facts: WindowFacts) -> Self:
-        """Return the window of these rules in which `turns` stand, focus at the end; nothing is checked that was checked when they came in.
+        """Return the window of these rules in which `turns` stand, focus at the end.
+
+        Nothing is checked that was checked when they came in.
 
         Law: ``w.restored(v.all_turns(), v.linearity, v.facts) == v`` for windows of the same rules.
         """
@@ -350,7 +363,8 @@ class ContextWindow(StoreComonad[Turn | None]):
     def standing_again(self, later: Self) -> Self:
         """Return this window as it stands once more after `later`, focus at the end: in a new epoch, and no id of either is given again.
 
-        Law: turns, ledger and facts are those of this window, but for the epoch and the count of ids.
+        Law: turns, ledger and facts are those of this window, but for the epoch and the count of
+        ids.
         """
         turns, gone = self.all_turns(), later.all_turns()
         common = next(

@@ -15,10 +15,12 @@ ASSISTANT_FIRST = "[the conversation begins with the assistant]"
 """What the user says for Anthropic where the assistant would begin."""
 
 SYSTEM_FOLLOWS = "[a system message follows]"
-"""What the user says for Anthropic where the system speaks behind the assistant, which it refuses."""
+"""What the user says for Anthropic where the system speaks behind the assistant, which it refuses.
+"""
 
 SYSTEM_READ = "[the system message was read]"
-"""What the assistant says for Anthropic where the user speaks behind the system, which it refuses."""
+"""What the assistant says for Anthropic where the user speaks behind the system, which it refuses.
+"""
 
 BETWEEN = {(Role.ASSISTANT, Role.SYSTEM): SYSTEM_FOLLOWS, (Role.SYSTEM, Role.USER): SYSTEM_READ}
 """What stands between two neighbours behind the leading system turns."""

@@ -1,9 +1,10 @@
 """What a picture, a document or a recording is, read from the block that carries it.
 
-Nothing is decoded but the head of a payload: sizes stand in the first bytes of every picture format. What
-cannot be read stays unknown (None), and whoever counts takes the careful side then. The blocks are those of
-Anthropic (`image`, `document`, `container_upload`), OpenAI's chat (`image_url`, `input_audio`, `file`, `audio`)
-and its Responses (`input_image`, `input_file`, screenshots, generated images).
+Nothing is decoded but the head of a payload: sizes stand in the first bytes of every picture
+format. What cannot be read stays unknown (None), and whoever counts takes the careful side then.
+The blocks are those of Anthropic (`image`, `document`, `container_upload`), OpenAI's chat
+(`image_url`, `input_audio`, `file`, `audio`) and its Responses (`input_image`, `input_file`,
+screenshots, generated images).
 """
 
 import binascii
@@ -20,7 +21,8 @@ from .media_sizes import PDF_LIMIT, count_pages, image_size
 from .part import Part
 
 HEADS = (4_096, 131_072, 2_097_152)
-"""Characters of base64 that are decoded to find a picture's size: more only where less did not do."""
+"""Characters of base64 that are decoded to find a picture's size: more only where less did not do.
+"""
 
 TEXT_LIMIT = 32_000_000
 """Bytes of a text document that are read; providers take no larger request."""
@@ -30,7 +32,8 @@ _BLANK = re.compile(r"\s+")
 _SHOWN = 80
 _WAVE_HEAD = 64
 _WAVE_RATES = range(8_000, 384_001)
-"""Bytes a second of recordings that a head is believed: telephone quality to studio quality, two channels."""
+"""Bytes a second of recordings that a head is believed: telephone quality to studio quality, two
+channels."""
 
 
 class MediumKind(StrEnum):
@@ -62,8 +65,8 @@ KINDS: Mapping[str, MediumKind] = {
 class Medium:
     """Hold what is known of a medium; None and empty texts stand for what is not.
 
-    `size` is in bytes, `width` and `height` in pixels. `text` is what a text document says; such a document
-    costs its words and nothing else.
+    `size` is in bytes, `width` and `height` in pixels. `text` is what a text document says; such a
+    document costs its words and nothing else.
     """
 
     kind: MediumKind
@@ -94,11 +97,13 @@ class Source(NamedTuple):
 def read_medium(block: object) -> Medium | None:
     """Return what the medium in a provider's `block` is, or None for a block that is no medium.
 
-    Takes whatever is given: fields that are missing or of another type are unknown. Time is linear in the
-    payload at most, and no more than a head of it is decoded (of a PDF or a text file all, up to 32 MB).
+    Takes whatever is given: fields that are missing or of another type are unknown. Time is linear
+    in the payload at most, and no more than a head of it is decoded (of a PDF or a text file all,
+    up to 32 MB).
 
     >>> read_medium({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
-    Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3, pages=None, seconds=None, text=None, name='', detail='')
+    Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3,
+    pages=None, seconds=None, text=None, name='', detail='')
     >>> read_medium({"type": "text", "text": "words"}) is None
     True
     """
@@ -135,7 +140,10 @@ def _opened(medium: Medium, payload: str) -> Medium:
 
 
 def read_source(block: Mapping[str, Any]) -> Source:
-    """Return where the content of a medium's `block` is, whichever provider's form it has; data URLs are taken apart."""
+    """Return where the content of a medium's `block` is, whichever provider's form it has.
+
+    Data URLs are taken apart.
+    """
     match block:
         case {"source": Mapping() as source}:
             return _anthropic(block, source)
@@ -160,7 +168,9 @@ def read_source(block: Mapping[str, Any]) -> Source:
 
 
 def decoded_size(payload: str) -> int:
-    """Return how many bytes a base64 `payload` holds; white space inside makes it a little too many.
+    """Return how many bytes a base64 `payload` holds.
+
+    White space inside makes it a little too many.
 
     >>> decoded_size("TWFu"), decoded_size("TWE="), decoded_size("")
     (3, 2, 0)
@@ -272,7 +282,10 @@ def _decoded(payload: str) -> str | None:
 
 
 def head(payload: str, length: int) -> bytes:
-    """Return the bytes that the first `length` characters of a base64 `payload` hold; none where they are no base64."""
+    """Return the bytes that the first `length` characters of a base64 `payload` hold.
+
+    None where they are no base64.
+    """
     start = payload[:length]
     # What the decoder does not know it would skip: here it reads the URL-safe alphabet, too.
     if "-" in start or "_" in start:

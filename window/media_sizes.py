@@ -1,7 +1,8 @@
 """The size of a picture and the number of pages of a PDF, read from their bytes without decoding them; no library is needed.
 
-PNG, JPEG, GIF and WebP name width and height in their heads. Page objects of a PDF are counted where they stand in the clear. Newer files
-pack them into compressed streams; these are inflated, within bounds. Where neither finds a page the number is unknown.
+PNG, JPEG, GIF and WebP name width and height in their heads. Page objects of a PDF are counted
+where they stand in the clear. Newer files pack them into compressed streams; these are inflated,
+within bounds. Where neither finds a page the number is unknown.
 """
 
 import re
@@ -37,7 +38,9 @@ class ImageSize(NamedTuple):
 
 
 def image_size(head: bytes) -> ImageSize | None:
-    """Return the size that the `head` of a picture file names; None where it names none, or one of no pixels.
+    """Return the size that the `head` of a picture file names.
+
+    None where it names none, or one of no pixels.
 
     Sources: PNG (W3C, IHDR), GIF89a, WebP (RFC 9649), JPEG (ITU T.81, frame header).
 
@@ -127,7 +130,9 @@ _NEAR = 2_000
 
 
 def count_pages(data: bytes) -> int | None:
-    """Return the number of pages of a PDF, or None where it cannot be told. Rather too many than too few.
+    """Return the number of pages of a PDF, or None where it cannot be told.
+
+    Rather too many than too few.
 
     >>> count_pages(b"%PDF-1.4 << /Type /Pages /Count 2 >> << /Type /Page >> << /Type/Page >>")
     2

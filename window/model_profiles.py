@@ -1,8 +1,9 @@
 """What is known of a model: how much its window holds, how long it may answer, in whose format it is asked, and how it counts.
 
-Every row of the table here names the page that its numbers were read on (docs/models.md shows them all); behind it comes the larger one of
-`model_table`. A name in neither is refused rather than guessed, since a window that is believed too large fails in the middle
-of a conversation; `register_model` adds a profile, or puts another in the place of one that is known.
+Every row of the table here names the page that its numbers were read on (docs/models.md shows them
+all); behind it comes the larger one of `model_table`. A name in neither is refused rather than
+guessed, since a window that is believed too large fails in the middle of a conversation;
+`register_model` adds a profile, or puts another in the place of one that is known.
 """
 
 import re
@@ -21,7 +22,8 @@ from .tokens.media_rules import ImageRule, Patches, Tiles
 from .tokens.vocabulary import SHA256, Vocabulary
 
 _ROUTE = re.compile(r"^(?:.*[/:])?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
-"""What stands before a model's name where another service passes requests on: `anthropic/`, `anthropic:`, `us.anthropic.`."""
+"""What stands before a model's name where another service passes requests on: `anthropic/`,
+`anthropic:`, `us.anthropic.`."""
 
 _DATED = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest))?(?:-v\d+(?::\d+)?)?$")
 """What stands behind it: the day of a snapshot, `-latest`, the version of a service (`-v1:0`)."""
@@ -56,7 +58,8 @@ class ModelProfile:
         window: tokens that request and reply may have together.
         output: tokens that a reply has at most, reasoning among them.
         encoding: the published vocabulary that its texts are counted with.
-        factor: tokens of the model for each of that vocabulary; 1 where it is the model's own or nothing is known.
+        factor: tokens of the model for each of that vocabulary; 1 where it is the model's own or
+            nothing is known.
         exact: whether the encoding is the model's own, so that counts are no estimates.
         image: what it charges for a picture; without a rule, the most that any provider charges.
         source: where the numbers were read.
@@ -90,8 +93,8 @@ class ModelProfile:
     def reserve(self, max_tokens: int | None = None) -> int:
         """Return the tokens to keep free so that the longest reply fits behind a request, at most half of what there is.
 
-        `max_tokens` is what the request and its reserve may take together, the whole window unless said: one
-        that leaves the reply enough room in the model's window needs no reserve.
+        `max_tokens` is what the request and its reserve may take together, the whole window unless
+        said: one that leaves the reply enough room in the model's window needs no reserve.
         """
         budget = self.window if max_tokens is None else max_tokens
         return max(0, min(self.output + budget - self.window, budget // 2))
@@ -138,7 +141,8 @@ class ModelCounter:
 def find_model(name: "str | ModelProfile") -> ModelProfile:
     """Return the profile of a model; a profile is its own.
 
-    Dated snapshots, `-latest`, and the names under which other services pass a model on are taken for the model itself.
+    Dated snapshots, `-latest`, and the names under which other services pass a model on are taken
+    for the model itself.
 
     Raises:
         UnknownNameError: no model of that name is known; names those that look like it.
@@ -147,7 +151,10 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
     (200000, 400000)
     >>> find_model("claude-sonet-4-5")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'? Use a name out of known_models() in polycontext.window.model_profiles, a ModelProfile, any name beside max_tokens=.
+    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean
+    'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'? Use a name out of
+    known_models() in polycontext.window.model_profiles, a ModelProfile, any name beside
+    max_tokens=.
     """
     if isinstance(name, ModelProfile):
         return name
@@ -178,7 +185,9 @@ def unlisted_counter(name: str) -> ModelCounter:
 
 
 def register_model(profile: ModelProfile) -> ModelProfile:
-    """Add a profile to those that `find_model` knows, in this process; it goes before one of the same name.
+    """Add a profile to those that `find_model` knows, in this process.
+
+    It goes before one of the same name.
 
     >>> register_model(ModelProfile("my-model", "openai", window=32_000, output=4_000)).window == find_model("my-model").window
     True
@@ -198,7 +207,8 @@ def encoding_of(name: str) -> str:
     """Return the encoding that is a model's own.
 
     Raises:
-        UnknownNameError: no such encoding or model. InvalidOptionError: the model's tokenizer is not published.
+        UnknownNameError: no such encoding or model. InvalidOptionError: the model's tokenizer is
+            not published.
 
     >>> encoding_of("gpt-4o-2024-08-06")
     'o200k_base'
@@ -224,7 +234,8 @@ def _plain(name: str) -> str:
 # --- the table --------------------------------------------------------------------
 
 _EARLY_CLAUDE, _LATE_CLAUDE = 1.25, 1.65
-"""Tokens of Claude up to 4.6, and from 4.7 on, for each of o200k_base: recorded usage says 1.23 and 1.64 (docs/models.md)."""
+"""Tokens of Claude up to 4.6, and from 4.7 on, for each of o200k_base: recorded usage says 1.23 and
+1.64 (docs/models.md)."""
 
 _SMALL_PICTURES, _LARGE_PICTURES = Patches(28, 1_568), Patches(28, 4_784)
 _CLAUDE_PAGE = "platform.claude.com, models/{}/overview"
@@ -328,7 +339,8 @@ _ROWS = (
     _gpt("gpt-6-sol", 1_050_000, 128_000, source=_OPENAI_PAGE, exact=False),
     _gpt("gpt-6.2-sol", 1_050_000, 128_000, source=_OPENAI_PAGE, exact=False),
 )
-"""What was read in November 2026. The encodings are those of tiktoken's own table (tiktoken/model.py)."""
+"""What was read in November 2026. The encodings are those of tiktoken's own table
+(tiktoken/model.py)."""
 
 _TABLE: Mapping[str, ModelProfile] = {profile.name: profile for profile in _ROWS}
 _REGISTERED: dict[str, ModelProfile] = {}
@@ -336,7 +348,8 @@ _REGISTERED: dict[str, ModelProfile] = {}
 # --- models of the larger table, and of none --------------------------------------
 
 _MARGIN = 1.25
-"""Tokens for each of o200k_base where nobody publishes how a model counts: rather more than was seen of any but Claude's newest."""
+"""Tokens for each of o200k_base where nobody publishes how a model counts: rather more than was
+seen of any but Claude's newest."""
 
 _EARLY = re.compile(r"claude-(?:2|(?:[a-z]+-)?(?:3|4(?!-[78])))(?:-|$)")
 _PUBLISHED = (

@@ -1,8 +1,8 @@
 """What a provider's message holds beyond words and calls, and in which order all of it stands.
 
-A turn says what was said: text, calls. Its parts say how a provider wrote that down: blocks of its own
-(pictures, signed thinking), the order of all blocks, and fields that a turn has no place for. A turn
-without parts is written in the provider's natural shape: one message, text before calls.
+A turn says what was said: text, calls. Its parts say how a provider wrote that down: blocks of its
+own (pictures, signed thinking), the order of all blocks, and fields that a turn has no place for. A
+turn without parts is written in the provider's natural shape: one message, text before calls.
 """
 
 from collections.abc import Iterable
@@ -23,15 +23,19 @@ class PartKind(StrEnum):
     BLOCK = "block"
     """A block of the provider's own, byte for byte."""
     WORDS = "words"
-    """Characters ``start:stop`` of the turn's text stand here, as a block of their own with these further fields."""
+    """Characters ``start:stop`` of the turn's text stand here, as a block of their own with these
+    further fields."""
     CALL = "call"
     """Call number `start` of the turn stands here, with these further fields."""
     MESSAGE = "message"
-    """A message begins here, with these further fields; `content` tells its form: text, a list, or none."""
+    """A message begins here, with these further fields; `content` tells its form: text, a list, or
+    none."""
     RESULT = "result"
-    """The block around a tool's result has these further fields; `content` tells the form of what is in it."""
+    """The block around a tool's result has these further fields; `content` tells the form of what
+    is in it."""
     NATIVE = "native"
-    """A block of the provider's own that stands for the words of the turn: it is sent in their place, to that provider alone."""
+    """A block of the provider's own that stands for the words of the turn: it is sent in their
+    place, to that provider alone."""
 
 
 BOUND = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -68,9 +72,9 @@ def _kind(value: object) -> PartKind:
 class Part:
     """Hold one entry of a message's layout: a block, or where words and calls stand and what else is said of them.
 
-    `provider` names the wire format it belongs to, `data` is JSON text: of a block all of it, of the other
-    kinds an object of further fields. Parts stand in the order of the message's blocks. Text and calls that
-    no part names stand behind them, text first.
+    `provider` names the wire format it belongs to, `data` is JSON text: of a block all of it, of
+    the other kinds an object of further fields. Parts stand in the order of the message's blocks.
+    Text and calls that no part names stand behind them, text first.
 
     Raises:
         InvalidTurnError: data that are no text, a kind that there is not, a place below 0.
@@ -89,7 +93,10 @@ class Part:
 
     @cached_property
     def type(self) -> str:
-        """Return the type of the provider's block; an empty text for other kinds and for what is no block."""
+        """Return the type of the provider's block.
+
+        An empty text for other kinds and for what is no block.
+        """
         if self.kind is not PartKind.BLOCK:
             return ""
         try:

@@ -20,8 +20,8 @@ THOUGHT = "[thinking, left out]"
 def unbound(turn: Turn, counter: TokenCounter, but: Collection[str] = ()) -> Turn:
     """Return `turn` without its bound parts, `but` those of these providers, or `turn` itself where it has none.
 
-    Ids that its provider ties to a bound part go with them: OpenAI refuses a call under the id that it had beside a
-    reasoning item that is not there.
+    Ids that its provider ties to a bound part go with them: OpenAI refuses a call under the id that
+    it had beside a reasoning item that is not there.
 
     Laws: words and calls stay; tokens never rise; doing it twice is doing it once.
     """

@@ -22,11 +22,13 @@ _SHOWN = 20
 class Sources(Sequence[str]):
     """Hold the ids that a gist stands for, each once: reads as the tuple of them, equals it and hashes as it does.
 
-    `masks` mark places among `ids`, those of a ledger, 4,096 in each. `others` are ids that the ledger does not know
-    (of a gist that came in from elsewhere) and come first; the rest is in the order of the log. `named` are the ranges of
-    places by which all this can be told to whoever knows what the gists among them stand for.
+    `masks` mark places among `ids`, those of a ledger, 4,096 in each. `others` are ids that the
+    ledger does not know (of a gist that came in from elsewhere) and come first; the rest is in the
+    order of the log. `named` are the ranges of places by which all this can be told to whoever
+    knows what the gists among them stand for.
 
-    To join, compare and count takes a step for 4,096 ids, to go on from former sources what is new besides.
+    To join, compare and count takes a step for 4,096 ids, to go on from former sources what is new
+    besides.
 
     >>> from polycontext.linearity import ResourceClass
     >>> ledger = LinearityMap().tag("t1", ResourceClass.REQUIRED).tag("t2", ResourceClass.REQUIRED)
@@ -62,7 +64,10 @@ class Sources(Sequence[str]):
         return cls(ledger.ids, tuple(marks.masks), tuple(marks.others), tuple(_runs(named)))
 
     def beyond(self, others: Iterable["Sources"]) -> Iterator[str]:
-        """Iterate over the ids that none of `others` marks; those on other ids than these are passed over."""
+        """Iterate over the ids that none of `others` marks.
+
+        Those on other ids than these are passed over.
+        """
         masks, strange = self.masks, set(self.others)
         for other in filter(self.shares, others):
             masks = tuple(
@@ -80,7 +85,10 @@ class Sources(Sequence[str]):
         return longer is shorter or longer.starts_with(shorter)
 
     def holds(self, resource_id: str, place: int | None) -> bool:
-        """Tell whether `resource_id` is one of these; O(1) where `place` is its index among `ids`."""
+        """Tell whether `resource_id` is one of these.
+
+        O(1) where `place` is its index among `ids`.
+        """
         if place is not None and place < len(self.ids) and self.ids[place] == resource_id:
             mask = place >> _SHIFT
             return mask < len(self.masks) and bool(self.masks[mask] >> (place & (_WIDTH - 1)) & 1)
@@ -155,7 +163,10 @@ class Traces:
         return any(each.holds(resource_id, place) for each in self.many)
 
     def covers(self, sources: Sequence[str]) -> bool:
-        """Tell whether each of `sources` is named; of what gists share with them no id is looked at."""
+        """Tell whether each of `sources` is named.
+
+        Of what gists share with them no id is looked at.
+        """
         return all(
             each in self
             for each in (sources.beyond(self.many) if isinstance(sources, Sources) else sources)
@@ -167,7 +178,10 @@ class Traces:
 
 
 class _Marks:
-    """Gather marks on the places of a ledger; a mask that nothing was added to stays the very one it was."""
+    """Gather marks on the places of a ledger.
+
+    A mask that nothing was added to stays the very one it was.
+    """
 
     def __init__(self, ledger: LinearityMap) -> None:
         self._ledger = ledger

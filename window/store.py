@@ -73,7 +73,8 @@ class StoreComonad(ABC, Generic[A_co]):
     def map(self, function: Callable[[A_co], B]) -> "Store[B]":
         """Apply `function` to the value at every position; the focus stays.
 
-        Laws: ``s.map(identity)`` has the values of s; ``s.map(f).map(g) == s.map(lambda a: g(f(a)))``.
+        Laws: ``s.map(identity)`` has the values of s; ``s.map(f).map(g) == s.map(lambda a:
+        g(f(a)))``.
         """
         return Store(partial(_mapped, self, function), self.last, self.pos)
 
@@ -81,8 +82,9 @@ class StoreComonad(ABC, Generic[A_co]):
         """Apply `function` to the whole store, focused on every position in turn.
 
         Values are computed when they are first read, then kept.
-        Laws: ``s.extend(extract)`` has the values of s (right identity); ``s.extend(f).extract() == f(s)``
-        (left identity); ``s.extend(f).extend(g) == s.extend(lambda w: g(w.extend(f)))`` (associativity).
+        Laws: ``s.extend(extract)`` has the values of s (right identity); ``s.extend(f).extract() ==
+        f(s)`` (left identity); ``s.extend(f).extend(g) == s.extend(lambda w: g(w.extend(f)))``
+        (associativity).
         """
         return Store(partial(_extended, self, function), self.last, self.pos)
 
@@ -121,9 +123,12 @@ def _extended(store: S, function: Callable[[S], B], position: int) -> B:
 
 
 class Store(StoreComonad[A_co], Sequence[A_co]):
-    """Hold a total function over positions 0..last and a focus; also a sequence of its last + 1 values.
+    """Hold a total function over positions 0..last and a focus.
 
-    It can be pickled where its function can; values are computed anew then. A copy is the store itself.
+    Also a sequence of its last + 1 values.
+
+    It can be pickled where its function can; values are computed anew then. A copy is the store
+    itself.
 
     >>> squares = Store(lambda position: position * position, last=4, pos=2)
     >>> squares.extract(), squares.peek(3), list(squares)

@@ -26,7 +26,8 @@ T = TypeVar("T")
 _ID = re.compile(r"[^\s\[\]<>\"'&\x00-\x20\x7f-\x9f\u2028-\u202e]{1,200}")
 
 GIST = "gist"
-"""The metadata key of a turn that stands for others which nobody here knows: a gist of an earlier request that came back in a list."""
+"""The metadata key of a turn that stands for others which nobody here knows: a gist of an earlier
+request that came back in a list."""
 
 
 class Role(StrEnum):
@@ -117,8 +118,9 @@ class Turn:
     """Hold one message: role, content, tool calls; immutable (docs/window.md, "Turns and atoms").
 
     `tokens` is counted once, when the turn enters a window (None before).
-    `sources` are the resource ids that a gist stands for, a tuple or what reads and compares as one (`Sources`); `level` is how
-    often those have been folded. `resource_id` is empty until a window gives one.
+    `sources` are the resource ids that a gist stands for, a tuple or what reads and compares as one
+    (`Sources`); `level` is how often those have been folded. `resource_id` is empty until a window
+    gives one.
 
     Raises:
         InvalidTurnError: a lone surrogate, missing content without tool calls,
@@ -129,7 +131,8 @@ class Turn:
     <Role.USER: 'user'>
     >>> Turn(role="poet", content="hello")
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidTurnError: turn field 'role': unknown role 'poet'. Use system, user, assistant, tool.
+    polycontext.window.errors.InvalidTurnError: turn field 'role': unknown role 'poet'. Use system,
+    user, assistant, tool.
     """
 
     role: Role = field(converter=_role)
@@ -147,7 +150,8 @@ class Turn:
     level: int = field(default=0, kw_only=True)
     parts: tuple[Part, ...] = field(default=(), converter=_parts, kw_only=True)
 
-    # One is made for every message: what most turns have not is asked for first, and nothing is looped over.
+    # One is made for every message: what most turns have not is asked for first, and nothing is
+    # looped over.
     def __attrs_post_init__(self) -> None:
         if self.content is not None:
             check_text(self.content, "content", InvalidTurnError)
@@ -194,7 +198,10 @@ class Turn:
             )
 
     def _check_layout(self) -> None:
-        """Refuse parts that place words or calls which the turn has not, or place them twice; each provider has a layout of its own."""
+        """Refuse parts that place words or calls which the turn has not, or place them twice.
+
+        Each provider has a layout of its own.
+        """
         said: dict[str, int] = {}
         called: dict[str, set[int]] = {}
         for part in self.parts:
@@ -256,7 +263,8 @@ class Turn:
 
 _FIELDS = tuple(attribute.name for attribute in fields(Turn))
 _values = attrgetter(*_FIELDS)
-# The slots themselves: a frozen class refuses `turn.x = ...`, and `object.__setattr__` looks each name up.
+# The slots themselves: a frozen class refuses `turn.x = ...`, and `object.__setattr__` looks each
+# name up.
 _puts = tuple(Turn.__dict__[name].__set__ for name in _FIELDS)
 _put_id, _put_time, _put_tokens = (
     Turn.__dict__[name].__set__ for name in ("resource_id", "timestamp", "tokens")

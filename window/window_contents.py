@@ -47,7 +47,10 @@ class WindowFacts(NamedTuple):
 
 
 class WindowContents(NamedTuple):
-    """Hold what changes with every turn; windows that differ in focus alone share it. A tuple, since one is made for every turn."""
+    """Hold what changes with every turn; windows that differ in focus alone share it.
+
+    A tuple, since one is made for every turn.
+    """
 
     turns: Column[Turn] = Column()
     sums: Column[int] = Column.of([0])
@@ -170,7 +173,8 @@ class WindowContents(NamedTuple):
         """Return `turn` counted and with an id that no turn here has."""
         resource_id = turn.resource_id
         if not resource_id:
-            # The serial counts on through splices and clearing, so that the ledger never sees an id twice.
+            # The serial counts on through splices and clearing, so that the ledger never sees an id
+            # twice.
             resource_id = next(
                 made
                 for number in count(self.facts.serial + 1)
@@ -183,7 +187,8 @@ class WindowContents(NamedTuple):
                 "an id that no turn of this conversation has",
             )
         if type(turn.sources) is Sources:
-            # The places by which they are told are those of the conversation that the gist was made in.
+            # The places by which they are told are those of the conversation that the gist was made
+            # in.
             turn = evolve(turn, sources=tuple(turn.sources))
         if turn.tokens is not None:
             return turn if turn.resource_id else turn.admitted(resource_id, turn.tokens)

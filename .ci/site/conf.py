@@ -1,4 +1,7 @@
-"""How Sphinx makes the site of the pages that `.ci/docs_site.py` lays out; every warning is an error there."""
+"""How Sphinx makes the site of the pages that `.ci/docs_site.py` lays out.
+
+Every warning is an error there.
+"""
 
 import re
 from importlib.metadata import version as version_of
@@ -27,7 +30,10 @@ autodoc_default_options = {"members": True, "imported-members": True, "inherited
 
 
 def mend_links(*told: Any) -> None:
-    """Link the pages that a docstring cites; take out the links of python-statemachine's own docstrings, which lead into its manual."""
+    """Link the pages that a docstring cites.
+
+    Take out the links of python-statemachine's own docstrings, which lead into its manual.
+    """
     lines: list[str] = told[-1]
     lines[:] = [
         line if line.lstrip().startswith((">>>", "...")) else _linked(line) for line in lines

@@ -23,13 +23,19 @@ _OWN, _ROLES = (
 
 
 class ContextMiddleware(ChatMiddleware):
-    """Fit the messages of every request into the window of `model`; options are those of `Sessions`. One serves many agents and sessions."""
+    """Fit the messages of every request into the window of `model`.
+
+    Options are those of `Sessions`. One serves many agents and sessions.
+    """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._bridge = Bridge(AgentFrameworkDialect(), model=model, **options)
 
     async def process(self, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
-        """Send what fits; the session's history stays whole. A compaction of the framework's own is refused: `InvalidOptionError`."""
+        """Send what fits; the session's history stays whole.
+
+        A compaction of the framework's own is refused: `InvalidOptionError`.
+        """
         if own := context.kwargs.get("compaction_strategy") or getattr(
             context.client, "compaction_strategy", None
         ):

@@ -17,10 +17,13 @@ Client = TypeVar("Client")
 
 
 def wrap(client: Client, model: Any = None, **options: Any) -> Client:
-    """Return a client of the same type whose requests fit into the window of `model`; options are those of `Sessions`.
+    """Return a client of the same type whose requests fit into the window of `model`.
 
-    The caller keeps the whole list and sends it every time; what goes out is the view of it. Retries send the same, and clients made by
-    `with_options` do so too. What counts tokens is left as it is. Of a client that was wrapped before, the last wrapping counts.
+    Options are those of `Sessions`.
+
+    The caller keeps the whole list and sends it every time; what goes out is the view of it.
+    Retries send the same, and clients made by `with_options` do so too. What counts tokens is left
+    as it is. Of a client that was wrapped before, the last wrapping counts.
 
     Raises:
         InvalidOptionError: no client of the SDK, or an option that cannot be.

@@ -24,9 +24,12 @@ _ROLES = {own.SystemMessage: Role.SYSTEM, own.AssistantMessage: Role.ASSISTANT}
 
 
 class ContextChatCompletionContext(ChatCompletionContext):
-    """Keep all messages of an agent, and hand out those that fit into the window of `model`; options are those of `Sessions`, `tools` among them.
+    """Keep all messages of an agent, and hand out those that fit into the window of `model`.
 
-    `key` names the conversation, a new one by default; it is in the agent's state. `system` is the agent's system message: no context sees it.
+    Options are those of `Sessions`, `tools` among them.
+
+    `key` names the conversation, a new one by default; it is in the agent's state. `system` is the
+    agent's system message: no context sees it.
     """
 
     def __init__(
@@ -63,7 +66,10 @@ class AutoGenDialect(MessageDialect[Any]):
     """Read messages; all results of a step are one."""
 
     def read(self, native: Any) -> Iterator[Turn]:
-        """Yield the turns of a message. What the model says beside calls is its thought here, and sent as text."""
+        """Yield the turns of a message.
+
+        What the model says beside calls is its thought here, and sent as text.
+        """
         said = getattr(native, "content", native)
         if isinstance(native, own.FunctionExecutionResultMessage):
             for place, each in enumerate(said):

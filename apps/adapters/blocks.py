@@ -46,7 +46,8 @@ def pictures(turn: Turn) -> Iterator[str]:
 def block(framework: str, own: Mapping[str, Any], medium: str | None = None) -> Part:
     """Return what only a framework knows, as JSON data: it stays with its turn and counts as it stands.
 
-    `medium` names the field that holds a picture, a recording or a document, by its `mime_type` and its `data` in base64.
+    `medium` names the field that holds a picture, a recording or a document, by its `mime_type` and
+    its `data` in base64.
 
     >>> picture = {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}}
     >>> turn = Turn("user", "So?", parts=(block("google-adk", picture, "inline_data"), block("google-adk", {"executable_code": "1"})))
@@ -133,7 +134,8 @@ _SAID = {
 def block_parts(content: object) -> Iterator[Part]:
     """Yield the parts of a message's content, of whichever vendor's form: what is neither words nor calls.
 
-    Pictures, files and recordings are counted as such, thoughts are bound, the rest stands as it is.
+    Pictures, files and recordings are counted as such, thoughts are bound, the rest stands as it
+    is.
 
     >>> plum = {"type": "image", "source": {"type": "url", "url": "https://example.org/plum.png"}}
     >>> [part.type for part in block_parts([{"type": "text", "text": "Which?"}, plum])]

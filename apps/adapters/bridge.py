@@ -32,8 +32,9 @@ class Fitted(Generic[N]):
     def learn(self, usage: object) -> None:
         """Let the session learn from what the provider reports of these messages: the usage of a response, or the response (`session.usage.reported`).
 
-        None, and data that tell of no tokens (zeros, a count that is missing), are passed over: fake models and some servers report such. So
-        is, with a warning, what would leave the messages no room: the answer is there already.
+        None, and data that tell of no tokens (zeros, a count that is missing), are passed over:
+        fake models and some servers report such. So is, with a warning, what would leave the
+        messages no room: the answer is there already.
 
         Raises:
             InvalidDataError: no usage at all, such as a text.
@@ -53,7 +54,8 @@ class Bridge(Generic[N]):
 
     Args:
         dialect: how the framework says what turns say.
-        sessions: where conversations stand; by default, new ones with `options`, which are those of `Sessions` and of a session.
+        sessions: where conversations stand; by default, new ones with `options`, which are those of
+            `Sessions` and of a session.
 
     Fitting the same messages again gives the same: hooks fire on every retry.
     """
@@ -79,13 +81,16 @@ class Bridge(Generic[N]):
         tools: Sequence[Mapping[str, Any]] | None = (),
         reserve: int = 0,
     ) -> Steps[list[N]]:
-        """Return what a model is to see of `natives`, all messages of one conversation so far; the list that is given is not changed.
+        """Return what a model is to see of `natives`, all messages of one conversation so far.
 
-        `key` names the conversation; without one it is known by how it begins. `system`, `tools` and `reserve` are what this request needs
-        besides, and may be others the next time.
+        The list that is given is not changed.
+
+        `key` names the conversation; without one it is known by how it begins. `system`, `tools`
+        and `reserve` are what this request needs besides, and may be others the next time.
 
         Raises:
-            ContextOverflowError: not even with everything yielded that may. Whatever the dialect raises of messages that it does not know.
+            ContextOverflowError: not even with everything yielded that may. Whatever the dialect
+                raises of messages that it does not know.
         """
         fitted: Fitted[N] = yield call(
             self, "fit_with_session", natives, key=key, system=system, tools=tools, reserve=reserve
@@ -117,7 +122,8 @@ class Bridge(Generic[N]):
                 view = yield call(session, "view", **besides)
                 return Fitted(self.dialect.join(view), session) if _end(session) == end else None
             except ConflictError:
-                # Without a key, a conversation that somebody elsewhere has led on otherwise is another one.
+                # Without a key, a conversation that somebody elsewhere has led on otherwise is
+                # another one.
                 if key is not None:
                     raise
                 return None

@@ -16,7 +16,10 @@ N = TypeVar("N")
 
 @frozen
 class Piece:
-    """Hold a turn, and which messages it is from: those from `start` up to `stop`; of several turns of one message each names it."""
+    """Hold a turn, and which messages it is from: those from `start` up to `stop`.
+
+    Of several turns of one message each names it.
+    """
 
     turn: Turn
     start: int
@@ -35,13 +38,16 @@ class Held(Generic[N]):
 class Dialect(ABC, Generic[N]):
     """Read a framework's messages, and write what did not come from it.
 
-    What stands goes out as the very object it came as: converting loses ids, signatures and what nobody here knows of. Only gists, and
-    turns of which some has fallen, are written anew.
+    What stands goes out as the very object it came as: converting loses ids, signatures and what
+    nobody here knows of. Only gists, and turns of which some has fallen, are written anew.
     """
 
     @abstractmethod
     def split(self, natives: Sequence[N]) -> Iterable[Piece]:
-        """Yield the turns of `natives` in order, each with the messages that it is from. A message of no turn goes with the one before it."""
+        """Yield the turns of `natives` in order, each with the messages that it is from.
+
+        A message of no turn goes with the one before it.
+        """
 
     @abstractmethod
     def write(self, turns: Sequence[Turn]) -> Sequence[N]:

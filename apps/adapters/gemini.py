@@ -15,8 +15,8 @@ _OWN, _BY_ORDER = "gemini", "by-order-"
 def read_contents(contents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Turn]]:
     """Yield the turns of each content with its place: its results, and what is said.
 
-    Calls need no id there. One without an id gets the place where it stands as its id, and a result without one belongs to the first call of its
-    name that has none yet.
+    Calls need no id there. One without an id gets the place where it stands as its id, and a result
+    without one belongs to the first call of its name that has none yet.
 
     >>> look = {"role": "model", "parts": [{"function_call": {"name": "look", "args": {"at": side}}} for side in "ab"]}
     >>> seen = {"role": "user", "parts": [{"function_response": {"name": "look", "response": {"result": side}}} for side in "ab"]}
@@ -51,7 +51,9 @@ def write_content(turns: Sequence[Turn]) -> dict[str, Any]:
 
 
 def read_usage(usage: Mapping[str, Any] | None) -> dict[str, int] | None:
-    """Return what a response says that its request counted, and what it counts itself; None where it says nothing.
+    """Return what a response says that its request counted, and what it counts itself.
+
+    None where it says nothing.
 
     >>> read_usage({"prompt_token_count": 900, "candidates_token_count": 9, "thoughts_token_count": 1}), read_usage(None)
     ({'input_tokens': 900, 'output_tokens': 10}, None)
@@ -92,7 +94,8 @@ def _parse_message(role: Role, parts: Sequence[Mapping[str, Any]], prefix: str) 
                 {name: value for name, value in part.items() if name != "function_call"},
             )
             if others:
-                # Gemini refuses a call without the signature that it came with, whatever else is left out.
+                # Gemini refuses a call without the signature that it came with, whatever else is
+                # left out.
                 beside.append(Part(_OWN, json.dumps(others), PartKind.CALL, len(calls)))
             given = call.get("id") or f"{prefix}{len(calls)}"
             calls.append(

@@ -18,7 +18,10 @@ from google.genai import types
 
 
 class ContextPlugin(BasePlugin):
-    """Fit the contents of every request into the window of `model`; options are those of `Sessions`. One serves many agents and conversations."""
+    """Fit the contents of every request into the window of `model`.
+
+    Options are those of `Sessions`. One serves many agents and conversations.
+    """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         super().__init__(name="polycontext")

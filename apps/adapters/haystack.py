@@ -27,9 +27,12 @@ from haystack.core.serialization import default_to_dict
 
 
 class ContextHook:
-    """Fit the messages of every request into the window of `model`; options are those of `Sessions`. One serves many agents and conversations.
+    """Fit the messages of every request into the window of `model`.
 
-    It is the last of the hooks ``before_llm``: ``Agent(..., hooks={"before_llm": [ContextHook("gpt-5")]})``.
+    Options are those of `Sessions`. One serves many agents and conversations.
+
+    It is the last of the hooks ``before_llm``: ``Agent(..., hooks={"before_llm":
+    [ContextHook("gpt-5")]})``.
     """
 
     allowed_hook_points = ("before_llm",)
@@ -64,7 +67,10 @@ class ContextHook:
 
 
 class _View(list[own.ChatMessage]):
-    """Hold what a model is to see. Whatever is added is added to the whole: agents cut what they keep to what the model has seen."""
+    """Hold what a model is to see.
+
+    Whatever is added is added to the whole: agents cut what they keep to what the model has seen.
+    """
 
     def __init__(
         self,

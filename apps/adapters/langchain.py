@@ -25,7 +25,10 @@ _ROLES = {
 
 
 class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Fit the messages of every request into the window of `model`; options are those of `Sessions`. One serves many agents and threads."""
+    """Fit the messages of every request into the window of `model`.
+
+    Options are those of `Sessions`. One serves many agents and threads.
+    """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._bridge = Bridge(LangChainDialect(), model=model, **options)
@@ -42,7 +45,10 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 class LangChainDialect(MessageDialect[own.BaseMessage]):
-    """Read messages, of one turn each; what their content has besides words and calls is kept as it stands."""
+    """Read messages, of one turn each.
+
+    What their content has besides words and calls is kept as it stands.
+    """
 
     def read(self, native: own.BaseMessage) -> Iterator[Turn]:
         """Yield the turn of a message."""
@@ -84,7 +90,8 @@ def _besides(request: Any) -> dict[str, Any]:
             "none that shortens what is sent, besides this one",
         )
     info = request.runtime.execution_info
-    # An agent inside of another has its thread, but a conversation of its own: that is known by how it begins.
+    # An agent inside of another has its thread, but a conversation of its own: that is known by how
+    # it begins.
     key = (
         None
         if info is None or info.thread_id is None or "|" in info.checkpoint_ns

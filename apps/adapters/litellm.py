@@ -15,7 +15,10 @@ from litellm.integrations.custom_logger import CustomLogger
 
 
 class ContextCallback(CustomLogger):
-    """Fit every awaited request into the window of `model`; options are those of `Sessions`. One serves many conversations, known by how they begin."""
+    """Fit every awaited request into the window of `model`; options are those of `Sessions`.
+
+    One serves many conversations, known by how they begin.
+    """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         super().__init__()
@@ -34,7 +37,8 @@ class ContextCallback(CustomLogger):
         """Send what fits; the caller's list stays whole.
 
         Raises:
-            InvalidOptionError: the list is given by its place, where nobody sees it, or the vendor is to shorten it, too.
+            InvalidOptionError: the list is given by its place, where nobody sees it, or the vendor
+                is to shorten it, too.
         """
         call = getattr(call_type, "value", "")
         bridge, name = (
@@ -61,7 +65,10 @@ class ContextCallback(CustomLogger):
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: Any, call_type: Any
     ) -> None:
-        """Learn from what the provider reports; of an answer that is streamed nothing is known yet."""
+        """Learn from what the provider reports.
+
+        Of an answer that is streamed nothing is known yet.
+        """
         sent = request_data.get(_list_of(getattr(call_type, "value", "")))
         if isinstance(sent, _Sent):
             sent.fitted.learn(

@@ -34,7 +34,8 @@ _ROLES = {
 def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
     """Return an LLM of the type and with the settings of `llm` whose chats fit into the window of `model`; options are those of `Sessions`.
 
-    One serves many agents and conversations. Of an LLM that was wrapped before, the last wrapping counts.
+    One serves many agents and conversations. Of an LLM that was wrapped before, the last wrapping
+    counts.
 
     Raises:
         InvalidOptionError: no LLM of llama-index, or an option that cannot be.
@@ -79,7 +80,10 @@ def _learn(fitted: Fitted[own.ChatMessage], response: Any) -> Any:
 
 
 class ContextMemory(BaseChatStoreMemory):
-    """Keep all of a conversation and hand out all of it, for an LLM of `wrap`. Agents write into what they are handed: it is copies."""
+    """Keep all of a conversation and hand out all of it, for an LLM of `wrap`.
+
+    Agents write into what they are handed: it is copies.
+    """
 
     @classmethod
     def from_defaults(cls, chat_history: Any = None, **fields: Any) -> "ContextMemory":

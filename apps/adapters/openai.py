@@ -12,11 +12,14 @@ Client = TypeVar("Client")
 
 
 def wrap(client: Client, model: Any = None, **options: Any) -> Client:
-    """Return a client of the same type whose requests fit into the window of `model`; options are those of `Sessions`.
+    """Return a client of the same type whose requests fit into the window of `model`.
 
-    The caller keeps the whole list and sends it every time; what goes out is the view of it. Retries send the same, and clients made by
-    `with_options` do so too. Responses that continue one that OpenAI keeps are left as they are, and so is whatever asks no model: counts,
-    embeddings. Of a client that was wrapped before, the last wrapping counts.
+    Options are those of `Sessions`.
+
+    The caller keeps the whole list and sends it every time; what goes out is the view of it.
+    Retries send the same, and clients made by `with_options` do so too. Responses that continue one
+    that OpenAI keeps are left as they are, and so is whatever asks no model: counts, embeddings. Of
+    a client that was wrapped before, the last wrapping counts.
 
     Raises:
         InvalidOptionError: no client of the SDK, or an option that cannot be.
@@ -73,7 +76,10 @@ class _Body(dict[str, Any]):
 
 
 def _parse_request(request: Any) -> tuple[str, list[Message], dict[str, Any]] | None:
-    """Return which path is asked, its list, and what the request needs besides; None where there is nothing to fit."""
+    """Return which path is asked, its list, and what the request needs besides.
+
+    None where there is nothing to fit.
+    """
     path, data = _path(request), request.json_data
     if (
         path not in _PATHS

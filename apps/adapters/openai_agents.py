@@ -27,12 +27,16 @@ class OpenAIAgentsDialect(WireDialect):
 
 
 class ContextFilter(RunHooks[Any]):
-    """Fit the items of every request into the window of `model`; options are those of `Sessions`. One serves many agents and conversations.
+    """Fit the items of every request into the window of `model`; options are those of `Sessions`.
 
-    Give it as `call_model_input_filter` of a `RunConfig`; as `hooks` of the run, too, it learns from what the provider counts.
+    One serves many agents and conversations.
+
+    Give it as `call_model_input_filter` of a `RunConfig`; as `hooks` of the run, too, it learns
+    from what the provider counts.
 
     Args:
-        key: returns of a run's own `context` which conversation it is; without it, a conversation is known by how it begins.
+        key: returns of a run's own `context` which conversation it is; without it, a conversation
+            is known by how it begins.
     """
 
     def __init__(

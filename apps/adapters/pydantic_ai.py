@@ -18,13 +18,19 @@ from pydantic_ai.capabilities import AbstractCapability
 
 
 class ContextCapability(AbstractCapability[Any]):
-    """Fit the messages of every request into the window of `model`; options are those of `Sessions`. One serves many agents and conversations."""
+    """Fit the messages of every request into the window of `model`.
+
+    Options are those of `Sessions`. One serves many agents and conversations.
+    """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._bridge = Bridge(PydanticAIDialect(), model=model, **options)
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
-        """Send what fits; the agent's history stays whole. A provider that is to shorten it, too, is refused: `InvalidOptionError`."""
+        """Send what fits; the agent's history stays whole.
+
+        A provider that is to shorten it, too, is refused: `InvalidOptionError`.
+        """
         asked, settings = (
             request_context.model_request_parameters,
             request_context.model_settings or {},
@@ -58,7 +64,10 @@ class ContextCapability(AbstractCapability[Any]):
     async def after_model_request(
         self, ctx: Any, *, request_context: Any, response: own.ModelResponse
     ) -> own.ModelResponse:
-        """Learn from what the provider counts; where none is named, the model itself has guessed."""
+        """Learn from what the provider counts.
+
+        Where none is named, the model itself has guessed.
+        """
         if response.provider_name is not None:
             Fitted([], self._bridge.sessions.get(ctx.conversation_id)).learn(
                 {"input_tokens": response.usage.input_tokens}

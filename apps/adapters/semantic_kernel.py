@@ -28,10 +28,13 @@ _KINDS = (
 
 
 def wrap(service: Service, model: Any = None, **options: Any) -> Service:
-    """Return a chat service of the same type whose requests fit into the window of `model`; options are those of `Sessions`.
+    """Return a chat service of the same type whose requests fit into the window of `model`.
+
+    Options are those of `Sessions`.
 
     Raises:
-        InvalidOptionError: no chat service, or an option that cannot be; once it is asked, a history that reduces itself.
+        InvalidOptionError: no chat service, or an option that cannot be; once it is asked, a
+            history that reduces itself.
     """
     check(
         "service",

@@ -23,17 +23,22 @@ if TYPE_CHECKING:
 
 
 MOST_ALIKE = 64
-"""So many conversations that begin alike are told apart in a store; what comes behind them is not found there again."""
+"""So many conversations that begin alike are told apart in a store; what comes behind them is not
+found there again."""
 
 _PAUSE, _LONGEST_PAUSE = 0.001, 0.05
-"""Seconds that a task waits before it looks again, at first and at most: a lock of threads cannot be awaited."""
+"""Seconds that a task waits before it looks again, at first and at most: a lock of threads cannot
+be awaited."""
 
 _WITHIN: ContextVar[tuple[object, ...]] = ContextVar("polycontext_fitting", default=())
 
 
 @define(eq=False)
 class _SessionLock:
-    """Hold a session for whoever works on it, among threads and tasks; `users` are those who have it or wait for it."""
+    """Hold a session for whoever works on it, among threads and tasks.
+
+    `users` are those who have it or wait for it.
+    """
 
     session: ContextSession
     users: int = 0
@@ -93,15 +98,18 @@ class _SessionLock:
 
 
 class Sessions:
-    """Hold the sessions of many conversations at once; the one that was not asked for the longest is let go where there are too many.
+    """Hold the sessions of many conversations at once.
+
+    The one that was not asked for the longest is let go where there are too many.
 
     Args:
         model: as of a session: a model's name, its profile, or a number of tokens.
-        store: where they are kept; one that was let go is opened again from there. Without one they are in memory, and what is let go is gone: it
-            begins anew from the framework's own list.
+        store: where they are kept; one that was let go is opened again from there. Without one they
+            are in memory, and what is let go is gone: it begins anew from the framework's own list.
         most: how many are held. options: those of a session.
 
-    Safe under threads and tasks. One session is held for a key; whoever works on one has it `alone`.
+    Safe under threads and tasks. One session is held for a key; whoever works on one has it
+    `alone`.
 
     >>> sessions = Sessions(8000)
     >>> sessions.get("a") is sessions.get("a"), sessions.get("a") is sessions.get("b")
@@ -135,14 +143,17 @@ class Sessions:
     def longest(self, turns: Sequence[Turn]) -> ContextSession:
         """Return the session that `turns` go on from, the longest one, where no key says whose they are; a new one where there is none.
 
-        One that has gone on otherwise is another conversation: it is left alone. What was let go is looked for in the store, by how the
+        One that has gone on otherwise is another conversation: it is left alone. What was let go is
+        looked for in the store, by how the
         conversation begins: up to what the user says first.
         """
         return self._release(drive(self._choose(turns, None)))
 
     @contextmanager
     def alone(self, turns: Sequence[Turn], key: str | None = None) -> Generator[ContextSession]:
-        """Yield the session that `get` or `longest` returns; until it is let go again nobody else here works on it.
+        """Yield the session that `get` or `longest` returns.
+
+        Until it is let go again nobody else here works on it.
 
         Raises:
             SessionWriteError: from inside the work on it.
@@ -151,7 +162,8 @@ class Sessions:
             chosen = drive(self._choose(turns, key))
             try:
                 with chosen.held() as session:
-                    # Whoever had it before may have gone on otherwise: then this conversation needs another one.
+                    # Whoever had it before may have gone on otherwise: then this conversation needs
+                    # another one.
                     if key is not None or is_continuation(session.conversation.log, turns):
                         yield session
                         return
@@ -212,7 +224,10 @@ class Sessions:
         return next((name for name in longest_first if is_continuation(logs[name], turns)), "")
 
     def _open(self, turns: Sequence[Turn], key: str | None) -> tuple[str, ContextSession]:
-        """Return a session that is not held, from the store or a new one; nobody waits meanwhile."""
+        """Return a session that is not held, from the store or a new one.
+
+        Nobody waits meanwhile.
+        """
         if key is not None:
             return key, self._session(key)
         beginning, found = id_prefix(turns), None

@@ -20,7 +20,10 @@ from strands.types.events import ModelStopReason
 
 
 class ContextConversationManager(NullConversationManager):
-    """Fit the messages of every request into the window of `model`; options are those of `Sessions`. One serves many agents."""
+    """Fit the messages of every request into the window of `model`.
+
+    Options are those of `Sessions`. One serves many agents.
+    """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         super().__init__()

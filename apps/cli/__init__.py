@@ -1,4 +1,7 @@
-"""The command line: one module a command or a group of them, over public APIs; needs the extra `cli`."""
+"""The command line: one module a command or a group of them, over public APIs.
+
+Needs the extra `cli`.
+"""
 
 from polycontext.linearity import require_extra
 

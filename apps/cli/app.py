@@ -1,8 +1,9 @@
 """The command line: its commands, and what their errors come to.
 
 Exit codes: 0 done; 1 the input is fine and the answer is no (a budget cannot be met, `--strict` met
-a refused turn, a provider would refuse, a law is broken, a session or its store refuses); 2 the input
-or the options are at fault; 70 a fault of this program; 130 interrupted; 141 nobody reads the output.
+a refused turn, a provider would refuse, a law is broken, a session or its store refuses); 2 the
+input or the options are at fault; 70 a fault of this program; 130 interrupted; 141 nobody reads the
+output.
 """
 
 import errno
@@ -60,9 +61,12 @@ click.version_option(
 
 
 def main(arguments: Sequence[str] | None = None, program: str = NAME) -> int:
-    """Run the command line and return its exit code; whatever goes wrong is one line on standard error.
+    """Run the command line and return its exit code.
 
-    `arguments` are those behind the program's name, by default the process's own; `program` is what help and errors call it.
+    Whatever goes wrong is one line on standard error.
+
+    `arguments` are those behind the program's name, by default the process's own; `program` is what
+    help and errors call it.
     """
     set_verbosity("normal")
     for stream in (sys.stdout, sys.stderr):

@@ -124,7 +124,10 @@ class _Talk:
                 await self._send(line[1:] if line.startswith("//") else line)
 
     async def _send(self, text: str) -> None:
-        """Send a message with what is attached to it, and print the answer as it comes; it is kept also where it is cut short."""
+        """Send a message with what is attached to it, and print the answer as it comes.
+
+        It is kept also where it is cut short.
+        """
         attached, self.attached = self.attached, []
         names = "".join(f"\n[@{name}]" for name in attached)
         message = await asyncio.to_thread(resolve_text, text + names)

@@ -66,9 +66,9 @@ def check(
 ) -> int:
     """Find what a provider would reject in a request, where and why, and how to fix it.
 
-    FILE holds requests or lists of messages: one, a list of them, or one a line; - is standard input.
-    Signatures and other things that only the provider knows are not checked. Exits with 1 if something
-    would be rejected.
+    FILE holds requests or lists of messages: one, a list of them, or one a line; - is standard
+    input. Signatures and other things that only the provider knows are not checked. Exits with 1 if
+    something would be rejected.
     """
     told, counts = list[dict[str, Any]](), Counter[str]()
     for asked in _asked(file, form):

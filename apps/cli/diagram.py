@@ -36,8 +36,8 @@ from .output import CommandError, redirected, write
 def diagram(*, machine: str | None, notation: str, output: Output) -> int:
     """Draw the states and transitions of a state machine.
 
-    By default the library's own. MODULE:CLASS is a subclass of ContextMachine; modules in the working
-    directory are found.
+    By default the library's own. MODULE:CLASS is a subclass of ContextMachine; modules in the
+    working directory are found.
     """
     drawn = _machine(machine)
     match notation:

@@ -87,8 +87,8 @@ def laws(
     """Test the library's laws on generated inputs, or on an object of yours.
 
     A law is a property as code, such as "no call is separated from its result". Prints for each
-    whether it holds and the smallest counterexample. Exits with 1 if a law is broken. Inputs are the
-    same in every run, unless you pass --seed.
+    whether it holds and the smallest counterexample. Exits with 1 if a law is broken. Inputs are
+    the same in every run, unless you pass --seed.
     """
     chosen = _named(rooms, names)
     subject = None if subject_name is None else load_subject(subject_name)
@@ -110,7 +110,10 @@ def laws(
 
 
 def _named(rooms: Sequence[str], names: Sequence[str]) -> Sequence[Law]:
-    """Return the laws of the rooms that were named, with or without their room; all of them where none was."""
+    """Return the laws of the rooms that were named, with or without their room.
+
+    All of them where none was.
+    """
     laws = all_laws(rooms or ROOMS)
     known = {name for law in laws for name in _names(law)}
     for name in names:

@@ -269,7 +269,8 @@ def model_at(base_url: str | None, model: str | None) -> Answering:
     """Return the model of that name and address; a script without both.
 
     Raises:
-        CommandError: it cannot be asked, for want of a key, say. InvalidOptionError: no such address.
+        CommandError: it cannot be asked, for want of a key, say. InvalidOptionError: no such
+            address.
     """
     try:
         return make_answering(base_url, model)

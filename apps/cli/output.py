@@ -1,7 +1,7 @@
 """What the command line writes, and how it ends.
 
-Results go to standard output, in colour where there is a terminal; everything that people read beside
-them goes to standard error. A reader that goes away early (`| head`) is no fault.
+Results go to standard output, in colour where there is a terminal; everything that people read
+beside them goes to standard error. A reader that goes away early (`| head`) is no fault.
 """
 
 import json
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FAULT, USAGE, PIPE_CLOSED = 1, 2, 141
-"""Exit codes: the input is fine and the answer is no; the input or the options are not fine; nobody reads the output."""
+"""Exit codes: the input is fine and the answer is no; the input or the options are not fine; nobody
+reads the output."""
 
 _OBEYED = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
     "|(?<=[\0-\x7f])[\u200c\u200d]"
 )
-"""Controls, what turns text round, what is not seen; joiners only where there is nothing to join, for emoji and many scripts need them."""
+"""Controls, what turns text round, what is not seen; joiners only where there is nothing to join,
+for emoji and many scripts need them."""
 
 _PIECE = 1000
 """Lines that are written at once."""
@@ -80,7 +82,10 @@ def _as_json(text: str) -> str:
 
 
 def write(text: str) -> None:
-    """Write to standard output at once, as it is shown; end the command quietly where nobody reads any more."""
+    """Write to standard output at once, as it is shown.
+
+    End the command quietly where nobody reads any more.
+    """
     _write(shown(text))
 
 
@@ -89,7 +94,8 @@ def _write(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter flushes once more at its end: what is still buffered must go nowhere, or it would complain.
+        # The interpreter flushes once more at its end: what is still buffered must go nowhere, or
+        # it would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise Exit(PIPE_CLOSED) from None
 
@@ -134,7 +140,10 @@ def write_rich(renderable: "RenderableType") -> None:
 
 
 def tell(text: str, style: str = "") -> None:
-    """Write a line for people to standard error, unbroken; nothing where only results are wanted."""
+    """Write a line for people to standard error, unbroken.
+
+    Nothing where only results are wanted.
+    """
     if _verbosity != "quiet":
         from rich.text import Text  # noqa: PLC0415  as below
 
@@ -162,7 +171,10 @@ def no_bar(**_: object) -> None:
 def progress(
     what: str, total: float | None, *, shown: bool = True
 ) -> Generator[Callable[..., None]]:
-    """Show a bar on a terminal and take it away at the end; what is yielded updates it as rich does, and is `no_bar` where there is none."""
+    """Show a bar on a terminal and take it away at the end.
+
+    What is yielded updates it as rich does, and is `no_bar` where there is none.
+    """
     console = _console(stderr=True)
     if not shown or _verbosity == "quiet" or not console.is_terminal:
         yield no_bar

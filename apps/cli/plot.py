@@ -35,7 +35,8 @@ def check_plot(path: Path) -> None:
     """Make sure, before any work is done for it, that a plot could be written to `path`.
 
     Raises:
-        CommandError: the file's type is none for a plot. MissingExtraError: matplotlib is not installed.
+        CommandError: the file's type is none for a plot. MissingExtraError: matplotlib is not
+            installed.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise CommandError(f"{path}: no file type for a plot. Use {' or '.join(SUFFIXES)}.")
@@ -43,7 +44,10 @@ def check_plot(path: Path) -> None:
 
 
 def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> None:
-    """Draw pressure over turns, coloured by state, the marks as lines, and save it; same report, same picture."""
+    """Draw pressure over turns, coloured by state, the marks as lines, and save it.
+
+    Same report, same picture.
+    """
     from matplotlib import rc_context  # noqa: PLC0415  optional, and slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -73,7 +77,10 @@ def _points(report: ReplayReport) -> Iterator[tuple[float, float, str]]:
 
 
 def _draw_steps(axes: "Axes", report: ReplayReport) -> None:
-    """Draw pressure as stairs, since it stays as it is until the next step; each stair in the colour of its state."""
+    """Draw pressure as stairs, since it stays as it is until the next step.
+
+    Each stair in the colour of its state.
+    """
     points = list(_points(report))
     for (x, y, state), (end, _, _) in pairwise(points):
         axes.fill_between([x, end], y, color=_COLOURS[state], alpha=0.22, linewidth=0)

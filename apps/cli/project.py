@@ -47,9 +47,9 @@ def project(
 ) -> None:
     """Shorten a conversation to fit a window, and print it as JSON in the shape of the input.
 
-    Summarises or drops older messages without a model. FILE is JSON or JSONL, or - for standard input;
-    several conversations are printed one a line. With --json, prints messages and a report. Exits
-    with 1 if the conversation cannot fit.
+    Summarises or drops older messages without a model. FILE is JSON or JSONL, or - for standard
+    input; several conversations are printed one a line. With --json, prints messages and a report.
+    Exits with 1 if the conversation cannot fit.
     """
     if window.max_tokens is None and window.model is None:
         raise CommandError("the window has no size. Pass --max-tokens or --model.")
@@ -105,7 +105,10 @@ def as_it_came(conversation: Conversation, projection: Projection) -> Any:
 
 
 def _with_several(items: Iterator[Any]) -> Iterator[tuple[Any, bool]]:
-    """Yield each item and whether there is more than one in all; a fault in the second waits until the first is out."""
+    """Yield each item and whether there is more than one in all.
+
+    A fault in the second waits until the first is out.
+    """
     first = next(items)
     try:
         further = list(islice(items, 1))

@@ -105,8 +105,8 @@ def replay(
 ) -> int:
     """Replay recorded conversations and show what is summarised or dropped as the window fills up.
 
-    Calls no model. Shows one conversation step by step, several as an overview. FILE is JSON or JSONL
-    in OpenAI's or Anthropic's message format, or - for standard input.
+    Calls no model. Shows one conversation step by step, several as an overview. FILE is JSON or
+    JSONL in OpenAI's or Anthropic's message format, or - for standard input.
     """
     high, low = marks(threshold, low)
     settings = ReplaySettings(
@@ -184,7 +184,10 @@ def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport | None:
 
 
 def _print_tables(reports: Iterable[ReplayReport], *, show_all: bool) -> ReplayReport | None:
-    """Print one conversation step by step, or an overview of several; what is done is shown even if the next one is at fault."""
+    """Print one conversation step by step, or an overview of several.
+
+    What is done is shown even if the next one is at fault.
+    """
     overview, last = Overview(), None
     try:
         for last in reports:

@@ -25,13 +25,15 @@ from .recordings.report import (
 )
 
 MOST_STEPS = 60
-"""Steps shown of a long conversation, unless all are asked for: the ends, and what is worth a look."""
+"""Steps shown of a long conversation, unless all are asked for: the ends, and what is worth a look.
+"""
 
 MOST_LINES = 24
 """Lines shown of a summary, unless everything is asked for."""
 
 MOST_ALONE = 12
-"""Messages shown that stand word for word, unless everything is asked for: the first and the last of them."""
+"""Messages shown that stand word for word, unless everything is asked for: the first and the last
+of them."""
 
 _EXCERPT = 160
 _INDENT = 6
@@ -123,7 +125,10 @@ _TITLE = 24
 
 
 def _counted(counts: Sequence[int]) -> Sequence[str]:
-    """Return the counts of a row; of the requests that were asked for, all should have been handed out."""
+    """Return the counts of a row.
+
+    Of the requests that were asked for, all should have been handed out.
+    """
     *others, delivered, asked = map(str, counts)
     return (*others, delivered if delivered == asked else f"{delivered}/{asked}")
 
@@ -239,7 +244,10 @@ def _compressions(summary: dict[str, Any]) -> str:
 
 
 def tool_names(steps: Iterable[ReplayStep]) -> Mapping[int, str]:
-    """Return which tool each result is of, by the result's number; ids of calls are used again, so the last call before it counts."""
+    """Return which tool each result is of, by the result's number.
+
+    Ids of calls are used again, so the last call before it counts.
+    """
     called: dict[str, str] = {}
     names: dict[int, str] = {}
     for step in steps:
@@ -274,7 +282,10 @@ def legend_grid() -> Table:
 
 
 def excerpt(turn: Turn, tool: str | None = None) -> Text:
-    """Return in one line how a turn begins, and what it calls; of a result, which `tool` it is of."""
+    """Return in one line how a turn begins, and what it calls.
+
+    Of a result, which `tool` it is of.
+    """
     calls = ", ".join(f"{call.name}({call.arguments[:_EXCERPT]})" for call in turn.tool_calls)
     text = (turn.content or "")[: 2 * _EXCERPT]
     if tool is not None:

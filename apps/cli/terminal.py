@@ -16,7 +16,10 @@ QUIT = "/quit"
 
 
 def read_line(*, is_terminal: bool) -> str:
-    """Return the next line without blanks around it, `QUIT` behind the last; bytes that are no UTF-8 are replaced."""
+    """Return the next line without blanks around it, `QUIT` behind the last.
+
+    Bytes that are no UTF-8 are replaced.
+    """
     if not is_terminal:
         line = sys.stdin.buffer.readline()
         return line.decode(errors="replace").strip() if line else QUIT

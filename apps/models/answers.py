@@ -39,7 +39,10 @@ class ScriptedAnswering:
 
 
 class OpenAIAnswering:
-    """Ask an endpoint that speaks OpenAI's chat completions; the key is that of the environment, as the SDK has it."""
+    """Ask an endpoint that speaks OpenAI's chat completions.
+
+    The key is that of the environment, as the SDK has it.
+    """
 
     def __init__(self, url: str | None, name: str) -> None:
         require_extra("openai", extra="openai", purpose="a model with OpenAI's API")
@@ -71,7 +74,10 @@ class OpenAIAnswering:
 
 
 class AnthropicAnswering:
-    """Ask an endpoint that speaks Anthropic's messages; the key is that of the environment, as the SDK has it."""
+    """Ask an endpoint that speaks Anthropic's messages.
+
+    The key is that of the environment, as the SDK has it.
+    """
 
     def __init__(self, url: str | None, name: str) -> None:
         require_extra(
@@ -121,7 +127,8 @@ def make_answering(url: str | None, name: str | None) -> Answering:
     """Return who answers: of a URL that holds ``anthropic``, or a model called ``claude…``, what speaks Anthropic's messages, of others OpenAI's chat.
 
     Raises:
-        InvalidOptionError: a URL that is none, or one without the name of a model. MissingExtraError: the vendor's SDK is not installed.
+        InvalidOptionError: a URL that is none, or one without the name of a model.
+            MissingExtraError: the vendor's SDK is not installed.
     """
     if url is None and name is None:
         return ScriptedAnswering()

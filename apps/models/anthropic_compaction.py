@@ -19,13 +19,17 @@ class AnthropicCompaction:
     """Ask Anthropic for the summary of a plan's prefix (docs/native-compaction.md).
 
     Args:
-        client: an `anthropic.Anthropic`, or for the methods that begin with an a an `anthropic.AsyncAnthropic`.
-        model: who summarises: the model of the conversation, whose thinking is bound to what it was sent.
+        client: an `anthropic.Anthropic`, or for the methods that begin with an a an
+            `anthropic.AsyncAnthropic`.
+        model: who summarises: the model of the conversation, whose thinking is bound to what it was
+            sent.
         max_tokens: tokens that the summary may take.
         instructions: what the API is told instead of its own instructions.
-        further: fields of the conversation's requests besides (`thinking`, `cache_control`): what is bound to them, and what is cached, stays so.
+        further: fields of the conversation's requests besides (`thinking`, `cache_control`): what
+            is bound to them, and what is cached, stays so.
 
-    Source: platform.claude.com, "Compaction on demand", "Background compaction", "Compaction and thinking blocks".
+    Source: platform.claude.com, "Compaction on demand", "Background compaction", "Compaction and
+    thinking blocks".
     """
 
     client: Any = field(repr=False)
@@ -43,10 +47,15 @@ class AnthropicCompaction:
         system: Sequence[Mapping[str, Any]] | str = (),
         reading: Reading | None = None,
     ) -> Steps[Fulfilment]:
-        """Send the prefix of `plan` as the session sends it, and return what came of it; nothing is raised.
+        """Send the prefix of `plan` as the session sends it, and return what came of it.
 
-        `tools` are those of the conversation's requests, `system` what they say there besides, before what the session says. `reading` is what was read of the conversation before, for the gist's twin.
-        An answer without a summary, a refusal, an error: the fulfilment says why, and committing it changes nothing.
+        Nothing is raised.
+
+        `tools` are those of the conversation's requests, `system` what they say there besides,
+        before what the session says. `reading` is what was read of the conversation before, for the
+        gist's twin.
+        An answer without a summary, a refusal, an error: the fulfilment says why, and committing it
+        changes nothing.
         """
         return self._compactor(tools, system).fulfil(plan, reading)
 

@@ -10,7 +10,8 @@ from polycontext.window.providers import Message, Provider, fresh
 from .model_summariser import Asked, ModelSummariser
 
 _LOOK_BACK, _MARKS = 20, 4
-"""Blocks that the provider looks back from a mark for what it has in its cache, and marks that a request may have."""
+"""Blocks that the provider looks back from a mark for what it has in its cache, and marks that a
+request may have."""
 
 _BETA = "anthropic-beta"
 
@@ -36,11 +37,12 @@ class AnthropicSummariser(ModelSummariser):
     """Have a model of Anthropic's write the summaries (docs/summarisers.md).
 
     Args:
-        client: ``anthropic.Anthropic(...)``, or ``anthropic.AsyncAnthropic(...)`` for the methods that begin with an a; without one, each
-            summary opens one that takes `ANTHROPIC_BASE_URL` and `ANTHROPIC_API_KEY` from the environment.
+        client: ``anthropic.Anthropic(...)``, or ``anthropic.AsyncAnthropic(...)`` for the methods
+            that begin with an a; without one, each summary opens one that takes
+            `ANTHROPIC_BASE_URL` and `ANTHROPIC_API_KEY` from the environment.
 
-    The others are those of `OpenAISummariser`. Where the conversation is read as it was sent, marks are set so that the provider finds
-    what it has in its cache.
+    The others are those of `OpenAISummariser`. Where the conversation is read as it was sent, marks
+    are set so that the provider finds what it has in its cache.
 
     Raises as `OpenAISummariser`.
     """

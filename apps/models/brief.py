@@ -1,7 +1,8 @@
 """What a model is told that writes a summary: what to keep, under which heads, how long, and that what it reads is data.
 
-An instruction in a tool's result works on a model because it looks like one of ours. So data stand in a fence whose mark stands nowhere in
-them and cannot be known beforehand. Nothing inside of it can end it: no made-up end, no other role's name, no heading.
+An instruction in a tool's result works on a model because it looks like one of ours. So data stand
+in a fence whose mark stands nowhere in them and cannot be known beforehand. Nothing inside of it
+can end it: no made-up end, no other role's name, no heading.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -69,7 +70,10 @@ class Fence:
         return f"<{name} {self.mark}>\n{text}\n</{name} {self.mark}>"
 
     def wrap_excerpts(self, name: str, said: Iterable[Excerpt]) -> str:
-        """Return what was said between the lines of the fence; a line with the mark says who speaks."""
+        """Return what was said between the lines of the fence.
+
+        A line with the mark says who speaks.
+        """
         return self.wrap(name, "\n".join(f"<{each.who} {self.mark}>\n{each.text}" for each in said))
 
 
@@ -80,7 +84,9 @@ def _marks(whole: str) -> Iterator[str]:
 
 
 def excerpts_of(turns: Sequence[Turn]) -> list[Excerpt]:
-    """Return what `turns` said, with their calls; pictures and the like are named, blocks that only their provider can read are left out.
+    """Return what `turns` said, with their calls.
+
+    Pictures and the like are named, blocks that only their provider can read are left out.
 
     >>> excerpts_of([Turn("user", "How many?")])
     [Excerpt(who='user', text='How many?')]

@@ -18,7 +18,10 @@ Tools = Sequence[Mapping[str, Any]]
 
 @frozen
 class Compacted:
-    """Hold what a provider answered: blocks as JSON data, and the tokens that it says they have; none of them, and why."""
+    """Hold what a provider answered: blocks as JSON data, and the tokens that it says they have.
+
+    None of them, and why.
+    """
 
     blocks: tuple[Mapping[str, Any], ...] = ()
     tokens: int | None = None
@@ -27,9 +30,12 @@ class Compacted:
 
 @frozen
 class Compacting:
-    """Ask `provider` for the summary of a prefix, and read its answer; whatever fails is told in the fulfilment.
+    """Ask `provider` for the summary of a prefix, and read its answer.
 
-    `ask` returns the answer of an SDK, or what is awaited for it. With `keeps_bound` the provider takes back what it bound to the prefix.
+    Whatever fails is told in the fulfilment.
+
+    `ask` returns the answer of an SDK, or what is awaited for it. With `keeps_bound` the provider
+    takes back what it bound to the prefix.
     """
 
     provider: Provider

@@ -1,8 +1,10 @@
 """A model writes the summary: what is the same for every provider.
 
-Which requests are made is told by generators that take answers and know no client; how a request is sent, and what an
-answer says, is the provider's class's (`OpenAISummariser`, `AnthropicSummariser`). Retrying and waiting are left to the vendors' own SDKs. What those raise
-(a limit, a timeout, a lost connection) passes as it is: their names and fields say more than a wrapping would.
+Which requests are made is told by generators that take answers and know no client; how a request is
+sent, and what an answer says, is the provider's class's (`OpenAISummariser`,
+`AnthropicSummariser`). Retrying and waiting are left to the vendors' own SDKs. What those raise (a
+limit, a timeout, a lost connection) passes as it is: their names and fields say more than a
+wrapping would.
 """
 
 from abc import ABC, abstractmethod
@@ -50,13 +52,15 @@ from polycontext.window.providers import Provider, Rendered, get_format
 from .brief import ROLE, Brief, Excerpt, excerpts_of
 
 THINKING_ROOM = 4_096
-"""Tokens that an answer may take beside the summary, since a model that thinks pays for its thoughts out of the same room."""
+"""Tokens that an answer may take beside the summary, since a model that thinks pays for its
+thoughts out of the same room."""
 
 LEAST_PIECE = 64
 """Tokens of a conversation that are worth a request."""
 
 MOST_FACTS = 1_000
-"""Tokens of the facts that a model is told must stand; they are new to the cache, whatever else is in it."""
+"""Tokens of the facts that a model is told must stand; they are new to the cache, whatever else is
+in it."""
 
 MOST_QUESTION = 200
 """Tokens of the reader's next question that a model is told."""
@@ -65,7 +69,8 @@ _LONG_QUESTION = 4_000
 """Characters of it that are looked at."""
 
 _SPARE = 0.8
-"""The share of the allowance that a model is asked to keep to: it counts badly, and what it forgets is put behind."""
+"""The share of the allowance that a model is asked to keep to: it counts badly, and what it forgets
+is put behind."""
 
 _LINE = 24
 """Tokens of the line that says who speaks, its mark included."""
@@ -79,7 +84,8 @@ class NoSummaryError(CollaboratorError, RuntimeError):
 
     >>> raise NoSummaryError("gpt-5", "a refusal")
     Traceback (most recent call last):
-    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned a refusal. Use a model that answers with a complete text.
+    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned a
+    refusal. Use a model that answers with a complete text.
     """
 
     model: str
@@ -119,7 +125,10 @@ def _client(given: object) -> Any:
 
 
 def _find_profile(made: "ModelSummariser") -> ModelProfile | None:
-    """Return what is known of the model; the window of one that is not known is not guessed, the caller says how much it may be sent."""
+    """Return what is known of the model.
+
+    The window of one that is not known is not guessed, the caller says how much it may be sent.
+    """
     if not isinstance(made.model, str) or not made.model:
         raise InvalidOptionError("model", made.model, "the provider's name for the model")
     try:
@@ -132,7 +141,10 @@ def _find_profile(made: "ModelSummariser") -> ModelProfile | None:
 
 @frozen
 class ModelSummariser(ABC):
-    """Have a model write the summary of what yields; see `OpenAISummariser` and `AnthropicSummariser`."""
+    """Have a model write the summary of what yields.
+
+    See `OpenAISummariser` and `AnthropicSummariser`.
+    """
 
     client: Any = field(default=None, converter=_client, repr=False)
     model: str = field(default="")
@@ -171,11 +183,14 @@ class ModelSummariser(ABC):
         counter: TokenCounter,
         query: str | None = None,
     ) -> Steps[str]:
-        """Return a summary of `turns`, which are sent as data; see `Summariser`. `asummarise` runs a client that blocks in a thread.
+        """Return a summary of `turns`, which are sent as data; see `Summariser`.
+
+        `asummarise` runs a client that blocks in a thread.
 
         Raises:
             NoSummaryError: the model answered with something else.
-            InvalidOptionError: the client's answers have to be awaited, or `max_input_tokens` leaves no room to read.
+            InvalidOptionError: the client's answers have to be awaited, or `max_input_tokens`
+                leaves no room to read.
             Exception: whatever the vendor's SDK raises once its retries are used up.
         """
         facts = yield in_thread(facts_of, turns, counter)
@@ -290,7 +305,10 @@ class ModelSummariser(ABC):
         return self._profile.window - answer if self._profile else 0
 
     def _counter(self, counter: TokenCounter) -> TokenCounter:
-        """Return what counts as the model does; for one that is not known, as the conversation is counted."""
+        """Return what counts as the model does.
+
+        For one that is not known, as the conversation is counted.
+        """
         return counter if self._profile is None else self._profile.counter()
 
     def _run(self, asking: Asking) -> Steps[str]:
@@ -381,7 +399,10 @@ def _once(asked: Asked) -> Asking:
 
 
 def _take(left: "deque[Excerpt]", room: int, counter: TokenCounter) -> list[Excerpt]:
-    """Take what fits into `room` tokens from the beginning of `left`, at least a part of the first; a long turn is cut between words."""
+    """Take what fits into `room` tokens from the beginning of `left`, at least a part of the first.
+
+    A long turn is cut between words.
+    """
     piece = list[Excerpt]()
     while left:
         excerpt = left[0]

@@ -22,9 +22,11 @@ class OpenAICompaction:
         client: an `openai.OpenAI`, or for the methods that begin with an a an `openai.AsyncOpenAI`.
         model: who compacts: the model of the conversation.
         further: fields of the conversation's requests besides (`instructions`, `prompt_cache_key`).
-        retained: keep what the user said before the compaction, as the vendor asks. Without, the compaction alone is kept, which is shorter the more the user said.
+        retained: keep what the user said before the compaction, as the vendor asks. Without, the
+            compaction alone is kept, which is shorter the more the user said.
 
-    Reasoning behind the compaction was bound to the prefix and falls: this vendor promises nothing else.
+    Reasoning behind the compaction was bound to the prefix and falls: this vendor promises nothing
+    else.
     Source: developers.openai.com, "Compaction".
     """
 
@@ -37,10 +39,13 @@ class OpenAICompaction:
     def fulfil(
         self, plan: Plan, *, tools: Tools = (), reading: Reading | None = None
     ) -> Steps[Fulfilment]:
-        """Send the prefix of `plan` as the session sends it, and return what came of it; nothing is raised.
+        """Send the prefix of `plan` as the session sends it, and return what came of it.
 
-        The endpoint asks for no `tools`. `reading` is what was read of the conversation before, for the gist's twin. An answer without a compaction, an error: the
-        fulfilment says why, and committing it changes nothing.
+        Nothing is raised.
+
+        The endpoint asks for no `tools`. `reading` is what was read of the conversation before, for
+        the gist's twin. An answer without a compaction, an error: the fulfilment says why, and
+        committing it changes nothing.
         """
         return self._compactor(plan).fulfil(plan, reading)
 
@@ -62,7 +67,10 @@ class OpenAICompaction:
 
 
 def _parse_answer(answer: Any, *, retained: bool, again: AbstractSet[str]) -> Compacted:
-    """Return the items of an answer, the compaction last, but for what is said `again` behind it; or why there is none."""
+    """Return the items of an answer, the compaction last, but for what is said `again` behind it.
+
+    Or why there is none.
+    """
     items = answer.get("output") or []
     if not items or items[-1].get("type") != "compaction" or not items[-1].get("encrypted_content"):
         return Compacted(

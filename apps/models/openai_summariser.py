@@ -14,22 +14,30 @@ class OpenAISummariser(ModelSummariser):
     """Have a model of OpenAI's, or of a server that speaks Chat Completions, write the summaries (docs/summarisers.md).
 
     Args:
-        client: ``openai.OpenAI(...)``, or ``openai.AsyncOpenAI(...)`` for the methods that begin with an a; without one, each
-            summary opens one that takes `OPENAI_BASE_URL` and `OPENAI_API_KEY` from the environment.
+        client: ``openai.OpenAI(...)``, or ``openai.AsyncOpenAI(...)`` for the methods that begin
+            with an a; without one, each summary opens one that takes `OPENAI_BASE_URL` and
+            `OPENAI_API_KEY` from the environment.
         model: what the provider calls the model.
-        tools: the definitions that the conversation's own requests have, in their order: without them the cache holds nothing.
-        options: further fields of the request, such as ``reasoning_effort`` or ``prompt_cache_key``; they go before what is said here.
+        tools: the definitions that the conversation's own requests have, in their order: without
+            them the cache holds nothing.
+        options: further fields of the request, such as ``reasoning_effort`` or
+            ``prompt_cache_key``; they go before what is said here.
         headers: further headers of the request.
-        on_prefix: whether the model reads the conversation as it was sent before, which is cheap where the same model answers it.
-            False sends what yields alone, fenced: for another model than the conversation's, or one that is easily led astray.
-        max_input_tokens: tokens that a request has at most; what is longer is read in pieces. By default what the model's window
-            leaves beside the answer; to be said for a model that `find_model` does not know.
+        on_prefix: whether the model reads the conversation as it was sent before, which is cheap
+            where the same model answers it.
+            False sends what yields alone, fenced: for another model than the conversation's, or one
+                that is easily led astray.
+        max_input_tokens: tokens that a request has at most; what is longer is read in pieces. By
+            default what the model's window leaves beside the answer; to be said for a model that
+            `find_model` does not know.
         max_summary_tokens: tokens of a summary at most, whatever room there is.
-        timeout: seconds that the SDK waits for an answer. max_retries: how often it tries again. Those of the client unless said.
+        timeout: seconds that the SDK waits for an answer. max_retries: how often it tries again.
+            Those of the client unless said.
         heard: called with the usage of each answer.
 
     Raises:
-        InvalidOptionError, UnknownNameError: an option that cannot be, a model whose window nobody knows.
+        InvalidOptionError, UnknownNameError: an option that cannot be, a model whose window nobody
+            knows.
         MissingExtraError: no client is given and the SDK is not installed.
     """
 

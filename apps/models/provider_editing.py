@@ -1,7 +1,8 @@
 """Let a provider edit what it is sent by itself, and take what it did into the session, so that its count and its view stay true.
 
-The provider decides when, by the thresholds of the request; the session does afterwards what the answer says was done. Old results become
-digests, dropped thinking falls, a summary that came with the answer stands for all that was said before it.
+The provider decides when, by the thresholds of the request; the session does afterwards what the
+answer says was done. Old results become digests, dropped thinking falls, a summary that came with
+the answer stands for all that was said before it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,8 +29,9 @@ def editing_options(
 ) -> dict[str, Any]:
     """Return the fields of a request that lets `provider` apply `edits` by itself, beside the `options` of a session's request.
 
-    Of Anthropic these are ``clear_tool_uses_20250919``, ``clear_thinking_20251015`` and ``compact_20260112``, of OpenAI ``compaction`` with its
-    ``compact_threshold``; see the vendors' pages for their fields.
+    Of Anthropic these are ``clear_tool_uses_20250919``, ``clear_thinking_20251015`` and
+    ``compact_20260112``, of OpenAI ``compaction`` with its ``compact_threshold``; see the vendors'
+    pages for their fields.
 
     Raises:
         InvalidOptionError: a provider that edits nothing, an edit that it does not know.
@@ -60,12 +62,15 @@ def take_in(
     *,
     exclude_tools: Sequence[str] = (),
 ) -> ContextOutput:
-    """Take an answer in, and do in the view what it says the provider did by itself; return what went out last.
+    """Take an answer in, and do in the view what it says the provider did by itself.
 
-    It is asked for before anything else happens to the session behind the request that was answered. `exclude_tools` are those of the
-    request. Three things are done, each an ordinary compression in the journal: thinking that was dropped falls; results that were cleared become
-    digests, but for those that are PRESERVED; what a compaction of the answer's stands for yields to it. Cleared thinking is left as it is: what
-    was sent stays valid only as a whole.
+    Return what went out last.
+
+    It is asked for before anything else happens to the session behind the request that was
+    answered. `exclude_tools` are those of the request. Three things are done, each an ordinary
+    compression in the journal: thinking that was dropped falls; results that were cleared become
+    digests, but for those that are PRESERVED; what a compaction of the answer's stands for yields
+    to it. Cleared thinking is left as it is: what was sent stays valid only as a whole.
 
     Raises:
         Whatever `ContextSession.extend` and `commit` raise.

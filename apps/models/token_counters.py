@@ -39,16 +39,20 @@ class _EndpointTokens(ABC):
     _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
 
     def count(self, text: str) -> int:
-        """Return the tokens of `text`; of one shorter than `from_characters` those that `local` counts.
+        """Return the tokens of `text`.
+
+        Of one shorter than `from_characters` those that `local` counts.
 
         Raises:
-            PluginError: the endpoint cannot be asked, or answers no number; what the SDK raised is the cause.
+            PluginError: the endpoint cannot be asked, or answers no number; what the SDK raised is
+                the cause.
         """
         if not text:
             return 0
         if len(text) < self.from_characters:
             return self.local.count(text)
-        # A request of nothing or of white space is refused: what stands before the text is taken off again.
+        # A request of nothing or of white space is refused: what stands before the text is taken
+        # off again.
         before = "" if text.strip() else _ALONE
         frame = self._ask(_ALONE) - (0 if before else 1)
         return max(1, self._ask(before + text) - frame)
@@ -115,7 +119,8 @@ class AnthropicTokens(_EndpointTokens):
     Args:
         client: ``anthropic.Anthropic(...)``, with its own timeout and retries.
         model: what the provider calls the model.
-        local: who counts texts shorter than `from_characters`: a session counts many small ones where it sums up.
+        local: who counts texts shorter than `from_characters`: a session counts many small ones
+            where it sums up.
         from_characters: from which length on the endpoint is asked.
         most_known: how many answers are remembered.
 
@@ -143,7 +148,9 @@ class AnthropicTokens(_EndpointTokens):
 
 @define
 class OpenAITokens(_EndpointTokens):
-    """Count by OpenAI's ``/v1/responses/input_tokens``, a `TokenCounter` for a session's `counter`; arguments as those of `AnthropicTokens`.
+    """Count by OpenAI's ``/v1/responses/input_tokens``, a `TokenCounter` for a session's `counter`.
+
+    Arguments as those of `AnthropicTokens`.
 
     Requests are those in the format of Responses.
     """

@@ -35,7 +35,8 @@ SHORTEST_TOKEN = 16
 """Characters of a token."""
 
 FAILURES_A_MINUTE = 30
-"""Wrong tokens of one address, before every request from there is refused for the rest of the minute."""
+"""Wrong tokens of one address, before every request from there is refused for the rest of the
+minute."""
 
 
 @frozen
@@ -43,13 +44,16 @@ class Access:
     """Let clients in and tell who they are: a user is a bearer token.
 
     Args:
-        tokens: the tokens that are let in. Without any, every client that reaches the host is let in, and each token is a user of its own.
-        hosts: the names under which the server is asked for; another one is a page elsewhere that has its own name point here.
+        tokens: the tokens that are let in. Without any, every client that reaches the host is let
+            in, and each token is a user of its own.
+        hosts: the names under which the server is asked for; another one is a page elsewhere that
+            has its own name point here.
         origins: the origins of other pages that may ask; the server's own page always may.
         a_minute: requests a minute: of one token, or of one address where no tokens are set.
 
     Raises:
-        InvalidOptionError: a token is shorter than 16 characters, or there is none though other machines can reach the hosts.
+        InvalidOptionError: a token is shorter than 16 characters, or there is none though other
+            machines can reach the hosts.
     """
 
     tokens: tuple[str, ...] = field(default=(), repr=False)
@@ -78,7 +82,8 @@ class Access:
         """Return the token of whoever asks.
 
         Raises:
-            HTTPException: 400 another host, 403 another origin, 401 no token that is let in, 429 too much.
+            HTTPException: 400 another host, 403 another origin, 401 no token that is let in, 429
+                too much.
         """
         self._check_page(request)
         address = request.client.host if request.client else LOCAL

@@ -40,7 +40,10 @@ router = APIRouter(prefix="/api/sessions")
 
 @router.post("/{session_id}/agui", response_class=EventStream)
 async def run(session_id: str, chat: One, asked: RunAgentInput) -> EventStream:
-    """Say the newest of the user's messages and hear the answer as AG-UI events; one that was said before is not said again."""
+    """Say the newest of the user's messages and hear the answer as AG-UI events.
+
+    One that was said before is not said again.
+    """
     said, text = _newest_message(session_id, asked)
     key = f"agui:{said.id}"
     known = await asyncio.to_thread(chat.session.history.has_taken, key)
@@ -53,7 +56,8 @@ def _newest_message(session_id: str, asked: RunAgentInput) -> tuple[UserMessage,
     """Return the newest of the user's messages, and its text.
 
     Raises:
-        InvalidDataError: another thread, no message of the user, one without words or with something else in it, an id that is too long.
+        InvalidDataError: another thread, no message of the user, one without words or with
+            something else in it, an id that is too long.
     """
     if asked.thread_id != session_id:
         raise InvalidDataError(
@@ -92,7 +96,8 @@ def _newest_message(session_id: str, asked: RunAgentInput) -> tuple[UserMessage,
 class _Run:
     """Tell what comes of a chat until the answer ends.
 
-    Whoever leaves does not end the answer: a line that breaks would lose it. Ending it is ``POST …/cancel``.
+    Whoever leaves does not end the answer: a line that breaks would lose it. Ending it is ``POST
+    …/cancel``.
     """
 
     def __init__(self, asked: RunAgentInput, chat: Chat, *, waits: bool) -> None:
@@ -139,7 +144,8 @@ class _Run:
                 self._problem = failed
                 return
             elif self._message is not None:
-                # How all stands, in the place of what is held no longer: the words would be told twice.
+                # How all stands, in the place of what is held no longer: the words would be told
+                # twice.
                 self._problem = _BEHIND
                 return
         self._problem = _CLOSED

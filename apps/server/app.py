@@ -52,7 +52,8 @@ _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    # Names stay the same from one version to the next, so a browser asks each time whether they are what it has.
+    # Names stay the same from one version to the next, so a browser asks each time whether they are
+    # what it has.
     "Cache-Control": "no-cache",
 }
 
@@ -76,9 +77,12 @@ def create_app(
     resolvers: Iterable[Resolver] = (),
     **options: Any,
 ) -> FastAPI:
-    """Return the application over `store`, which whoever made it closes; `options` are those of each session.
+    """Return the application over `store`, which whoever made it closes.
 
-    What `resolvers` find may be named in messages by every user that is let in; those with `entries` are completed as well.
+    `options` are those of each session.
+
+    What `resolvers` find may be named in messages by every user that is let in; those with
+    `entries` are completed as well.
 
     Raises:
         MissingExtraError: the extra ``server`` is not installed.
@@ -90,7 +94,8 @@ def create_app(
         yield
         await chats.close()
 
-    # The pages of FastAPI load scripts from elsewhere; the document that they show is at /openapi.json.
+    # The pages of FastAPI load scripts from elsewhere; the document that they show is at
+    # /openapi.json.
     app = FastAPI(
         title="polycontext",
         version=__version__,

@@ -16,7 +16,8 @@ from .feed import PROPS, Feed, Told
 from .sources import Sources
 
 DELTA, PROBLEM = "delta", "problem"
-"""The kinds of events that add to the answer which is being written, and that say why there is none."""
+"""The kinds of events that add to the answer which is being written, and that say why there is
+none."""
 
 _log = logging.getLogger("polycontext.server")
 _NO_ANSWER = "The model did not answer."
@@ -28,8 +29,10 @@ Act = Callable[[], Coroutine[Any, Any, object]]
 class Chat:
     """Let browsers drive a session, and publish its props whenever they change.
 
-    Events: ``props`` says how all stands; ``delta`` adds ``text`` to the answer that is being written; ``problem`` says in words why there is none.
-    Laws: one answer at a time; nothing but props and the words of answers is published; what was begun is ended, though whoever asked for it has gone.
+    Events: ``props`` says how all stands; ``delta`` adds ``text`` to the answer that is being
+    written; ``problem`` says in words why there is none.
+    Laws: one answer at a time; nothing but props and the words of answers is published; what was
+    begun is ended, though whoever asked for it has gone.
     """
 
     def __init__(self, session: ContextSession, answering: Answering, sources: Sources) -> None:
@@ -70,7 +73,10 @@ class Chat:
         return await self._run(sent, answered=True)
 
     async def edit(self, resource_id: str, document: PillDocument) -> dict[str, Any]:
-        """Let the user have said something else, and named something else, and have it answered; raises as `send`."""
+        """Let the user have said something else, and named something else, and have it answered.
+
+        Raises as `send`.
+        """
 
         async def edited() -> None:
             await self.session.history.aedit(
@@ -188,7 +194,10 @@ class Chat:
 
 
 def _cause(error: Exception) -> str:
-    """Return a sentence for the person who waits; it names no address and no key. The SDKs of OpenAI and Anthropic name their errors alike."""
+    """Return a sentence for the person who waits; it names no address and no key.
+
+    The SDKs of OpenAI and Anthropic name their errors alike.
+    """
     match getattr(error, "status_code", None):
         case 401 | 403:
             return "Its service refused the key of this server."

@@ -18,7 +18,8 @@ from .chat import Chat
 from .sources import Sources
 
 OPEN = 256
-"""Chats that are held open at once; those in which an answer is being written, or that somebody asks something of or listens to, stay."""
+"""Chats that are held open at once; those in which an answer is being written, or that somebody
+asks something of or listens to, stay."""
 
 _ONES_OWN = "one of those that GET /api/sessions lists"
 
@@ -26,8 +27,9 @@ _ONES_OWN = "one of those that GET /api/sessions lists"
 class Chats:
     """Hold the chats of a store.
 
-    Laws: nobody finds, lists or makes a chat of another owner: its id in the store begins with a digest of the owner's token; a chat that
-    somebody is at work with is not let go of, and one that is deleted is not opened meanwhile.
+    Laws: nobody finds, lists or makes a chat of another owner: its id in the store begins with a
+    digest of the owner's token; a chat that somebody is at work with is not let go of, and one that
+    is deleted is not opened meanwhile.
     """
 
     def __init__(
@@ -61,7 +63,8 @@ class Chats:
         """Return the chat of an id.
 
         Raises:
-            UnknownNameError: this owner has no such chat. SessionWriteError: all are being let go of.
+            UnknownNameError: this owner has no such chat. SessionWriteError: all are being let go
+                of.
         """
         return await self._open_chat(key_of(token, name), self._load_session)
 
@@ -129,7 +132,8 @@ class Chats:
 
     async def _load_session(self, key: str) -> ContextSession:
         session = await ContextSession.aopen(self._store, key, **self._options)
-        # To open is to look it up: asking the store for all that it has would take longer the more there is.
+        # To open is to look it up: asking the store for all that it has would take longer the more
+        # there is.
         if not session.history.revision:
             raise UnknownNameError("session", key.partition(".")[2], (_ONES_OWN,))
         return session
@@ -143,7 +147,10 @@ class Chats:
                 await chat.close()
 
     def _lock(self, key: str) -> asyncio.Lock:
-        """Return the lock under which a chat is opened or deleted; it lives as long as somebody needs it."""
+        """Return the lock under which a chat is opened or deleted.
+
+        It lives as long as somebody needs it.
+        """
         return self._alone.setdefault(key, asyncio.Lock())
 
 

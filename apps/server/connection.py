@@ -19,7 +19,10 @@ STOPS_IN = 3
 
 
 def configuration(app: Any, proxies: Sequence[str]) -> Config:
-    """Return how an application is served; only `proxies` may name the client that they speak for, in ``X-Forwarded-For``."""
+    """Return how an application is served.
+
+    Only `proxies` may name the client that they speak for, in ``X-Forwarded-For``.
+    """
     trusted: dict[str, Any] = {"proxy_headers": bool(proxies), "forwarded_allow_ips": [*proxies]}
     # Few are taken in at a time: each is an open file before it can be counted.
     return Config(
@@ -36,7 +39,8 @@ def configuration(app: Any, proxies: Sequence[str]) -> Config:
 class TimedProtocol(H11Protocol):
     """Speak HTTP/1.1 as uvicorn does, and close a connection whose request does not arrive.
 
-    A client that sends half a request and then nothing, or a byte now and then, would hold its connection for ever otherwise.
+    A client that sends half a request and then nothing, or a byte now and then, would hold its
+    connection for ever otherwise.
     """
 
     _deadline: TimerHandle | None = None

@@ -32,7 +32,8 @@ Told = tuple[str, Mapping[str, Any]]
 class FeedEvent:
     """Hold one event: its id within the feed, what kind it is of, and its data as JSON text in UTF-8.
 
-    An event without an id is only a part of how things stand: whoever was told no more than that begins anew.
+    An event without an id is only a part of how things stand: whoever was told no more than that
+    begins anew.
     """
 
     id: str | None
@@ -58,11 +59,13 @@ PING = FeedEvent(None, "ping", b"")
 class Feed:
     """Hand events out in order, from any of them on.
 
-    A listener keeps nothing here: it reads what is held at its own pace. Where it has fallen behind what is held, or was listening before
-    this feed began, it is given `snapshot`, a `PROPS` event and whatever has come behind it, and goes on from there.
+    A listener keeps nothing here: it reads what is held at its own pace. Where it has fallen behind
+    what is held, or was listening before this feed began, it is given `snapshot`, a `PROPS` event
+    and whatever has come behind it, and goes on from there.
 
-    Laws: a listener sees every event behind the first that it sees, once and in order, or a snapshot in the place of those that it missed; what a
-    feed holds does not grow with its listeners.
+    Laws: a listener sees every event behind the first that it sees, once and in order, or a
+    snapshot in the place of those that it missed; what a feed holds does not grow with its
+    listeners.
     """
 
     def __init__(
@@ -96,7 +99,10 @@ class Feed:
         self._wake()
 
     async def listen(self, after: str | None = None) -> AsyncGenerator[FeedEvent]:
-        """Yield the events behind that of the id `after`, and then each that comes; without one, or where it is not held, first how all stands."""
+        """Yield the events behind that of the id `after`, and then each that comes.
+
+        Without one, or where it is not held, first how all stands.
+        """
         seen = self._number(after)
         while not self._closed:
             # Taken before looking: what comes while a listener is at work wakes it as well.
@@ -116,7 +122,10 @@ class Feed:
                     yield PING
 
     def _snapshot_events(self) -> list[FeedEvent]:
-        """Return how all stands, as of the newest event; only with the last of it has a listener seen that one."""
+        """Return how all stands, as of the newest event.
+
+        Only with the last of it has a listener seen that one.
+        """
         told = [(kind, orjson.dumps(data)) for kind, data in self._snapshot()]
         return [
             FeedEvent(None if number < len(told) else self.last, kind, data)

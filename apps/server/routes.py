@@ -21,7 +21,10 @@ PAGE = 100
 
 
 class EventStream(StreamingResponse):
-    """Answer with server-sent events that are written already; what FastAPI would do to each of them for each listener takes ten times as long."""
+    """Answer with server-sent events that are written already.
+
+    What FastAPI would do to each of them for each listener takes ten times as long.
+    """
 
     media_type = "text/event-stream"
 
@@ -100,13 +103,19 @@ async def delete(session_id: str, user: User, chats: All) -> None:
 
 @router.post("/{session_id}/messages", responses=gives("Changed"))
 async def send(chat: One, document: Document, key: Key = None) -> dict[str, Any]:
-    """Say something, attach what its pills name, and have it answered; the answer comes with the events."""
+    """Say something, attach what its pills name, and have it answered.
+
+    The answer comes with the events.
+    """
     return _reply(await chat.send(document, key=key))
 
 
 @router.put("/{session_id}/messages/{message_id}", responses=gives("Changed"))
 async def edit(chat: One, message_id: str, document: Document) -> dict[str, Any]:
-    """Say something else in the place of one's own message and what it named, and have it answered; what came behind it is taken back."""
+    """Say something else in the place of one's own message and what it named, and have it answered.
+
+    What came behind it is taken back.
+    """
     return _reply(await chat.edit(message_id, document))
 
 

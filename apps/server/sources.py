@@ -32,7 +32,8 @@ MOST_SHOWN = 200_000
 """Characters of a source that a page is given to look at, whatever its resolver gives."""
 
 _SHARE = 20
-"""Names are looked for anew after this many times as long as it took: it may cost a twentieth of one processor."""
+"""Names are looked for anew after this many times as long as it took: it may cost a twentieth of
+one processor."""
 
 _SOONEST = 2.0
 """Seconds for which names are believed at least."""
@@ -47,9 +48,11 @@ class _Known(Resolver, Source, Protocol):
 class Sources:
     """Resolve and complete pills for every chat; what takes time runs in a thread.
 
-    A resolver with `entries` is completed as well. Names are looked for when they are first asked for, and anew behind the back of whoever asks later.
+    A resolver with `entries` is completed as well. Names are looked for when they are first asked
+    for, and anew behind the back of whoever asks later.
 
-    Law: nothing is shown or attached but what a resolver gives, and what a resolver of the caller's own says when it fails is kept back.
+    Law: nothing is shown or attached but what a resolver gives, and what a resolver of the caller's
+    own says when it fails is kept back.
     """
 
     def __init__(self, resolvers: Iterable[Resolver] = ()) -> None:
@@ -63,7 +66,8 @@ class Sources:
         if self._looking is None or (self._looking.done() and monotonic() > self._until):
             self._looking = asyncio.create_task(self._look(), name="polycontext-names")
         if self._completer is None:
-            # Shielded: whoever types on lets go of this question, and others wait for the same answer.
+            # Shielded: whoever types on lets go of this question, and others wait for the same
+            # answer.
             await asyncio.shield(self._looking)
         if self._completer is None:
             return []
@@ -128,10 +132,13 @@ class Sources:
 
 
 def document_of(content: str, pills: Sequence[Any]) -> PillDocument:
-    """Return the document of a message; where each pill stands may be left out or out of date, but it must be written there.
+    """Return the document of a message.
+
+    Where each pill stands may be left out or out of date, but it must be written there.
 
     Raises:
-        InvalidDataError: no document, nothing but blanks, or a pill that stands nowhere in the text.
+        InvalidDataError: no document, nothing but blanks, or a pill that stands nowhere in the
+            text.
     """
     if not content.strip():
         raise InvalidDataError("$.content", "is empty", "the user's text")

@@ -40,7 +40,10 @@ router = APIRouter(prefix="/api/sessions/{session_id}/uploads")
 
 @router.post("", status_code=201, responses=gives("Changed", 201), max_body_size=MOST_UPLOADED)
 async def upload(chat: One, file: Annotated[UploadFile, File()]) -> dict[str, Any]:
-    """Attach a file to the conversation: text, a picture or a PDF; the props tell its name and no more."""
+    """Attach a file to the conversation: text, a picture or a PDF.
+
+    The props tell its name and no more.
+    """
     name, data = parse_name(file.filename), await file.read()
     if not data:
         raise InvalidDataError(f"[@{name}]", "is empty", "a file that is not empty")
@@ -49,7 +52,10 @@ async def upload(chat: One, file: Annotated[UploadFile, File()]) -> dict[str, An
 
 @router.get("", responses=gives("Uploads"))
 async def uploads(chat: One) -> dict[str, Any]:
-    """List what is attached and stands in the view; what has yielded to a summary may be attached again."""
+    """List what is attached and stands in the view.
+
+    What has yielded to a summary may be attached again.
+    """
     return {
         "uploads": [
             {"id": turn.resource_id, "name": name} for turn, name in attachments(chat.session)
@@ -88,7 +94,8 @@ async def attached(session: ContextSession, name: str, data: bytes) -> None:
     """Attach a file.
 
     Raises:
-        DuplicatePillError: of that name something is attached. CannotAttachError: neither text nor a picture or PDF.
+        DuplicatePillError: of that name something is attached. CannotAttachError: neither text nor
+            a picture or PDF.
         ContextOverflowError: the window could not hold it.
     """
     if any(known == name for _, known in attachments(session)):
@@ -120,7 +127,10 @@ def _turn(name: str, what: str, part: dict[str, Any]) -> Turn:
 
 
 def _block(name: str, data: bytes) -> tuple[str, dict[str, Any]] | None:
-    """Return what a picture or PDF is, and the block that carries it; None for what may be text. What a browser says of a file is not believed."""
+    """Return what a picture or PDF is, and the block that carries it; None for what may be text.
+
+    What a browser says of a file is not believed.
+    """
     image = image_size(data)
     if image is not None:
         url = f"data:{image.media_type};base64,{b64encode(data).decode()}"

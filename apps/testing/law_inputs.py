@@ -148,7 +148,11 @@ _EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(
 
 
 def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
-    """Draw any window; one that has lived where it is compressed, a small one where it is multiplied, an empty one where an engine begins."""
+    """Draw any window.
+
+    One that has lived where it is compressed, a small one where it is multiplied, an empty one
+    where an engine begins.
+    """
     if known.keys() & {"policy", "polynomial"}:
         return _EMPTY
     if known.keys() & {"operation", "merge"}:
@@ -297,7 +301,8 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "target other_target": TARGETS,
     "targets": st.lists(TARGETS, min_size=1, max_size=6),
     "summariser offline_summariser": _one_of(ExtractiveSummariser()),
-    # 1 comes first, so that a counterexample shrinks to it: to be allowed no token at all is a corner of its own.
+    # 1 comes first, so that a counterexample shrinks to it: to be allowed no token at all is a
+    # corner of its own.
     "allowance": st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000),
     "turns": _conversations,
     # polynomial and nodes
@@ -337,7 +342,9 @@ _PLACES = {name: place for place, name in enumerate(PARAMETERS)}
 
 
 def for_parameter(name: str, known: Known = NOTHING) -> st.SearchStrategy[Any]:
-    """Return the strategy for a law's parameter `name`; `known` are inputs that were drawn before it.
+    """Return the strategy for a law's parameter `name`.
+
+    `known` are inputs that were drawn before it.
 
     Raises:
         UnknownNameError: no law has such a parameter.

@@ -37,7 +37,10 @@ Progress = Callable[[Law, int], None]
 
 @frozen
 class Counterexample:
-    """Show the smallest inputs found that break a law, and both sides; or what was raised instead of an answer."""
+    """Show the smallest inputs found that break a law, and both sides.
+
+    Or what was raised instead of an answer.
+    """
 
     inputs: Mapping[str, str]
     problem: str
@@ -51,7 +54,8 @@ class Counterexample:
 class Verdict:
     """Tell what became of one law: how many examples were tried, and what broke it, None where nothing did.
 
-    `tried` ends with the first example that broke the law; those tried to make it smaller are not in it.
+    `tried` ends with the first example that broke the law; those tried to make it smaller are not
+    in it.
     """
 
     law: Law
@@ -86,10 +90,12 @@ def run_law(
     seed: int | None = None,
     progress: Progress = lambda law, tried: None,
 ) -> Verdict:
-    """Try `law` on so many inputs and return the verdict; what the law or its subject raises is part of it.
+    """Try `law` on so many inputs and return the verdict.
 
-    `bound` says for some parameters what to draw instead of the usual. Without `seed` the examples are
-    the same in every run.
+    What the law or its subject raises is part of it.
+
+    `bound` says for some parameters what to draw instead of the usual. Without `seed` the examples
+    are the same in every run.
     """
     trial = _Trial(law, progress)
     try:

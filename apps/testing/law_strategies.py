@@ -1,4 +1,6 @@
-"""What laws are about, as Hypothesis strategies: ledgers, stores, views and plans; agents, lenses, operations, inputs and sessions.
+"""What laws are about, as Hypothesis strategies: ledgers, stores, views and plans.
+
+Agents, lenses, operations, inputs and sessions.
 
 Finite agents share few positions, inputs and outputs, so that they can be compared
 everywhere, and so that what one puts out another often takes.

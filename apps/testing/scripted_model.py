@@ -11,7 +11,8 @@ from attrs import define, field
 from polycontext.linearity import CallerError, InvalidOptionError
 
 Reply = str | Mapping[str, Any] | BaseException | type[BaseException] | Callable[[Any], Any]
-"""What is scripted: a text, an assistant message, an error to raise, or a function of the request."""
+"""What is scripted: a text, an assistant message, an error to raise, or a function of the request.
+"""
 
 
 @define(slots=False, eq=False)
@@ -64,7 +65,8 @@ class ScriptedModel:
     r"""Play a script in place of a model, and keep what it was asked.
 
     Args:
-        replies: one for each call, in order. An exception is raised, a function is called with the request.
+        replies: one for each call, in order. An exception is raised, a function is called with the
+            request.
         rules: regular expressions and their replies. The first that is found in the request (of a
             message list, in its last message) answers, and the script does not move on.
 

@@ -1,4 +1,6 @@
-"""The contract of a session store, as checks to run on one of your own (docs/stores.md); free of any test framework.
+"""The contract of a session store, as checks to run on one of your own (docs/stores.md).
+
+Free of any test framework.
 
     import pytest
     from polycontext.testing import STORE_CHECKS
@@ -7,8 +9,9 @@
     def test_my_store(check, tmp_path):
         check(lambda: MyStore(tmp_path / "sessions"))
 
-A check is given a function that opens the store: empty at the first call, and at every further one with what was stored. (Of a store
-in memory, let it return one and the same.) It raises `AssertionError` where the store breaks the contract.
+A check is given a function that opens the store: empty at the first call, and at every further one
+with what was stored. (Of a store in memory, let it return one and the same.) It raises
+`AssertionError` where the store breaks the contract.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,7 +59,10 @@ def events_come_back_as_they_were(open_store: OpenStore) -> None:
 
 
 def several_events_are_one_commit(open_store: OpenStore) -> None:
-    """A whole journal goes in at once and comes back; where one of its events cannot be stored none of them is."""
+    """A whole journal goes in at once and comes back.
+
+    Where one of its events cannot be stored none of them is.
+    """
     events = lived_events()
     with open_and_close(open_store) as store:
         broken: Any = object()
@@ -114,7 +120,10 @@ def companions_are_as_they_were_last(open_store: OpenStore) -> None:
 
 
 def sessions_stay_apart(open_store: OpenStore) -> None:
-    """Each id is a session of its own, whatever it looks like; they are listed in order, and one that is deleted is gone, alone."""
+    """Each id is a session of its own, whatever it looks like.
+
+    They are listed in order, and one that is deleted is gone, alone.
+    """
     events = lived_events()
     with open_and_close(open_store) as store:
         for number, session_id in enumerate(SESSION_IDS):

@@ -1,4 +1,7 @@
-"""The contract of what a store may do besides: snapshots, forks, erasing, searching, tasks; and what its checks share (`store_contract`)."""
+"""The contract of what a store may do besides: snapshots, forks, erasing, searching, tasks.
+
+And what its checks share (`store_contract`).
+"""
 
 import asyncio
 from collections.abc import Callable, Generator, Sequence
@@ -74,7 +77,10 @@ def assert_refused(act: Callable[[], object], kind: type[Exception], what: str) 
 
 
 def snapshots_change_nothing(open_store: OpenStore) -> None:
-    """A long session of a store with snapshots opens as what replaying all of it gives; a store without has none."""
+    """A long session of a store with snapshots opens as what replaying all of it gives.
+
+    A store without has none.
+    """
     with open_and_close(open_store) as store:
         session = session_of(store)
         for number in range(_MANY):
@@ -97,7 +103,10 @@ def snapshots_change_nothing(open_store: OpenStore) -> None:
 
 
 def going_back_is_only_more(open_store: OpenStore) -> None:
-    """A session that went back, and then elsewhere, opens as it stood; what it left can be gone back to, under ids that came in twice too."""
+    """A session that went back, and then elsewhere, opens as it stood.
+
+    What it left can be gone back to, under ids that came in twice too.
+    """
     with open_and_close(open_store) as store:
         session = session_of(store)
         for number in range(_MANY // 4):
@@ -132,7 +141,10 @@ def going_back_is_only_more(open_store: OpenStore) -> None:
 
 
 def a_fork_goes_on_by_itself(open_store: OpenStore) -> None:
-    """A fork is what the session was, at once and once opened again; what becomes of one, to deletion, changes nothing of the other."""
+    """A fork is what the session was, at once and once opened again.
+
+    What becomes of one, to deletion, changes nothing of the other.
+    """
     with open_and_close(open_store) as store:
         session = session_of(store)
         for number in range(_MANY // 2):

@@ -205,7 +205,10 @@ def plain_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
 
 @st.composite
 def calling_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
-    """Draw an assistant turn with one to four calls; ids come from a small pool, so later turns reuse them."""
+    """Draw an assistant turn with one to four calls.
+
+    Ids come from a small pool, so later turns reuse them.
+    """
     ids = draw(st.lists(st.sampled_from(CALL_IDS), min_size=1, max_size=4, unique=True))
     calls = tuple(
         ToolCall(i, draw(st.sampled_from(TOOLS)), draw(st.sampled_from(ARGUMENTS))) for i in ids

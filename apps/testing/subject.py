@@ -42,7 +42,9 @@ class Subject:
 
 
 def load_subject(name: str) -> Subject:
-    """Return the object that ``module:object`` names; a class or factory without parameters is called for it.
+    """Return the object that ``module:object`` names.
+
+    A class or factory without parameters is called for it.
 
     Modules are looked for in the working directory as well.
 

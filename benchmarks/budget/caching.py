@@ -1,7 +1,9 @@
 """What a provider's prompt cache keeps of successive requests, and the bill beside the best schedule known afterwards and beside other libraries.
 
-Every list goes through the simulator of OpenAI's cache: from 1,024 tokens on, in steps of 128, a cached token at a tenth of the price. A
-request is sent wherever the model is asked: behind a question and behind a result. Writing a summary costs nothing here, whoever writes it.
+Every list goes through the simulator of OpenAI's cache: from 1,024 tokens on, in steps of 128, a
+cached token at a tenth of the price. A
+request is sent wherever the model is asked: behind a question and behind a result. Writing a
+summary costs nothing here, whoever writes it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -172,8 +174,8 @@ def _told(trimmer: Trimmer, count: int) -> Told:
 def best_bill(sent: Sequence[Sent], new: Sequence[int], max_tokens: int, step: int = 1) -> float:
     """Return the least bill of any choice of moments to compress, each down to what the session's own compressions left and kept.
 
-    Dynamic programming over the requests: the best bill up to a compression, and the requests from there to the next. `step` is in how many
-    tokens the cache goes on.
+    Dynamic programming over the requests: the best bill up to a compression, and the requests from
+    there to the next. `step` is in how many tokens the cache goes on.
     """
     compressed = [each for before, each in pairwise(sent) if each.kept < before.tokens]
     if not compressed:

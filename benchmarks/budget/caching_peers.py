@@ -1,7 +1,9 @@
-"""How other libraries keep a list of messages within a window, one small adapter each; those that are not installed are named, not measured.
+"""How other libraries keep a list of messages within a window, one small adapter each.
 
-Each compacts when .95 of the window is full, down to half, counts as we do, and gets its summaries from a model that answers at once with as
-many tokens as a gist may have.
+Those that are not installed are named, not measured.
+
+Each compacts when .95 of the window is full, down to half, counts as we do, and gets its summaries
+from a model that answers at once with as many tokens as a gist may have.
 """
 
 from collections.abc import Callable, Mapping

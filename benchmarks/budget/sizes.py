@@ -27,7 +27,8 @@ IMPORTS = {
     "import polycontext": 10,
     "from polycontext.polynomial import ContextSession, project": 60,
 }
-"""What is run, with the limit in milliseconds; names are loaded when they are first asked for, so some are asked for."""
+"""What is run, with the limit in milliseconds; names are loaded when they are first asked for, so
+some are asked for."""
 
 
 def projection_rows(scale: Scale) -> Iterator[Row]:

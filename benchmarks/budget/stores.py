@@ -72,7 +72,10 @@ def store_rows(scale: Scale) -> Iterator[Row]:
 
 
 class _Kept:
-    """Hold a session in a file, the same one in memory, and a bare file beside them; what is said goes into each, one after the other."""
+    """Hold a session in a file, the same one in memory, and a bare file beside them.
+
+    What is said goes into each, one after the other.
+    """
 
     def __init__(self, path: Path, length: int, scale: Scale) -> None:
         self._path, self._counter, self._talk = path, RememberingCounter(), turns(length + MEASURED)
@@ -111,7 +114,10 @@ class _Kept:
         self._file.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the files, look how large they are, and how long opening takes; the best of some counts."""
+        """Close the files, look how large they are, and how long opening takes.
+
+        The best of some counts.
+        """
         self._file.close()
         self._there.close()
         self.size = self._path.stat().st_size

@@ -141,7 +141,8 @@ def peer_rows(scale: Scale) -> Iterator[Row]:
     own = _driven(conversation)
     messages = get_format("openai").render(conversation).messages
     trim, lengths = adapted(PEER), [DRIVEN * step // LOOKS for step in range(1, LOOKS + 1)]
-    # A list of equal texts would be counted from memory: the peer's own work is what is timed, as ours is.
+    # A list of equal texts would be counted from memory: the peer's own work is what is timed, as
+    # ours is.
     trim(Asked(messages, BUDGET))
     found: list[float] = []
     for length in lengths:

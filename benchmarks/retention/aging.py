@@ -18,7 +18,8 @@ from polycontext.window import Turn
 
 AGES = (1, 5, 10, 20, 50)
 WINDOWS = 5
-"""A session is looked at until so many windows have gone through it: recordings that are too short stand behind each other with other digits."""
+"""A session is looked at until so many windows have gone through it: recordings that are too short
+stand behind each other with other digits."""
 EVERY = 3
 """Every how many compressions the whole log is projected for comparison."""
 
@@ -108,7 +109,10 @@ class Aging:
 def measure_aging(
     chain: Chain, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None
 ) -> Aging:
-    """Grow a chain in a window of so many tokens; look at every third compression what is in view."""
+    """Grow a chain in a window of so many tokens.
+
+    Look at every third compression what is in view.
+    """
     aging = Aging()
     grown = Grown(way.session(window), turns_of(chain.messages))
     seen_at: dict[int, int] = {}
@@ -167,9 +171,12 @@ def measure_cycles(
     window: int,
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Grow the same messages again and again up to so many turns; return how many turns a compression served in each cycle.
+    """Grow the same messages again and again up to so many turns.
 
-    The digits 1 to 9 change places from cycle to cycle, so that a call is not one that was made before.
+    Return how many turns a compression served in each cycle.
+
+    The digits 1 to 9 change places from cycle to cycle, so that a call is not one that was made
+    before.
     """
     body = turns_of(chained(conversations).messages)
     head = list(takewhile(lambda turn: turn.role == "system", body))
@@ -202,7 +209,10 @@ def _digits(number: int) -> dict[int, int]:
 
 
 def _altered(conversation: Conversation, number: int) -> Conversation:
-    """Return a conversation with the digits 1 to 9 moved so many places; the names of keys hold none."""
+    """Return a conversation with the digits 1 to 9 moved so many places.
+
+    The names of keys hold none.
+    """
     if not number:
         return conversation
     table = _digits(number)

@@ -21,7 +21,8 @@ from benchmarks.retention.recall import Wanted, flat
 from benchmarks.retention.recordings import Message
 
 SENTENCE_CHARS = 20
-"""How many characters of its sentence a value needs: to its left, and where there are fewer, the rest to its right."""
+"""How many characters of its sentence a value needs: to its left, and where there are fewer, the
+rest to its right."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(\[*-])|(?<=[。！？])|\n")
 
@@ -71,7 +72,10 @@ def _is_json(text: str) -> bool:
 
 
 def _asked(entry: Entry) -> str | None:
-    """Return the record that a result is about; arguments of a call are about nothing but the call."""
+    """Return the record that a result is about.
+
+    Arguments of a call are about nothing but the call.
+    """
     return record_of(entry.arguments) if entry.said else None
 
 
@@ -108,7 +112,10 @@ class View:
         return any(spelling in text for text in self.texts for spelling in spellings)
 
     def says(self, source: Pair) -> bool:
-        """Tell whether a pair of the sources stands with its key and record; what names a record may head it."""
+        """Tell whether a pair of the sources stands with its key and record.
+
+        What names a record may head it.
+        """
         return any(
             (pair.names and source.names)
             or (pair.key == source.key and source.record in (None, pair.record))

@@ -388,7 +388,10 @@ def measure(
     asked: bool,
     tell: Callable[[str], None],
 ) -> Tally:
-    """Count the evidence found: an answer that stands in its sentence; with `asked`, each question comes with a view of its own."""
+    """Count the evidence found: an answer that stands in its sentence.
+
+    With `asked`, each question comes with a view of its own.
+    """
     found = Tally()
     for conversation in conversations:
         tell(f"chats {share:.0%}, {conversation.id}")

@@ -49,7 +49,10 @@ def progress(*, quiet: bool) -> Generator[Tell]:
 
 
 class Run:
-    """Hold what was asked, and where to print; each part of the command is a method that returns JSON-ready figures."""
+    """Hold what was asked, and where to print.
+
+    Each part of the command is a method that returns JSON-ready figures.
+    """
 
     def __init__(self, asked: argparse.Namespace, console: Console, tell: Tell) -> None:
         self.asked, self.console, self.tell = asked, console, tell
@@ -63,7 +66,10 @@ class Run:
         return self._methods({name: METHODS[name] for name in names})
 
     def peers(self) -> dict[str, Any]:
-        """Measure what other libraries cut, those that are installed; the library's own figures stand beside them."""
+        """Measure what other libraries cut, those that are installed.
+
+        The library's own figures stand beside them.
+        """
         names = self.asked.peer or list(PEERS)
         there = [name for name in names if is_installed(name)]
         for name in names:

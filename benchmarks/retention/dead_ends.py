@@ -17,7 +17,10 @@ SHOWN = 5
 
 @define
 class DeadEnds:
-    """Count sessions, those that ended at a refusal, and those that did so where they need not; say of a few which."""
+    """Count sessions, those that ended at a refusal, and those that did so where they need not.
+
+    Say of a few which.
+    """
 
     sessions: int = 0
     turns: int = 0

@@ -34,7 +34,10 @@ def broken_by(view: Sequence[Message], messages: Sequence[Message], max_tokens: 
 def broken_again(
     cut: Cut, view: Sequence[Message], messages: Sequence[Message], frozen: str
 ) -> list[str]:
-    """Return the gates that show when a method is asked again; `frozen` is what the input was before, see `written`."""
+    """Return the gates that show when a method is asked again.
+
+    `frozen` is what the input was before, see `written`.
+    """
     faults = {
         "input mutated": written(messages) != frozen,
         "not deterministic": _again(cut, messages) != list(view),

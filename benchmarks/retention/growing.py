@@ -182,7 +182,10 @@ def measure(
     *,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Growth:
-    """Grow every conversation under the budget of its last probe; each probe is asked of the session's messages at its place."""
+    """Grow every conversation under the budget of its last probe.
+
+    Each probe is asked of the session's messages at its place.
+    """
     growth = Growth()
     for number, conversation in enumerate(conversations):
         tell(

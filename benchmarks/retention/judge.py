@@ -242,7 +242,10 @@ class Judge:
         )
 
     def _pairs(self, pairs: Sequence[Pair], line: str) -> list[Thing]:
-        """Resolve pairs that are said together; return the things of the sources that have them all."""
+        """Resolve pairs that are said together.
+
+        Return the things of the sources that have them all.
+        """
         found: list[Thing] | None = None
         for pair in pairs:
             self.verdict.said["pairs"] += 1

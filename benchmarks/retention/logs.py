@@ -67,7 +67,10 @@ _SURNAMES = (
 
 @frozen
 class Line:
-    """Hold what is wanted of a line, which has to stand unbroken, and the question for it; of a record, what answers it."""
+    """Hold what is wanted of a line, which has to stand unbroken, and the question for it.
+
+    Of a record, what answers it.
+    """
 
     parts: tuple[str, ...]
     question: str

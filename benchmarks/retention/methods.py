@@ -22,7 +22,10 @@ _SATURATION, _LENGTH = 1.2, 0.75
 
 @frozen
 class Asked:
-    """Hold what is asked of a method: a list, a budget in tokens, perhaps a question; `wanted` is for those that know the answer."""
+    """Hold what is asked of a method: a list, a budget in tokens, perhaps a question.
+
+    `wanted` is for those that know the answer.
+    """
 
     messages: Sequence[Message]
     max_tokens: int

@@ -1,7 +1,7 @@
 """What a careful colleague would note, put into recordings: does it stand in the view, and does what is out of date not.
 
-What is put in was written for this, in several languages; where it is put, recordings go on around it. Which half of it a
-run looks at goes by a hash of its id, as for recordings.
+What is put in was written for this, in several languages; where it is put, recordings go on around
+it. Which half of it a run looks at goes by a hash of its id, as for recordings.
 """
 
 import hashlib
@@ -187,7 +187,10 @@ def rule(half: str) -> Noted:
 
 
 def labelled(conversations: Iterable[Conversation]) -> Noted:
-    """Ask the rule about user turns of recordings that were read and labelled by hand; doubtful ones also apart."""
+    """Ask the rule about user turns of recordings that were read and labelled by hand.
+
+    Doubtful ones also apart.
+    """
     noted = Noted()
     known = {(each.set, each.id): each for each in conversations}
     for item in written("labels"):

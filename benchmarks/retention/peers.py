@@ -1,7 +1,10 @@
-"""How other libraries cut a list of messages, one small adapter each; those that are not installed are reported, not measured.
+"""How other libraries cut a list of messages, one small adapter each.
 
-Each gets our counts of tokens where it takes a counter. One that counts messages gets the largest number whose list fits. What it
-keeps is handed back as the messages it was given, so that nothing is lost in translation.
+Those that are not installed are reported, not measured.
+
+Each gets our counts of tokens where it takes a counter. One that counts messages gets the largest
+number whose list fits. What it keeps is handed back as the messages it was given, so that nothing
+is lost in translation.
 """
 
 import asyncio

@@ -107,7 +107,9 @@ def measure(
     asked: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Figures:
-    """Return the figures of a method over conversations at a share of their tokens; with `gates`, each call is made three times.
+    """Return the figures of a method over conversations at a share of their tokens.
+
+    With `gates`, each call is made three times.
 
     With `asked`, each question is a call of its own.
     """

@@ -97,7 +97,10 @@ def _as_words(spelling: str) -> re.Pattern[str]:
 
 
 def needles_of(probe: Probe, messages: Sequence[Message]) -> list[Wanted]:
-    """Return the identifiers of a probe that occurred in `messages`, each bound to its left; `places` are where it stood at all."""
+    """Return the identifiers of a probe that occurred in `messages`, each bound to its left.
+
+    `places` are where it stood at all.
+    """
     texts = [texts_of(message) for message in messages]
     bound = {
         needle: bindings(needle, (text for each in texts for text in each))

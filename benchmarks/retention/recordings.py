@@ -32,8 +32,9 @@ _NO_NAME = re.compile(r"[\s<|\\/>]+")
 class Probe:
     """Hold a place in a conversation, and what is needed there.
 
-    The compressor sees the first `at` messages. `needles` are identifiers that the next call used; `answers` are
-    spellings of what answers the `question`; `evidence` are indices of the messages that tell it.
+    The compressor sees the first `at` messages. `needles` are identifiers that the next call used;
+    `answers` are spellings of what answers the `question`; `evidence` are indices of the messages
+    that tell it.
     """
 
     id: str
@@ -55,7 +56,10 @@ class Conversation:
     probes: tuple[Probe, ...] = field(repr=False)
 
     def budget(self, at: int, share: float) -> int:
-        """Return the tokens of a request that holds `share` of the first `at` messages; a task is kept whole."""
+        """Return the tokens of a request that holds `share` of the first `at` messages.
+
+        A task is kept whole.
+        """
         fixed = self.pinned_tokens(at) if self.set in AGENTS else REQUEST_OVERHEAD
         return fixed + int(share * (REQUEST_OVERHEAD + sum(self.tokens[:at]) - fixed))
 
@@ -113,7 +117,10 @@ def half_of(conversation_id: str) -> str:
 def load(
     name: str, half: str = "tuning", sample: int | None = None, folder: Path = DATA
 ) -> list[Conversation]:
-    """Return the conversations of a set that have probes and belong to `half`; of `sample` probes at most, spread evenly."""
+    """Return the conversations of a set that have probes and belong to `half`.
+
+    Of `sample` probes at most, spread evenly.
+    """
     conversations = [
         conversation for conversation in recorded(name, half, folder) if conversation.probes
     ]
@@ -162,7 +169,10 @@ def _probe(record: Mapping[str, Any]) -> Probe:
 
 
 def sampled(conversations: Sequence[Conversation], count: int) -> Iterator[Conversation]:
-    """Yield the conversations with `count` of their probes in all, chosen by hash; those that are left without any fall out."""
+    """Yield the conversations with `count` of their probes in all, chosen by hash.
+
+    Those that are left without any fall out.
+    """
     ranked = sorted(
         (hashlib.sha256(f"{conversation.id}/{number}".encode()).digest(), place, number)
         for place, conversation in enumerate(conversations)

@@ -251,7 +251,10 @@ def shares(title: str, figures: Mapping[str, Data]) -> Table:
 
 
 def verdicts(title: str, figures: Mapping[str, Data]) -> Table:
-    """Return the table of what was judged: a line for each set, with what was said and each fault; below it an example of each fault."""
+    """Return the table of what was judged: a line for each set, with what was said and each fault.
+
+    Below it an example of each fault.
+    """
     said = (
         "summaries",
         "entries",
@@ -306,7 +309,9 @@ def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
 
 
 def differences(now: Any, before: Any, path: str = "") -> Iterator[tuple[str, float, float]]:
-    """Yield each number that differs between two results: its path, before, now. Times always differ and are left out.
+    """Yield each number that differs between two results: its path, before, now.
+
+    Times always differ and are left out.
 
     >>> list(differences({"a": {"b": 2.0}, "new": 1}, {"a": {"b": 1.0}}))
     [('a/b', 1.0, 2.0)]

@@ -1,6 +1,7 @@
 """Learn from written sentences which features tell an injection: `python -m benchmarks.retention.teaching` writes the weights.
 
-The classes of words stay as they stand in the file. `--judge` holds out each style, each language and each fifth in turn.
+The classes of words stay as they stand in the file. `--judge` holds out each style, each language
+and each fifth in turn.
 """
 
 import json
@@ -15,10 +16,12 @@ from benchmarks.retention.noted import Item, written_lines
 from polycontext.pressure.notes.injections import CERTAIN, FILE, features
 
 ROUNDS, STEP, DECAY = 30, 0.3, 4.0
-"""How often each sentence is shown, how far a weight moves, and how strongly it is drawn to zero, each time it is shown all sentences."""
+"""How often each sentence is shown, how far a weight moves, and how strongly it is drawn to zero,
+each time it is shown all sentences."""
 
 FEWEST, MOST_WEIGHTS = 2, 1_650
-"""In how many sentences a feature stands at least, and how many features keep a weight: those that weigh most."""
+"""In how many sentences a feature stands at least, and how many features keep a weight: those that
+weigh most."""
 
 FOLDS = 5
 
@@ -40,7 +43,10 @@ def sentences() -> list[Item]:
 
 
 def fit(taught: Sequence[Example]) -> dict[str, float]:
-    """Return the weights of a logistic regression, rounded, the heaviest first; the bias stands under the empty string."""
+    """Return the weights of a logistic regression, rounded, the heaviest first.
+
+    The bias stands under the empty string.
+    """
     often = Counter(feature for known, _ in taught for feature in known)
     shown = [
         ([*filter(lambda feature: often[feature] >= FEWEST, known), ""], injected)

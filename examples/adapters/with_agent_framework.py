@@ -1,4 +1,6 @@
-"""An agent of Microsoft's agent-framework whose conversation outgrows its window; the session keeps all of it.
+"""An agent of Microsoft's agent-framework whose conversation outgrows its window.
+
+The session keeps all of it.
 
 Prints::
 

@@ -7,7 +7,8 @@ What a conversation can lose without a trace are bare acknowledgements and resul
 nothing. An answer is no acknowledgement: yes, no, a number or a choice decides something,
 and so does a word of consent such as "sure" or "go ahead".
 
-A user may state of tools which results never yield, which yield first, and which a later call replaces (`ToolRule`).
+A user may state of tools which results never yield, which yield first, and which a later call
+replaces (`ToolRule`).
 """
 
 import json
@@ -27,10 +28,10 @@ class Classifier(Protocol):
     """Give a turn its resource class; any function of this shape will do.
 
     `metadata` holds the turn's own metadata and these facts, each of them optional:
-    `first_user` (bool: the first user turn), `has_calls`, `has_parts` (blocks of a provider's own), `gist` (bool),
-    `answers_question` (bool: the turn before asked something), `tools` (names of what it calls or answers), `tokens` (of this turn),
-    `constraint_tokens` (of all constraint turns preserved so far) and
-    `preserved_share_tokens` (how many tokens those may take together).
+    `first_user` (bool: the first user turn), `has_calls`, `has_parts` (blocks of a provider's own),
+    `gist` (bool), `answers_question` (bool: the turn before asked something), `tools` (names of
+    what it calls or answers), `tokens` (of this turn), `constraint_tokens` (of all constraint turns
+    preserved so far) and `preserved_share_tokens` (how many tokens those may take together).
     """
 
     def __call__(self, role: str, content: str, metadata: Mapping[str, Any], /) -> ResourceClass:
@@ -42,7 +43,8 @@ def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> 
     """Return the class of a turn by the default rule (docs/linearity.md, "The rule that classifies").
 
     Gists are REQUIRED whatever they say. PRESERVED: system turns, the first user turn, and user
-    turns of at most 280 characters of which standing constraints make half, while the share of such turns lasts. DROPPABLE, unless they have
+    turns of at most 280 characters of which standing constraints make half, while the share of such
+    turns lasts. DROPPABLE, unless they have
     parts: acknowledgements that answer no question, blank turns without tool calls, empty
     results. All else is REQUIRED, an unknown role too.
 
@@ -152,7 +154,9 @@ _DROP_PUNCTUATION = str.maketrans("", "", _PUNCTUATION)
 
 
 def is_acknowledgement(content: str) -> bool:
-    """Tell whether `content` says thanks, seen or well done and nothing else; blank text says nothing and is none.
+    """Tell whether `content` says thanks, seen or well done and nothing else.
+
+    Blank text says nothing and is none.
 
     >>> is_acknowledgement("Great, thank you so much! 👍")
     True
@@ -169,7 +173,9 @@ def is_acknowledgement(content: str) -> bool:
 
 
 def is_empty_result(content: str) -> bool:
-    """Tell whether a tool's result holds nothing: blank, ``null``, ``[]``, ``{}`` and their like; 0 and false are results.
+    """Tell whether a tool's result holds nothing: blank, ``null``, ``[]``, ``{}`` and their like.
+
+    0 and false are results.
 
     >>> is_empty_result(" [ ] "), is_empty_result("0")
     (True, False)

@@ -1,22 +1,27 @@
 r"""Find the rules in a turn that stand for the rest of the conversation, by the words with which people state them.
 
-The words are data, a table for each language (`linearity/classification/tables`): phrases and their order in a sentence are matched,
-nothing is understood. The share of the window that such turns may preserve (see `default_classifier`) bounds a misreading.
+The words are data, a table for each language (`linearity/classification/tables`): phrases and their
+order in a sentence are matched, nothing is understood. The share of the window that such turns may
+preserve (see `default_classifier`) bounds a misreading.
 
-A line of a table is ``name: phrase; phrase``. A line that begins with white space continues the one before it, and a line that begins
-with ``#`` is a comment. These names have a meaning; every other name is a list that phrases refer to:
+A line of a table is ``name: phrase; phrase``. A line that begins with white space continues the one
+before it, and a line that begins with ``#`` is a comment. These names have a meaning; every other
+name is a list that phrases refer to:
 
 - ``rule`` states a standing instruction;
-- ``order`` states one too, unless something of ``once`` stands in the same sentence ("now", "this time");
+- ``order`` states one too, unless something of ``once`` stands in the same sentence ("now", "this
+  time");
 - ``note`` states a preference or a fact about the user;
 - ``told`` shows that a sentence tells a story or repeats somebody's words: it states nothing;
-- ``opener`` may stand before a clause ("please", "make sure to"), and ``joining`` between two ("and");
+- ``opener`` may stand before a clause ("please", "make sure to"), and ``joining`` between two
+  ("and");
 - ``asking`` is an opener that makes an order of a question ("could you").
 
-A phrase is a run of whole words. In it ``^`` is the beginning of a clause, ``<`` that of the sentence, ``$`` the end of a clause,
-``…`` any words of the sentence, ``~`` up to four words of the clause, ``#`` a number, ``*ing`` a word that ends so,
-``{list}`` a phrase of that list and ``{!list}`` one word that does not begin a phrase of it (``{!word}``: another word).
-In a script that writes no spaces between words, each character is a word of its own.
+A phrase is a run of whole words. In it ``^`` is the beginning of a clause, ``<`` that of the
+sentence, ``$`` the end of a clause, ``…`` any words of the sentence, ``~`` up to four words of the
+clause, ``#`` a number, ``*ing`` a word that ends so, ``{list}`` a phrase of that list and
+``{!list}`` one word that does not begin a phrase of it (``{!word}``: another word). In a script
+that writes no spaces between words, each character is a word of its own.
 """
 
 import re
@@ -59,7 +64,10 @@ Phrases = Mapping[str, Sequence[tuple[str, str]]]
 
 @frozen(eq=False)
 class Table:
-    """Tell, for one language, what a sentence states; `phrases` are regular expressions by kind, under the word that each of them needs."""
+    """Tell, for one language, what a sentence states.
+
+    `phrases` are regular expressions by kind, under the word that each of them needs.
+    """
 
     phrases: Phrases
     asking: str
@@ -69,7 +77,9 @@ class Table:
         return any(kind in STATING for word in words for kind, _ in self.phrases.get(word, ()))
 
     def kind_of(self, sentence: str, *, asks: bool = False, weighs: bool = True) -> str:
-        """Return ``rule`` for a standing instruction, ``note`` for a preference, or nothing; `asks` tells that the sentence is a question.
+        """Return ``rule`` for a standing instruction, ``note`` for a preference, or nothing.
+
+        `asks` tells that the sentence is a question.
 
         Without `weighs` an ``order`` counts for nothing.
         """
@@ -92,7 +102,9 @@ _compiled = cache(re.compile)
 
 
 def words_of(sentence: str) -> list[str]:
-    """Return the words of a sentence in lower case and the marks that break it into clauses; in French an apostrophe ends a word.
+    """Return the words of a sentence in lower case and the marks that break it into clauses.
+
+    In French an apostrophe ends a word.
 
     >>> words_of("One rule: don't push, ever!")
     ['one', 'rule', ':', "don't", 'push', ',', 'ever']
@@ -213,7 +225,8 @@ LONGEST = 400
 SHORT = 280
 """How many characters a turn may have that is preserved whole."""
 REMEMBERED, REMEMBERED_CHARS = 8_192, 1_000
-"""How many texts of how many characters at most are remembered with what they state: a turn is asked of when it comes in, and again for its gist."""
+"""How many texts of how many characters at most are remembered with what they state: a turn is
+asked of when it comes in, and again for its gist."""
 
 _WRAPPED = "\v"
 """What stands for the end of a wrapped line: no text has it within a line."""
@@ -228,7 +241,10 @@ class ConstraintRule:
     tables: tuple[Table, ...]
 
     def sentences(self, content: str) -> tuple[str, ...]:
-        """Return the sentences that state one, in order and once each; items of a list they announce follow them."""
+        """Return the sentences that state one, in order and once each.
+
+        Items of a list they announce follow them.
+        """
         return self._find(content)[0]
 
     def notes(self, content: str) -> tuple[str, ...]:
@@ -310,15 +326,19 @@ def _kind(tables: list[Table], sentence: str, *, weighs: bool) -> str:
 
 @cache
 def default_rule() -> ConstraintRule:
-    """Return the rule for English, German, French, Spanish, Chinese and Japanese; its tables are read when it is first asked for."""
+    """Return the rule for English, German, French, Spanish, Chinese and Japanese.
+
+    Its tables are read when it is first asked for.
+    """
     return ConstraintRule(tuple(own_tables()))
 
 
 def states_constraint(content: str) -> bool:
     """Tell whether `content` states a standing constraint: "from now on", "never", "must" and their like (docs/linearity.md, "The rule that classifies").
 
-    Whole words count, in English, German, French, Spanish, Chinese and Japanese; code, logs and the words of
-    others do not, questions only when they are polite orders or say what the user likes. Linear in the length of `content`.
+    Whole words count, in English, German, French, Spanish, Chinese and Japanese; code, logs and the
+    words of others do not, questions only when they are polite orders or say what the user likes.
+    Linear in the length of `content`.
 
     Law: ``states_constraint(c) == bool(constraint_sentences(c))``.
 
@@ -331,7 +351,9 @@ def states_constraint(content: str) -> bool:
 
 
 def constraint_sentences(content: str) -> tuple[str, ...]:
-    """Return the sentences that state a standing constraint, in order and once each; items of a list they announce follow them.
+    """Return the sentences that state a standing constraint, in order and once each.
+
+    Items of a list they announce follow them.
 
     >>> constraint_sentences("Hi! You must not delete files. How are you? Never push.")
     ('You must not delete files.', 'Never push.')

@@ -31,13 +31,15 @@ _ABBREVIATIONS = (
 _LONGEST_ABBREVIATION = 4
 _CLOSING = ".!?…。！？"
 _HARD_WRAP = 50
-# What stands between quotation marks or backticks; a mark of the same kind ends the search, so that it is one pass.
+# What stands between quotation marks or backticks; a mark of the same kind ends the search, so that
+# it is one pass.
 _QUOTED = re.compile(
     r"(?<![A-Za-z0-9_\"])\"[^\"\n]{1,2000}\"(?![A-Za-z0-9_])|“[^“”\n]{1,2000}”|„[^„“”\n]{1,2000}[“”]|«[^«»\n]{1,2000}»|»[^«»\n]{1,2000}«"
     r"|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)'[^'\n]{2,400}'(?!\w)|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,2000}`"
 )
 _MARK = re.compile(r"[\"“„«»「『‘`]|(?<!\w)'")
-# An element whose name says that somebody else wrote what it holds; <rules> and <instructions> are the user's.
+# An element whose name says that somebody else wrote what it holds; <rules> and <instructions> are
+# the user's.
 _BLOCK = re.compile(
     r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback|diff|data|quote|email|source|page)\b[^<>]*>"
 )
@@ -48,7 +50,10 @@ _PASTED = re.compile(
 
 
 def sentences(text: str, joint: str = " ") -> Iterator[str]:
-    """Iterate over the sentences of `text` outside fenced and indented code, in order; a line ends one unless it was wrapped: then `joint` stands for its end."""
+    """Iterate over the sentences of `text` outside fenced and indented code, in order.
+
+    A line ends one unless it was wrapped: then `joint` stands for its end.
+    """
     for paragraph in _paragraphs(prose_lines(text), joint):
         yield from _split(paragraph)
 
@@ -85,7 +90,8 @@ def is_bullet(sentence: str) -> bool:
 def prose_lines(text: str) -> Iterator[str]:
     """Iterate over the lines outside code, fenced (CommonMark 0.31 §4.5, at any indentation) or indented by four and more, and pasted lines.
 
-    Pasted are what stands in elements such as ``<output>``, quoted and numbered lines, and those that begin like a line of a log, a command, JSON, XML, a diff or a stack trace.
+    Pasted are what stands in elements such as ``<output>``, quoted and numbered lines, and those
+    that begin like a line of a log, a command, JSON, XML, a diff or a stack trace.
     """
     fence = ""
     for line in text.splitlines():
@@ -117,7 +123,8 @@ def _parse_fence(body: str) -> str:
 def _paragraphs(lines: Iterable[str], joint: str) -> Iterator[str]:
     held: list[str] = []
     for line in lines:
-        # People break lines where a thought ends; only a line long enough to have been wrapped runs on, in lower case.
+        # People break lines where a thought ends; only a line long enough to have been wrapped runs
+        # on, in lower case.
         if held and not (len(held[-1]) >= _HARD_WRAP and line[:1].islower()):
             yield joint.join(held)
             held.clear()

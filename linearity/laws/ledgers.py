@@ -60,7 +60,10 @@ def _all_raised(
 def promote_raises_or_refuses(
     ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
 ) -> None:
-    """Promote ends at the class asked for if it is higher; the same or a lower class and an unknown id are refused."""
+    """Promote ends at the class asked for if it is higher.
+
+    The same or a lower class and an unknown id are refused.
+    """
     before = _class_of(ledger, resource_id)
     expected = (
         UnknownResourceError
@@ -119,7 +122,10 @@ def raising_is_associative(
     resource_class: ResourceClass,
     other_class: ResourceClass,
 ) -> None:
-    """Raising to one class and then to another is raising to the higher of them; promotions are steps, and may count differently."""
+    """Raising to one class and then to another is raising to the higher of them.
+
+    Promotions are steps, and may count differently.
+    """
     stepwise = _raised(_raised(ledger, resource_id, resource_class), resource_id, other_class)
     at_once = _raised(ledger, resource_id, max(resource_class, other_class))
     agree(_classes(stepwise), _classes(at_once))
@@ -199,7 +205,10 @@ def forks_are_independent(
 
 @law(_LEDGER)
 def every_id_is_in_the_part_of_its_class(ledger: LinearityMap) -> None:
-    """Every id is in exactly one part, the one `get` names, in the order of the ledger; `by_class` returns the parts."""
+    """Every id is in exactly one part, the one `get` names, in the order of the ledger.
+
+    `by_class` returns the parts.
+    """
     expected = {each: tuple(i for i in ledger if ledger.get(i) is each) for each in ResourceClass}
     agree(ledger.partition(), expected)
     agree({each: ledger.by_class(each) for each in ResourceClass}, expected)
@@ -227,7 +236,10 @@ def all_lookups_agree(ledger: LinearityMap) -> None:
 
 @law(_LEDGER)
 def a_drop_is_counted_and_changes_nothing_else(ledger: LinearityMap, resource_id: str) -> None:
-    """Dropping a DROPPABLE resource counts one drop, and its tag stays; any other class and an unknown id are refused."""
+    """Dropping a DROPPABLE resource counts one drop, and its tag stays.
+
+    Any other class and an unknown id are refused.
+    """
     match _class_of(ledger, resource_id):
         case None:
             expected: object = UnknownResourceError

@@ -1,8 +1,8 @@
 """AgentContext: the agents' shared, guarded store (docs/agent-context.md).
 
-Import most names from here. The modules hold the rest: every class of the data model (`records`), the table of all keys
-(`schema`), the protocol of an artifact store (`artifacts`), finding and fixing faults (`consistency`), counting model
-calls (`metrics`) and migrations (`migrations`).
+Import most names from here. The modules hold the rest: every class of the data model (`records`),
+the table of all keys (`schema`), the protocol of an artifact store (`artifacts`), finding and
+fixing faults (`consistency`), counting model calls (`metrics`) and migrations (`migrations`).
 """
 
 import lazy_loader

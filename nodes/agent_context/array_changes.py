@@ -1,4 +1,7 @@
-"""What changed in an array: runs of items that gave way to others. Items that are shared are never compared by value."""
+"""What changed in an array: runs of items that gave way to others.
+
+Items that are shared are never compared by value.
+"""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -58,7 +61,8 @@ def diff_runs(source: Array, target: Array) -> Iterator[Run]:
 
 def shared_start(source: Sequence[Any], target: Sequence[Any]) -> int:
     """Return how many items are the same at the beginning."""
-    # What is shared passes at the speed of C; only the rest is compared by value, which costs two JSON texts.
+    # What is shared passes at the speed of C; only the rest is compared by value, which costs two
+    # JSON texts.
     for index in compress(count(), map(is_not, source, target)):
         if not is_same(source[index], target[index]):
             return index
@@ -135,7 +139,10 @@ def invert_items(items: Items) -> Items:
 
 @frozen
 class _Addition:
-    """Stand for an item that was added; one of the source, whose value is not at hand, is its index."""
+    """Stand for an item that was added.
+
+    One of the source, whose value is not at hand, is its index.
+    """
 
     value: Any
 
@@ -150,7 +157,8 @@ def join_items(first: Items, second: Items) -> Items | None:
         InvalidDataError: the second does not start where the first ends.
     """
     _check_length(second.length, first.target_length)
-    # Every item of the source is followed through both by its index; `gone` holds the values of those that leave.
+    # Every item of the source is followed through both by its index; `gone` holds the values of
+    # those that leave.
     gone: dict[int, Any] = {}
     final = _trace_items(_trace_items([*range(first.length)], first, gone), second, gone)
     runs = tuple(_runs_of(final, gone, first.length))

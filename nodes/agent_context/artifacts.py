@@ -1,10 +1,10 @@
 """How large values leave the context, and come back: content is stored under its own SHA-256 (docs/agent-context.md, Artifacts).
 
-The content of an artifact leaves its stub in `external`; any other JSON value, such as the results of a query, gives way to
-``{"$external": {"uri": …, "sha256": …, "size": …}}``.
+The content of an artifact leaves its stub in `external`; any other JSON value, such as the results
+of a query, gives way to ``{"$external": {"uri": …, "sha256": …, "size": …}}``.
 
-Content is stored before a stub takes its place. Whatever fails in between leaves the context as it was,
-and at most content that no context mentions, which `collect_garbage` finds.
+Content is stored before a stub takes its place. Whatever fails in between leaves the context as it
+was, and at most content that no context mentions, which `collect_garbage` finds.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -46,14 +46,23 @@ class StoredContent:
 
 
 class ArtifactExternalizer(Protocol):
-    """Store content under its SHA-256, and find it again. All methods raise `ArtifactError` where the store fails."""
+    """Store content under its SHA-256, and find it again.
+
+    All methods raise `ArtifactError` where the store fails.
+    """
 
     def externalize(self, content: Any) -> ExternalContent:
-        """Store JSON data and return the stub for it; storing the same again changes nothing but its age."""
+        """Store JSON data and return the stub for it.
+
+        Storing the same again changes nothing but its age.
+        """
         ...
 
     def retrieve(self, external: ExternalContent) -> Any:
-        """Return the content that a stub stands for; raise `ArtifactError` if it is missing or damaged."""
+        """Return the content that a stub stands for.
+
+        Raise `ArtifactError` if it is missing or damaged.
+        """
         ...
 
     def stored(self) -> Iterable[StoredContent]:
@@ -106,7 +115,10 @@ def check_size(found: int, promised: int, place: str, name: str) -> None:
 
 
 def check_sha256(text: str) -> str:
-    """Return `text` if it is a SHA-256 in hex; raise `InvalidDataError` otherwise: it is about to name a file."""
+    """Return `text` if it is a SHA-256 in hex.
+
+    Raise `InvalidDataError` otherwise: it is about to name a file.
+    """
     if not is_sha256(text):
         raise InvalidDataError(
             "external.sha256", f"{text[:70]!a} is no SHA-256", "64 characters of 0-9 and a-f"
@@ -121,10 +133,11 @@ def externalize_artifacts(
 ) -> AgentContext:
     """Return the context with stubs for the content of large artifacts, which is stored first.
 
-    Content beyond `max_inline_artifact_size` goes, and then the largest until all that is inline keeps to
-    `artifact_externalization_threshold`.
+    Content beyond `max_inline_artifact_size` goes, and then the largest until all that is inline
+    keeps to `artifact_externalization_threshold`.
 
-    Law: ``not ContextSizeChecker(limits).should_externalize_artifacts(externalize_artifacts(c, e, limits))``.
+    Law: ``not ContextSizeChecker(limits).should_externalize_artifacts(externalize_artifacts(c, e,
+    limits))``.
 
     Raises:
         ArtifactError: content could not be stored.
@@ -147,7 +160,10 @@ def retrieve_artifact(artifact: Artifact, externalizer: ArtifactExternalizer) ->
 
 
 def retrieve_value(value: Any, externalizer: ArtifactExternalizer) -> Any:
-    """Return what a JSON value was before it left, or the value if it did not; raise `ArtifactError` if that cannot be had."""
+    """Return what a JSON value was before it left, or the value if it did not.
+
+    Raise `ArtifactError` if that cannot be had.
+    """
     if not is_stub(value):
         return value
     return externalizer.retrieve(at_path(STUB, ExternalContent.from_json, value[STUB]))
@@ -172,7 +188,10 @@ def large_values(limits: ContextLimits) -> tuple[list[Any], "Swap"]:
 def store_contents(
     contents: Iterable[Any], externalizer: ArtifactExternalizer
 ) -> dict[str, ExternalContent]:
-    """Store contents, and return their stubs by SHA-256; raise `ArtifactError` if one cannot be stored, or its stub is of something else."""
+    """Store contents, and return their stubs by SHA-256.
+
+    Raise `ArtifactError` if one cannot be stored, or its stub is of something else.
+    """
     stubs: dict[str, ExternalContent] = {}
     for content in contents:
         digest, raw = encode_content(content)
@@ -206,7 +225,10 @@ def stub_finder(stubs: Mapping[str, ExternalContent]) -> Swap:
 
 
 def swap_values(kind: Kind, value: Any, swap: Swap) -> Any:
-    """Return a value of a kind with stubs for the JSON values in it that `swap` has one for; what does not change is shared."""
+    """Return a value of a kind with stubs for the JSON values in it that `swap` has one for.
+
+    What does not change is shared.
+    """
     if value is None or is_stub(value) or not _holds_json(kind):
         return value
     if kind.shape is Shape.JSON:
@@ -237,7 +259,10 @@ def _swap_fields(record: Record, swap: Swap) -> Record:
 
 @cache
 def _holds_json(kind: Kind) -> bool:
-    """Tell whether there may be JSON values in a value of a kind; the trail holds its own, which are seen to apart."""
+    """Tell whether there may be JSON values in a value of a kind.
+
+    The trail holds its own, which are seen to apart.
+    """
     if kind.record is AuditContext:
         return False
     if kind.record is not None:
@@ -268,7 +293,8 @@ def collect_garbage(
 ) -> GarbageReport:
     """Discard content that none of the contexts mentions anywhere, their trails included, and that was stored before `older_than`.
 
-    Give it every context that is in use. What is younger may belong to a context that is about to be saved.
+    Give it every context that is in use. What is younger may belong to a context that is about to
+    be saved.
 
     Raises:
         ArtifactError: the store failed; what was discarded until then is gone.

@@ -34,7 +34,8 @@ def strict_value(kind: Kind, data: Any) -> Any:
 
 def lenient_value(kind: Kind, data: Any) -> Any:
     """Return a value of a kind, keeping unknown fields."""
-    # The trail holds tuples and frozen maps; `set_aside_extras` looks for the lists and dicts of a document.
+    # The trail holds tuples and frozen maps; `set_aside_extras` looks for the lists and dicts of a
+    # document.
     return kind.read(set_aside_extras(kind, plain(data)))
 
 
@@ -85,7 +86,10 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
 
 
 def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Patch:
-    """Return a change of a value of a kind; `unknown` tells that the value may be missing, before or after."""
+    """Return a change of a value of a kind.
+
+    `unknown` tells that the value may be missing, before or after.
+    """
     if not isinstance(data, Mapping):
         raise InvalidDataError("", f"{type(data).__name__} is no change", _LEGAL)
     if kind.shape is Shape.ARRAY and "items" in data:
@@ -254,7 +258,8 @@ def _below(pointer: str, key: str) -> str:
 def refine_operations(operations: Iterable[Operation], document: Any) -> Iterator[Operation]:
     """Yield operations that do to `document` what these do, with the diffs of its trail told by what changed of them.
 
-    Older diffs are joined into one that grows with all that was ever added: told as a whole it would be written anew by every run.
+    Older diffs are joined into one that grows with all that was ever added: told as a whole it
+    would be written anew by every run.
 
     Law: both lead to one document.
     """

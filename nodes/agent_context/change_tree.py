@@ -22,7 +22,10 @@ JSON_DATA = kind_of(Any)
 
 @frozen
 class Replacement:
-    """Hold that one value gave way to another; `ABSENT` stands for none, in a map and among unknown fields."""
+    """Hold that one value gave way to another.
+
+    `ABSENT` stands for none, in a map and among unknown fields.
+    """
 
     old: Any
     new: Any
@@ -73,7 +76,8 @@ def diff_values(kind: Kind, source: Any, target: Any) -> Patch | None:
     """Return what leads from one value of a kind to another, None if they are the same."""
     if source is target:
         return None
-    # Absence is not null: an unknown field may be there and hold null, so this comes before the kind.
+    # Absence is not null: an unknown field may be there and hold null, so this comes before the
+    # kind.
     if source is ABSENT or target is ABSENT:
         return Replacement(source, target)
     if kind.shape is Shape.ARRAY:
@@ -227,7 +231,10 @@ def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
 
 
 def join_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
-    """Return what changes a record of a class as both do, one after the other; None if they cancel out."""
+    """Return what changes a record of a class as both do, one after the other.
+
+    None if they cancel out.
+    """
     changes = _join_changes(first.changes, second.changes, lambda key: field_kind(record, key))
     known = [key for key in layout(record).kinds if key in changes]
     unknown = [key for key in changes if key not in known]

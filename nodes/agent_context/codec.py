@@ -18,7 +18,9 @@ SCHEMA_FILE = "agent_context.schema.json"
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12), as it is shipped; whatever `serialize` writes of a context without extras validates against it.
+    """Return the JSON Schema (draft 2020-12), as it is shipped.
+
+    Whatever `serialize` writes of a context without extras validates against it.
 
     >>> json_schema()["properties"]["reasoning"]
     {'$ref': '#/$defs/ReasoningContext'}
@@ -48,8 +50,9 @@ def deserialize(
 ) -> AgentContext:
     """Return the context that JSON text describes; what it leaves out has its default.
 
-    Documents of older versions are migrated first. `lenient` keeps unknown fields in the `extras` of their record, and
-    `serialize` writes them again; and it takes a null for a field that is left out. Otherwise both are refused. Nothing is ever coerced.
+    Documents of older versions are migrated first. `lenient` keeps unknown fields in the `extras`
+    of their record, and `serialize` writes them again; and it takes a null for a field that is left
+    out. Otherwise both are refused. Nothing is ever coerced.
 
     Raises:
         InvalidDataError: naming the path of the first fault.

@@ -1,7 +1,7 @@
 """What does not go together in a context, and how it is mended.
 
-A document is read as it is, so that it can be looked at. `examine` tells its faults and how to mend them; a write that
-would add one is refused.
+A document is read as it is, so that it can be looked at. `examine` tells its faults and how to mend
+them; a write that would add one is refused.
 """
 
 from collections import Counter
@@ -21,7 +21,8 @@ from .record_base import with_changes
 from .records import AgentContext, ValidationReport
 
 Maker: TypeAlias = Callable[[AgentContext], AgentContext]
-"""Makes a fix: returns the context as it ought to be, or the very context where there is nothing to mend."""
+"""Makes a fix: returns the context as it ought to be, or the very context where there is nothing to
+mend."""
 
 WITH_IDS = (
     "reasoning.hypotheses",
@@ -58,7 +59,10 @@ MOST_ISSUES = 100
 def faults(
     context: AgentContext, changed_lists: Collection[str] = WITH_IDS
 ) -> Iterator[InvalidDataError]:
-    """Yield what refuses every second entry of one id, and every reference to nothing; only those that a change of some lists may have made."""
+    """Yield what refuses every second entry of one id, and every reference to nothing.
+
+    Only those that a change of some lists may have made.
+    """
     for path in changed_lists:
         found = [entry.id for entry in entries_of(context, path)]
         if len(set(found)) < len(found):
@@ -105,7 +109,10 @@ def entries_of(context: AgentContext, path: str) -> tuple[Any, ...]:
 
 
 def refuse_new_faults(before: AgentContext, after: AgentContext) -> None:
-    """Raise `InvalidDataError` for the first fault that was not there before; what a document brought along hinders nobody."""
+    """Raise `InvalidDataError` for the first fault that was not there before.
+
+    What a document brought along hinders nobody.
+    """
     changed_lists = [
         path for path in WITH_IDS if entries_of(before, path) is not entries_of(after, path)
     ]
@@ -170,7 +177,8 @@ def with_entries(context: AgentContext, path: str, entries: tuple[Any, ...]) -> 
 
 
 MAKERS: tuple[Maker, ...] = (make_ids_unique, drop_dangling_references)
-"""The makers of fixes that are asked by default, in this order: each sees what the one before has mended."""
+"""The makers of fixes that are asked by default, in this order: each sees what the one before has
+mended."""
 
 
 def examine(
@@ -204,7 +212,10 @@ def examine(
 
 
 def apply_fixes(context: AgentContext, report: ValidationReport) -> AgentContext:
-    """Return the context with the fixes of a report applied in order; raise `InvalidDataError` for what is none, or does not fit any more."""
+    """Return the context with the fixes of a report applied in order.
+
+    Raise `InvalidDataError` for what is none, or does not fit any more.
+    """
     for index, fix in enumerate(ValidationReport.from_json(report).auto_fixes):
         context = at_path(f"auto_fixes[{index}]", _apply_fix, fix, context)
     return context
@@ -215,6 +226,9 @@ def _apply_fix(fix: str, context: AgentContext) -> AgentContext:
 
 
 def diff_fixes(context: AgentContext, report: ValidationReport) -> dict[str, Any]:
-    """Return what to write so that the fixes of a report are applied, by key; raises as `apply_fixes`."""
+    """Return what to write so that the fixes of a report are applied, by key.
+
+    Raises as `apply_fixes`.
+    """
     better = apply_fixes(context, report)
     return {path: entries_of(better, path) for path in diff(context, better).keys}

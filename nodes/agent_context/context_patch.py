@@ -86,7 +86,8 @@ class ContextPatch:
         Law: ``diff(a, b).apply(a) == b``.
 
         Raises:
-            InvalidDataError: the context is not what the patch was made from; names the path and both values.
+            InvalidDataError: the context is not what the patch was made from; names the path and
+                both values.
         """
         result: AgentContext = at_path("$", apply_fields, self.changes, context)
         return result
@@ -101,9 +102,12 @@ class ContextPatch:
         return evolve(self, changes=back)
 
     def then(self, other: "ContextPatch") -> Self:
-        """Return the patch that does this one and then the other. It names the agents of both, and the later time.
+        """Return the patch that does this one and then the other.
 
-        Law: ``diff(a, b).then(diff(b, c)).apply(a) == c``; it is associative, and an empty patch changes nothing.
+        It names the agents of both, and the later time.
+
+        Law: ``diff(a, b).then(diff(b, c)).apply(a) == c``; it is associative, and an empty patch
+        changes nothing.
 
         Raises:
             InvalidDataError: the other does not start where this one ends.
@@ -132,8 +136,8 @@ class ContextPatch:
     def summary(self) -> str:
         """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1``.
 
-        Keys come in the order of the document, each with how many items of an array or entries of a map were added,
-        removed and changed; any other key counts as one change.
+        Keys come in the order of the document, each with how many items of an array or entries of a
+        map were added, removed and changed; any other key counts as one change.
         """
         counts = [
             f"{path}_{verb}={number}"
@@ -147,8 +151,8 @@ class ContextPatch:
     def to_json_patch(self, *, tests: bool = False) -> list[dict[str, Any]]:
         """Return the changes as a JSON Patch (RFC 6902) of the serialised context.
 
-        `tests` puts a ``test`` operation before whatever is removed or replaced, so that the patch fails
-        as a whole on another document.
+        `tests` puts a ``test`` operation before whatever is removed or replaced, so that the patch
+        fails as a whole on another document.
         """
         found = operations(AgentContext, self.changes)
         patch: list[dict[str, Any]] = plain(
@@ -165,7 +169,9 @@ class ContextPatch:
 
     @classmethod
     def of(cls, record: ContextDiff) -> Self:
-        """Return what a record of the audit trail says was changed; unknown fields of records are kept.
+        """Return what a record of the audit trail says was changed.
+
+        Unknown fields of records are kept.
 
         Raises:
             InvalidDataError: the changes are not of the form that `record` writes; names the path.
@@ -253,7 +259,9 @@ class DiffTracker:
     def capture(
         self, agent_id: str, context: AgentContext, *, timestamp: datetime | None = None
     ) -> ContextPatch:
-        """Return what changed since the last capture; the next one starts from here. The trail itself is left out.
+        """Return what changed since the last capture; the next one starts from here.
+
+        The trail itself is left out.
 
         Without a `timestamp` the clock is asked.
 

@@ -1,4 +1,7 @@
-"""What an AgentContext refuses or reports that somebody would catch alone; the rest are the shared errors of `linearity`."""
+"""What an AgentContext refuses or reports that somebody would catch alone.
+
+The rest are the shared errors of `linearity`.
+"""
 
 from collections.abc import Callable
 from enum import Enum
@@ -34,7 +37,8 @@ def join_path(step: str, path: str) -> str:
 def prefix_path(error: InvalidDataError, step: str) -> InvalidDataError:
     """Put `step` before the path of an error that is on its way out, and return the same error.
 
-    Who refuses a value does not know where it stands: every reader that the error passes adds its own step.
+    Who refuses a value does not know where it stands: every reader that the error passes adds its
+    own step.
     """
     error.path = join_path(step, error.path)
     return error
@@ -69,7 +73,10 @@ def _abbreviate(value: Any) -> str:
 
 @define(slots=False, eq=False)
 class ContextViolationError(CallerError, PermissionError):
-    """Refuse a write that the agent has no right to; `allowed` are its rights, `reason` what forbids it to everybody."""
+    """Refuse a write that the agent has no right to.
+
+    `allowed` are its rights, `reason` what forbids it to everybody.
+    """
 
     agent_id: str
     namespace: str
@@ -104,7 +111,10 @@ class ContextSizeWarning(UserWarning):
 
 @define(slots=False, eq=False)
 class MergeConflictError(CallerError, ValueError):
-    """Refuse to merge two changes of one thing; `base`, `ours` and `theirs` are its values, None where there is none."""
+    """Refuse to merge two changes of one thing.
+
+    `base`, `ours` and `theirs` are its values, None where there is none.
+    """
 
     path: str
     base: Any
@@ -129,7 +139,10 @@ class TrailError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class UnknownVersionError(CallerError, ValueError):
-    """Refuse a document of a version that no migration leads from; `newer` tells that a later release wrote it."""
+    """Refuse a document of a version that no migration leads from.
+
+    `newer` tells that a later release wrote it.
+    """
 
     version: str
     target: str

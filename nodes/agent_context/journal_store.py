@@ -34,18 +34,22 @@ class CommitOptions(TypedDict, total=False):
 class KeptContextStore(AgentContextStore):
     """Hold a context that a session keeps, guarded and recorded as in every `AgentContextStore` (docs/agent-context.md, "Kept with a session").
 
-    Rights are checked here, by the writing process, before anything is stored. Any number of these over one session, in threads, tasks or
-    processes, write as one: who was late is decided anew, merged with what others wrote. What two runs
-    wrote differently at the same time is a `MergeConflictError` for the later one; a run begins with all that is stored by then.
+    Rights are checked here, by the writing process, before anything is stored. Any number of these
+    over one session, in threads, tasks or
+    processes, write as one: who was late is decided anew, merged with what others wrote. What two
+    runs wrote differently at the same time is a `MergeConflictError` for the later one; a run
+    begins with all that is stored by then.
 
     Args:
         session: where the context is kept. name: under which name.
         context: what to begin with where the session keeps none.
-        lenient: keep unknown fields of what is kept there, see `deserialize`. options: those of an `AgentContextStore`.
+        lenient: keep unknown fields of what is kept there, see `deserialize`. options: those of an
+            `AgentContextStore`.
 
     Raises:
         InvalidOptionError: there is no context to begin with, or something else has the name.
-        InvalidDataError: what is kept there is no context. Whatever an `AgentContextStore` raises of one.
+        InvalidDataError: what is kept there is no context. Whatever an `AgentContextStore` raises
+            of one.
 
     >>> session = ContextSession(max_tokens=8000)
     >>> shared = KeptContextStore(session, "plan", AgentContext.new("session-1", "trace-1"))
@@ -80,7 +84,10 @@ class KeptContextStore(AgentContextStore):
 
     @property
     def context(self) -> AgentContext:
-        """Return the context as the session has it, which no later write changes; `ContextSession.history.refresh` brings what others wrote."""
+        """Return the context as the session has it, which no later write changes.
+
+        `ContextSession.history.refresh` brings what others wrote.
+        """
         with self._lock:
             self._adopt()
             return self._context
@@ -91,10 +98,13 @@ class KeptContextStore(AgentContextStore):
         changes: Mapping[str, Any],
         **options: Unpack[CommitOptions],
     ) -> AgentContext:
-        """Write several keys as one run of an agent, in one commit with `turns`; once for a key, however often it is asked for.
+        """Write several keys as one run of an agent, in one commit with `turns`.
+
+        Once for a key, however often it is asked for.
 
         Raises:
-            Whatever `AgentContextStore.write` raises; `ContextSession.extend` of the turns; StoreError: nothing is stored.
+            Whatever `AgentContextStore.write` raises; `ContextSession.extend` of the turns;
+            StoreError: nothing is stored.
         """
         with self.run(agent, **options) as run:
             run.write(changes)
@@ -106,14 +116,19 @@ class KeptContextStore(AgentContextStore):
         entries: Mapping[str, Sequence[Any]],
         **options: Unpack[CommitOptions],
     ) -> AgentContext:
-        """Add entries at the end of lists as one run of an agent; what two add in the same words at the same moment snapshot once. See `write`."""
+        """Add entries at the end of lists as one run of an agent.
+
+        What two add in the same words at the same moment snapshot once. See `write`.
+        """
         with self.run(agent, **options) as run:
             run.append(entries)
         return self.context
 
     @contextmanager
     def run(self, agent: str, **options: Unpack[CommitOptions]) -> Generator[AgentContextRun]:
-        """Run an agent on what is stored by now; what it writes in the block is committed at its end, in one commit with `turns`.
+        """Run an agent on what is stored by now.
+
+        What it writes in the block is committed at its end, in one commit with `turns`.
 
         Raises:
             Whatever `AgentContextStore.run` raises, and `write`.

@@ -1,9 +1,10 @@
 """JSON text in and out: the one module that knows the JSON libraries.
 
-orjson writes; the standard library reads, because it keeps large integers exact and shows an object as its text does, so
-that both too large a number and a key that stands twice can be refused.
+orjson writes; the standard library reads, because it keeps large integers exact and shows an object
+as its text does, so that both too large a number and a key that stands twice can be refused.
 
-Two values are the same when their JSON is: 1 is not true, 1 is not 1.0, and the order of keys says nothing.
+Two values are the same when their JSON is: 1 is not true, 1 is not 1.0, and the order of keys says
+nothing.
 """
 
 import json
@@ -72,8 +73,9 @@ def loads(raw: object) -> Any:
     """Return what JSON text says.
 
     Raises:
-        InvalidDataError: no text, not JSON (NaN and infinities are not), invalid UTF-8, a lone surrogate, a number of thousands of
-            digits, nested deeper than can be read; a duplicate key, with its path.
+        InvalidDataError: no text, not JSON (NaN and infinities are not), invalid UTF-8, a lone
+            surrogate, a number of thousands of digits, nested deeper than can be read; a duplicate
+            key, with its path.
     """
     text = _text(raw)
     try:

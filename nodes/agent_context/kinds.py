@@ -69,7 +69,8 @@ class Kind:
 
     `read` checks and freezes a value, `item` is the kind of one element of an array or map,
     `record` the class of an OBJECT, `optional` whether None is legal, `keep_empty` whether an
-    empty value is written too: numbers, truth values and moments are, since 0 and False say something.
+    empty value is written too: numbers, truth values and moments are, since 0 and False say
+    something.
     """
 
     shape: Shape
@@ -194,7 +195,8 @@ def _array(item: Kind) -> Kind:
         try:
             items = tuple(map(one, value))
         except InvalidDataError:
-            # Again, for the place of the fault, as below: minding it while all is well would cost more.
+            # Again, for the place of the fault, as below: minding it while all is well would cost
+            # more.
             items = tuple(
                 at_path(f"[{index}]", one, element) for index, element in enumerate(value)
             )

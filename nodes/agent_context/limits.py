@@ -1,8 +1,9 @@
 """How large a context is and may become (docs/agent-context.md, Sizes).
 
-Sizes are remembered part by part, so that asking again costs what has changed since: a record never changes, hence
-neither does its size. Records inside a namespace are measured once each; a namespace, and the context, add up their
-parts and pass the unchanged ones to the record that `with_changes` makes of them.
+Sizes are remembered part by part, so that asking again costs what has changed since: a record never
+changes, hence neither does its size. Records inside a namespace are measured once each; a
+namespace, and the context, add up their parts and pass the unchanged ones to the record that
+`with_changes` makes of them.
 """
 
 import warnings
@@ -108,7 +109,9 @@ class ContextStats:
 
 
 def get_stats(context: AgentContext) -> ContextStats:
-    """Return the statistics of a context; arrays go by their key alone, which no two namespaces share.
+    """Return the statistics of a context.
+
+    Arrays go by their key alone, which no two namespaces share.
 
     Law: ``get_stats(c).total_size == len(serialize(c))``.
 
@@ -140,10 +143,13 @@ def is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None
 
 @frozen(kw_only=True)
 class ContextLimits:
-    """Hold the limits: sizes in bytes of JSON, lengths in items. A limit itself is legal; one more is not.
+    """Hold the limits: sizes in bytes of JSON, lengths in items.
 
-    `warn_total_size` is where a warning begins, `artifact_externalization_threshold` the size of all inline
-    artifacts together, and `max_inline_artifact_size` that of one artifact's content, beyond which content should be moved out.
+    A limit itself is legal; one more is not.
+
+    `warn_total_size` is where a warning begins, `artifact_externalization_threshold` the size of
+    all inline artifacts together, and `max_inline_artifact_size` that of one artifact's content,
+    beyond which content should be moved out.
     """
 
     max_total_size: int = field(default=10 * MIB, validator=is_size)
@@ -159,11 +165,14 @@ DEFAULT_LIMITS = ContextLimits()
 
 @frozen
 class ContextSizeChecker:
-    """Check contexts against limits. What was measured once is remembered, so a check costs what changed since the last one.
+    """Check contexts against limits.
+
+    What was measured once is remembered, so a check costs what changed since the last one.
 
     >>> ContextSizeChecker(ContextLimits(max_total_size=10)).check(AgentContext())
     Traceback (most recent call last):
-    polycontext.nodes.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size at $: 151 bytes. Use at most 10 bytes.
+    polycontext.nodes.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size at
+    $: 151 bytes. Use at most 10 bytes.
     """
 
     limits: ContextLimits = DEFAULT_LIMITS
@@ -232,7 +241,8 @@ def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifa
 def _is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
     """Tell whether the inline content of an artifact is beyond its limit."""
     most = limits.max_inline_artifact_size
-    # The size of the artifact is remembered, and that of its content is not more: it is written out only in doubt.
+    # The size of the artifact is remembered, and that of its content is not more: it is written out
+    # only in doubt.
     return (
         artifact.content is not None
         and measure(artifact).size > most

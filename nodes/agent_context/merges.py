@@ -38,7 +38,10 @@ class Sides:
         )
 
     def resolve(self, alike: Callable[[Any, Any], bool] = is_same) -> tuple[Any] | None:
-        """Return the result where at most one of them changed something, or both the same; None otherwise. With `is_` it is O(1)."""
+        """Return the result where at most one of them changed something, or both the same.
+
+        None otherwise. With `is_` it is O(1).
+        """
         if alike(self.base, self.theirs) or alike(self.ours, self.theirs):
             return (self.ours,)
         return (self.theirs,) if alike(self.base, self.ours) else None
@@ -64,14 +67,16 @@ class Sides:
 def merge(base: AgentContext, ours: AgentContext, theirs: AgentContext) -> AgentContext:
     """Return a context with what two agents each made of `base`.
 
-    Keys, and entries of maps, that only one of them changed are taken from it. Arrays of records with ids merge by id,
-    other arrays by place; what both appended is kept, ours first. The trail goes on from ours: what theirs
-    adds to it is recorded as one diff, so that it still leads here.
+    Keys, and entries of maps, that only one of them changed are taken from it. Arrays of records
+    with ids merge by id, other arrays by place; what both appended is kept, ours first. The trail
+    goes on from ours: what theirs adds to it is recorded as one diff, so that it still leads here.
 
-    Laws: ``merge(a, a, b) == b == merge(a, b, a)``; patches of different keys merge to what they do in either order.
+    Laws: ``merge(a, a, b) == b == merge(a, b, a)``; patches of different keys merge to what they do
+    in either order.
 
     Raises:
-        MergeConflictError: both changed one thing, differently; names the path and the three values.
+        MergeConflictError: both changed one thing, differently; names the path and the three
+            values.
     """
     trail = ours.audit
     own, other = (with_changes(side, audit=base.audit) for side in (ours, theirs))
@@ -89,7 +94,8 @@ def _merge_trails(
     runs = merge_arrays(
         Sides("$.audit.agent_runs", base.agent_runs, ours.audit.agent_runs, theirs.audit.agent_runs)
     )
-    # Their diffs start where they did: after ours they would not fit, so what they add becomes one diff.
+    # Their diffs start where they did: after ours they would not fit, so what they add becomes one
+    # diff.
     new = [
         record
         for record in theirs.audit.diffs
@@ -178,7 +184,10 @@ def merge_arrays(sides: Sides) -> Array:
 
 
 def _by_id(array: Array) -> dict[str, Any] | None:
-    """Return the items of an array by id; None if there are no ids, or one of them stands for several items."""
+    """Return the items of an array by id.
+
+    None if there are no ids, or one of them stands for several items.
+    """
     ids = [getattr(item, "id", "") for item in array]
     return dict(zip(ids, array, strict=True)) if all(ids) and len(set(ids)) == len(ids) else None
 
@@ -193,7 +202,10 @@ def _merge_items(sides: Sides) -> Any:
 
 
 def _merge_places(sides: Sides, *, distinct: bool = False) -> Array:
-    """Return the items that stay, and before each what both put there, ours first; `distinct` items only once."""
+    """Return the items that stay, and before each what both put there, ours first.
+
+    `distinct` items only once.
+    """
     base: Array = sides.base
     ours, theirs = ([*diff_runs(base, array)] for array in (sides.ours, sides.theirs))
     if len(ours) == len(theirs) and all(map(_is_repeated, ours, theirs)):
@@ -214,7 +226,10 @@ def _merge_places(sides: Sides, *, distinct: bool = False) -> Array:
 
 
 def _overlap(sides: Sides, ours: Run, theirs: Run) -> bool:
-    """Tell whether two runs change the same items in the same way; raise if they change one of them differently."""
+    """Tell whether two runs change the same items in the same way.
+
+    Raise if they change one of them differently.
+    """
     common = range(
         max(ours.at, theirs.at), min(ours.at + len(ours.removed), theirs.at + len(theirs.removed))
     )

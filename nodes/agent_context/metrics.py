@@ -34,13 +34,17 @@ class ModelCall(Record):
 
     @classmethod
     def of(cls, response: Any, **details: Any) -> Self:
-        """Return the call that a provider's response tells of, an object or a dict with `usage`; `details` is what it does not tell.
+        """Return the call that a provider's response tells of, an object or a dict with `usage`.
 
-        It reads the names of OpenAI (``prompt_tokens``, ``completion_tokens``) and of Anthropic (``input_tokens``, ``output_tokens``,
-        and what was read from or written to its cache besides), and raises `InvalidDataError` where there is no usage or a number is none.
+        `details` is what it does not tell.
+
+        It reads the names of OpenAI (``prompt_tokens``, ``completion_tokens``) and of Anthropic
+        (``input_tokens``, ``output_tokens``, and what was read from or written to its cache
+        besides), and raises `InvalidDataError` where there is no usage or a number is none.
 
         >>> ModelCall.of({"model": "small", "usage": {"input_tokens": 10, "output_tokens": 2}}, cost_usd=0.01)
-        ModelCall(model='small', prompt_tokens=10, completion_tokens=2, cost_usd=0.01, task_type='', reason='', complexity='')
+        ModelCall(model='small', prompt_tokens=10, completion_tokens=2, cost_usd=0.01, task_type='',
+        reason='', complexity='')
         """
         usage = _get(response, "usage")
         if usage is None:

@@ -39,7 +39,9 @@ class MigrationRegistry:
         self._steps: dict[str, dict[str, Migration]] = {}
 
     def migration(self, source: str, target: str) -> Callable[[Migration], Migration]:
-        """Register the decorated function, which returns a document of `source` as one of `target`; it may change what it is given.
+        """Register the decorated function, which returns a document of `source` as one of `target`.
+
+        It may change what it is given.
 
         Raises:
             InvalidOptionError: there is one between these versions, or they are the same.
@@ -95,7 +97,9 @@ class MigrationRegistry:
         return None
 
     def migrate(self, document: Mapping[str, Any]) -> Document:
-        """Return the document in the target version; the one given is not changed, and one without a version is of the target.
+        """Return the document in the target version.
+
+        The one given is not changed, and one without a version is of the target.
 
         Raises:
             InvalidDataError: the version is no text.

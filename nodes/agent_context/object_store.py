@@ -1,7 +1,7 @@
 """Artifacts in a folder by default, in S3 and compatible stores by URL.
 
-A folder holds one file each, which appears whole or not at all, and needs no extra. This is the one module that
-knows obstore, which only the URLs need.
+A folder holds one file each, which appears whole or not at all, and needs no extra. This is the one
+module that knows obstore, which only the URLs need.
 """
 
 import os
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 FoundObject = tuple[str, int, float]
-"""The name of a stored object, its size in bytes, and when it was last stored, in seconds since 1970."""
+"""The name of a stored object, its size in bytes, and when it was last stored, in seconds since
+1970."""
 
 
 class FolderObjects:
@@ -45,7 +46,10 @@ class FolderObjects:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, name: str, raw: bytes) -> None:
-        """Store an object under a name, in place of what is there; a reader sees the one or the other, also after a crash."""
+        """Store an object under a name, in place of what is there.
+
+        A reader sees the one or the other, also after a crash.
+        """
         part = self._folder / f".{token_hex(8)}.part"
         try:
             with os.fdopen(
@@ -127,9 +131,9 @@ class ObstoreObjects:
 class ObjectStoreExternalizer:
     """Store the content of artifacts in a folder or an object store, one object each, named by its SHA-256.
 
-    Objects appear whole or not at all, and are checked when they are read. A stub's `uri` is for people:
-    content is looked for by its SHA-256 in this store and nowhere else, so that a document cannot make anybody
-    read another place.
+    Objects appear whole or not at all, and are checked when they are read. A stub's `uri` is for
+    people: content is looked for by its SHA-256 in this store and nowhere else, so that a document
+    cannot make anybody read another place.
 
     >>> from tempfile import mkdtemp
     >>> externalizer = ObjectStoreExternalizer.open(mkdtemp())
@@ -149,8 +153,9 @@ class ObjectStoreExternalizer:
     ) -> Self:
         """Open a folder, which is made if need be, or a URL such as ``s3://bucket/prefix``.
 
-        A folder needs no extra. Other URLs are obstore's, to which `config` and `options` go: credentials, region, endpoint,
-        `client_options`, `retry_config`. Without them S3 takes the usual environment variables.
+        A folder needs no extra. Other URLs are obstore's, to which `config` and `options` go:
+        credentials, region, endpoint, `client_options`, `retry_config`. Without them S3 takes the
+        usual environment variables.
 
         Raises:
             MissingExtraError: a URL of a store that obstore reaches, which is not installed.
@@ -201,8 +206,8 @@ class ObjectStoreExternalizer:
 
         Raises:
             InvalidDataError: the stub has no SHA-256.
-            ArtifactError: the store failed, has no such content, or other bytes under its name; bytes of another size
-                than the stub promises are not even read.
+            ArtifactError: the store failed, has no such content, or other bytes under its name;
+                bytes of another size than the stub promises are not even read.
         """
         digest = check_sha256(external.sha256)
         with _translate_errors(self.place, digest):

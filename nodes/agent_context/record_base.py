@@ -71,7 +71,8 @@ def _extras_reader(names: frozenset[str]) -> Reader:
     def read_extras(value: Any) -> Any:
         if value is EMPTY:
             return value
-        # The lenient decoder sets unknown fields aside frozen; a dict is a document that has a field of this name.
+        # The lenient decoder sets unknown fields aside frozen; a dict is a document that has a
+        # field of this name.
         if type(value) is not FrozenDict:
             raise InvalidDataError(
                 EXTRAS,
@@ -88,14 +89,20 @@ def _extras_reader(names: frozenset[str]) -> Reader:
 
 
 class MeasureSlots:
-    """Reserve the slots where a record remembers what was measured of it; they are no part of its value."""
+    """Reserve the slots where a record remembers what was measured of it.
+
+    They are no part of its value.
+    """
 
     __slots__ = ("_measure", "_parts")
 
 
 @frozen
 class Record(MeasureSlots):
-    """Hold named values that never change; `extras` are fields of other releases, kept by the lenient decoder."""
+    """Hold named values that never change.
+
+    `extras` are fields of other releases, kept by the lenient decoder.
+    """
 
     _renamed: ClassVar[bool] = False
     """Whether a field has another name in JSON."""
@@ -107,7 +114,9 @@ class Record(MeasureSlots):
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """Return the record that a JSON object describes; what it leaves out has its default. A record is returned as it is.
+        """Return the record that a JSON object describes; what it leaves out has its default.
+
+        A record is returned as it is.
 
         Raises:
             InvalidDataError: no object, an unknown field, a value of another type.
@@ -131,7 +140,10 @@ class Record(MeasureSlots):
             raise
 
     def check(self) -> None:
-        """Raise `InvalidDataError` if the fields do not go together; a class with such a rule says so here."""
+        """Raise `InvalidDataError` if the fields do not go together.
+
+        A class with such a rule says so here.
+        """
 
     def __copy__(self) -> Self:
         return self
@@ -175,7 +187,8 @@ def json_fields(record: Record) -> dict[str, Any]:
     """Return the fields that JSON shows, one level deep: those that are not empty, and every number, truth value and time."""
     shape = layout(type(record))
     values = shape.get(record)
-    # As `change_codec` asks, but without a call for each field: this is most of what serialising costs.
+    # As `change_codec` asks, but without a call for each field: this is most of what serialising
+    # costs.
     found = {
         name: value
         for (name, keep_empty), value in zip(shape.marks, values, strict=False)
@@ -186,7 +199,9 @@ def json_fields(record: Record) -> dict[str, Any]:
 
 
 def with_changes(record: R, /, **changes: Any) -> R:
-    """Return the record with some fields changed, by JSON name; the others are shared without being looked at again.
+    """Return the record with some fields changed, by JSON name.
+
+    The others are shared without being looked at again.
 
     Law: ``changed(r, **c) == attrs.evolve(r, **c)``.
 

@@ -1,6 +1,7 @@
 """The data model: the root of the document, and what stands in each of its seven namespaces (docs/agent-context.md).
 
-Every class is a record, checked when it is made. Adding a field is one line; what it may hold follows from its annotation.
+Every class is a record, checked when it is made. Adding a field is one line; what it may hold
+follows from its annotation.
 """
 
 from collections.abc import Callable, Mapping
@@ -358,5 +359,8 @@ class AgentContext(Record):
         return cls(metadata=MetadataContext(session_id, trace_id, when, locale))
 
     def clone(self) -> Self:
-        """Return a context that no change to this one can reach: itself, since it never changes. O(1)."""
+        """Return a context that no change to this one can reach: itself, since it never changes.
+
+        O(1).
+        """
         return self

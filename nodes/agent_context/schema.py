@@ -37,7 +37,10 @@ class KeySchema:
 
     @property
     def item(self) -> type[Record] | None:
-        """Return the class of the records that an array or map holds, or of an object itself; None for plain values."""
+        """Return the class of the records that an array or map holds, or of an object itself.
+
+        None for plain values.
+        """
         return (self.kind.item or self.kind).record
 
 
@@ -72,14 +75,20 @@ def list_paths() -> tuple[str, ...]:
 
 
 def namespace_schema(namespace: str) -> Mapping[str, KeySchema]:
-    """Return the keys of a namespace; raise `UnknownNameError` naming the nearest if there is none of that name."""
+    """Return the keys of a namespace.
+
+    Raise `UnknownNameError` naming the nearest if there is none of that name.
+    """
     if not isinstance(namespace, str) or namespace not in SCHEMA:
         raise UnknownNameError("namespace", namespace, tuple(SCHEMA), _near(namespace, SCHEMA))
     return SCHEMA[namespace]
 
 
 def key_schema(namespace: str, key: str) -> KeySchema:
-    """Return what a key holds; raise `UnknownNameError` naming the nearest if there is no such namespace or key."""
+    """Return what a key holds.
+
+    Raise `UnknownNameError` naming the nearest if there is no such namespace or key.
+    """
     keys = namespace_schema(namespace)
     if not isinstance(key, str) or key not in keys:
         legal, near = (

@@ -72,8 +72,10 @@ class AgentContextRun:
         """Write several keys, named as in ``reasoning.intents``, all of them or none, and return what the agent now sees.
 
         Raises:
-            UnknownNameError, ContextViolationError, InvalidDataError: as `ContextValidator.safe_update`.
-            ContextViolationError: the run has ended, or the key is `diagnostics.performance`, which the store measures.
+            UnknownNameError, ContextViolationError, InvalidDataError: as
+            `ContextValidator.safe_update`.
+            ContextViolationError: the run has ended, or the key is `diagnostics.performance`, which
+                the store measures.
         """
         self._refuse_after_end()
         if isinstance(changes, Mapping) and _MEASURED in changes:
@@ -84,7 +86,10 @@ class AgentContextRun:
         return self._context
 
     def append(self, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
-        """Add entries at the end of lists, and return what the agent now sees; raises as `write`."""
+        """Add entries at the end of lists, and return what the agent now sees.
+
+        Raises as `write`.
+        """
         return self.write(extend_lists(self._context, entries))
 
     def record_call(self, call: ModelCall) -> None:
@@ -116,9 +121,9 @@ class AgentContextRun:
 class AgentContextStore:
     """Hold the current context of a group of agents, safe under threads.
 
-    There is no way to write past it: each run is guarded by the validator, checked against the limits, and
-    recorded with what it changed, or with why it failed. Runs at the same time are merged. With a place for `artifacts`, large
-    values leave by themselves, before they are refused.
+    There is no way to write past it: each run is guarded by the validator, checked against the
+    limits, and recorded with what it changed, or with why it failed. Runs at the same time are
+    merged. With a place for `artifacts`, large values leave by themselves, before they are refused.
 
     >>> store = AgentContextStore(AgentContext.new("session-1", "trace-1"))
     >>> store.write("intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}).reasoning.intents
@@ -161,10 +166,13 @@ class AgentContextStore:
         return self._context
 
     def write(self, agent: str, changes: Mapping[str, Any]) -> AgentContext:
-        """Write several keys as one run of an agent, and return the current context; all of them or none.
+        """Write several keys as one run of an agent, and return the current context.
+
+        All of them or none.
 
         Raises:
-            UnknownNameError, ContextViolationError, InvalidDataError: as `ContextValidator.safe_update`.
+            UnknownNameError, ContextViolationError, InvalidDataError: as
+            `ContextValidator.safe_update`.
             ContextSizeError: the result would exceed a limit.
             MergeConflictError: another run wrote the same at the same time.
         """
@@ -173,19 +181,28 @@ class AgentContextStore:
         return self.context
 
     def append(self, agent: str, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
-        """Add entries at the end of lists as one run of an agent, and return the current context; raises as `write`."""
+        """Add entries at the end of lists as one run of an agent, and return the current context.
+
+        Raises as `write`.
+        """
         with self.run(agent) as run:
             run.append(entries)
         return self.context
 
     def record_call(self, agent: str, call: ModelCall) -> AgentContext:
-        """Count a call of a model as a run of its own, and return the current context; raises as `AgentContextRun.record_call`."""
+        """Count a call of a model as a run of its own, and return the current context.
+
+        Raises as `AgentContextRun.record_call`.
+        """
         with self.run(agent) as run:
             run.record_call(call)
         return self.context
 
     def apply_fixes(self, agent: str, report: ValidationReport) -> AgentContext:
-        """Apply the fixes of a report as a run of an agent with the right to what they mend; raises as `write` and `consistency.fixed`."""
+        """Apply the fixes of a report as a run of an agent with the right to what they mend.
+
+        Raises as `write` and `consistency.fixed`.
+        """
         with self.run(agent) as run:
             run.write(diff_fixes(run.context, report))
         return self.context
@@ -216,7 +233,9 @@ class AgentContextStore:
             return change()
 
     def _commit(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> list[Any]:
-        """Make what a run wrote the current context, with stubs where there are some; or return the values that must leave first.
+        """Make what a run wrote the current context, with stubs where there are some.
+
+        Or return the values that must leave first.
 
         What is merged with must still be current when the result takes its place: see `_transact`.
         """
@@ -298,7 +317,10 @@ class AgentContextStore:
             return with_changes(replayed, audit=current.audit, diagnostics=diagnostics)
 
     def retrieve(self, value: Any) -> Any:
-        """Return an artifact with its content, or what any other JSON value was before it left; raise `ArtifactError` if it cannot be had."""
+        """Return an artifact with its content, or what any other JSON value was before it left.
+
+        Raise `ArtifactError` if it cannot be had.
+        """
         if self._artifacts is None:
             raise InvalidOptionError("artifacts", None, _PLACE)
         return (
@@ -321,7 +343,8 @@ class AgentContextStore:
                 )
             past, look = large_values(self._checker.limits)
             trail_values(run.snapshot.audit.diffs, look)
-            # Not under the lock: a slow store keeps no writer waiting, and a stub takes the place of its content only.
+            # Not under the lock: a slow store keeps no writer waiting, and a stub takes the place
+            # of its content only.
             large = (
                 artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits)
             )
@@ -344,7 +367,10 @@ class AgentContextStore:
         keys: tuple[str, ...],
         error: BaseException | None = None,
     ) -> None:
-        """Make a context the current one, with the run on record and measured; raise `ContextSizeError` if there is no room."""
+        """Make a context the current one, with the run on record and measured.
+
+        Raise `ContextSizeError` if there is no room.
+        """
         run.end()
         elapsed = max(self._clock() - run.started, timedelta()) // _MILLISECOND
         record, diffs = _run_record(run, elapsed, keys, error), context.audit.diffs
@@ -355,7 +381,8 @@ class AgentContextStore:
             context,
             trails(context.audit, record, self._policy, self._checker.limits.max_array_items),
         )
-        # Joined diffs are new ones: where the newest alone is left, the others are gone, and the trail begins later.
+        # Joined diffs are new ones: where the newest alone is left, the others are gone, and the
+        # trail begins later.
         begins_later = len(diffs) > 1 and recorded.audit.diffs[:1] == diffs[-1:]
         self._base, self._context = origin(recorded) if begins_later else base, recorded
 

@@ -28,8 +28,9 @@ FAILED = "failed"
 class AuditPolicy:
     """Say how much the trail keeps: runs that ended well, runs that failed, single diffs, and bytes of JSON in all.
 
-    Older runs leave, each kind from a ring of its own: refusals, however many, put out no other run. Older diffs are joined into
-    one, the first of the trail, so that nothing that they changed is lost; if that one is too large as well, the trail begins later.
+    Older runs leave, each kind from a ring of its own: refusals, however many, put out no other
+    run. Older diffs are joined into one, the first of the trail, so that nothing that they changed
+    is lost; if that one is too large as well, the trail begins later.
     """
 
     keep_runs: int = field(default=500, validator=is_size)
@@ -51,9 +52,12 @@ class AuditPolicy:
 def trails(
     audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int
 ) -> Iterator[AuditContext]:
-    """Yield trails with a run on record, from the fullest that the policy allows to the leanest; no array is longer than `most`.
+    """Yield trails with a run on record, from the fullest that the policy allows to the leanest.
 
-    Where there is no room refusals yield first, then diffs are joined or leave, then runs. A run that failed puts out failed ones alone.
+    No array is longer than `most`.
+
+    Where there is no room refusals yield first, then diffs are joined or leave, then runs. A run
+    that failed puts out failed ones alone.
     """
     runs = (*audit.agent_runs, run)
     size, _ = measure(audit).parts.get("agent_runs", (0, 0))
@@ -106,7 +110,8 @@ def _shorten(
     """Yield trails of diffs, each with more of them joined; the last has but the newest."""
     keep = min(policy.keep_diffs, most - 1, len(diffs))
     while True:
-        # Joined diffs are smaller only where they undo or repeat each other; so ever more are joined until they fit.
+        # Joined diffs are smaller only where they undo or repeat each other; so ever more are
+        # joined until they fit.
         found = roll_up(diffs, keep)
         if sum(measure(record).size for record in found) <= policy.bytes_of_diffs:
             yield found
@@ -117,7 +122,9 @@ def _shorten(
 
 
 def replay(base: AgentContext, diffs: Iterable[ContextDiff]) -> AgentContext:
-    """Return what the recorded changes make of `base`; its own trail stays as it is, and its performance, which is measured and not written.
+    """Return what the recorded changes make of `base`.
+
+    Its own trail stays as it is, and its performance, which is measured and not written.
 
     Law: ``replay(origin(c), c.audit.diffs)`` is `c`, but for the trail and the performance.
 
@@ -188,7 +195,10 @@ def trail_values(diffs: Iterable[ContextDiff], swap: Swap) -> None:
 def trail_with_stubs(
     diffs: tuple[ContextDiff, ...], stubs: Mapping[str, ExternalContent]
 ) -> tuple[ContextDiff, ...]:
-    """Return the diffs with stubs for all values that have one; they lead from a context with these stubs to another."""
+    """Return the diffs with stubs for all values that have one.
+
+    They lead from a context with these stubs to another.
+    """
     if not stubs:
         return diffs
     least, find = min(stub.size for stub in stubs.values()), stub_finder(stubs)

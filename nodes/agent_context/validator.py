@@ -1,10 +1,13 @@
 """The guard: who may write what, and that only what the schema allows is written.
 
-A right is ``*``, a namespace, ``namespace.key``, or ``append:namespace.key`` for a list that the agent may add to. The default is
-the table of agents and keys in docs/agent-context.md. What may surprise in it:
+A right is ``*``, a namespace, ``namespace.key``, or ``append:namespace.key`` for a list that the
+agent may add to. The default is the table of agents and keys in docs/agent-context.md. What may
+surprise in it:
 
-- ``metadata`` as a namespace gives `locale` alone. The ids and the time of creation take ``*`` or the very key.
-- Every standard agent may set `metadata.locale`, and add to `diagnostics.errors` and `diagnostics.warnings`.
+- ``metadata`` as a namespace gives `locale` alone. The ids and the time of creation take ``*`` or
+  the very key.
+- Every standard agent may set `metadata.locale`, and add to `diagnostics.errors` and
+  `diagnostics.warnings`.
 - `diagnostics.performance` is the orchestrator's; an `AgentContextStore` keeps it by its own clock.
 - The right to `audit` is the right to be recorded. The trail is written by the audit system alone.
 """
@@ -62,7 +65,11 @@ _NOT_COVERED = frozenset({"metadata.session_id", "metadata.trace_id", "metadata.
 
 
 def check_right(right: str) -> str:
-    """Return `right` if it is one; raise `UnknownNameError` for a namespace or key that the schema does not have, or no list to add to."""
+    """Return `right` if it is one.
+
+    Raise `UnknownNameError` for a namespace or key that the schema does not have, or no list to add
+    to.
+    """
     if not isinstance(right, str):
         raise UnknownNameError("right", right, (EVERYTHING, *SCHEMA))
     namespace, dot, key = right.removeprefix(APPEND).partition(".")
@@ -113,7 +120,8 @@ class ContextValidator:
 
         Raises:
             InvalidDataError: the name is none, or longer than 200 characters.
-            UnknownNameError: a namespace or key that the schema does not have, or no list to add to.
+            UnknownNameError: a namespace or key that the schema does not have, or no list to add
+                to.
             InvalidOptionError: a single string for the list of rights.
         """
         if isinstance(rights, str):
@@ -129,7 +137,10 @@ class ContextValidator:
         return self._rights.get(agent, ()) if isinstance(agent, str) else ()
 
     def may_replace(self, agent: str, namespace: str, key: str) -> bool:
-        """Tell whether the agent may write anything legal to a key; who may only add to it may not."""
+        """Tell whether the agent may write anything legal to a key.
+
+        Who may only add to it may not.
+        """
         path, rights = f"{namespace}.{key}", self.allowed(agent)
         return (
             EVERYTHING in rights
@@ -152,13 +163,19 @@ class ContextValidator:
     def safe_set(
         self, context: AgentContext, agent: str, namespace: str, key: str, value: Any
     ) -> AgentContext:
-        """Return the context with one key written; `value` may be records, or the dicts and lists of JSON. Raises as `safe_update`."""
+        """Return the context with one key written.
+
+        `value` may be records, or the dicts and lists of JSON. Raises as `safe_update`.
+        """
         return self.safe_update(context, agent, {f"{namespace}.{key}": value})
 
     def safe_append(
         self, context: AgentContext, agent: str, namespace: str, key: str, entries: Sequence[Any]
     ) -> AgentContext:
-        """Return the context with entries added at the end of a list; raises as `safe_update`, and `UnknownNameError` for what is no list."""
+        """Return the context with entries added at the end of a list.
+
+        Raises as `safe_update`, and `UnknownNameError` for what is no list.
+        """
         return self.safe_update(
             context, agent, extend_lists(context, {f"{namespace}.{key}": entries})
         )
@@ -171,15 +188,20 @@ class ContextValidator:
         *,
         when: datetime | None = None,
     ) -> AgentContext:
-        """Return the context with several keys written, named as in ``reasoning.intents``; all of them or none.
+        """Return the context with several keys written, named as in ``reasoning.intents``.
 
-        Entries that a list did not have carry the agent as their author, whatever they say themselves. Whoever may only add to a
-        list writes it with its entries as they are, and new ones behind them. `when` is the time of entries that tell none.
+        All of them or none.
+
+        Entries that a list did not have carry the agent as their author, whatever they say
+        themselves. Whoever may only add to a list writes it with its entries as they are, and new
+        ones behind them. `when` is the time of entries that tell none.
 
         Raises:
             UnknownNameError: the schema has no such namespace or key.
-            ContextViolationError: the agent has no right to it, or only to add to it, or it is part of the audit trail.
-            InvalidDataError: the schema does not allow the value, or an id would stand twice or a reference lead nowhere; names the path.
+            ContextViolationError: the agent has no right to it, or only to add to it, or it is part
+                of the audit trail.
+            InvalidDataError: the schema does not allow the value, or an id would stand twice or a
+                reference lead nowhere; names the path.
         """
         by_namespace: dict[str, dict[str, Any]] = {}
         check_changes(changes)
@@ -243,7 +265,10 @@ def check_changes(changes: object) -> None:
 
 
 def path_schema(path: str) -> KeySchema:
-    """Return what stands at a path such as ``reasoning.intents``; raise `UnknownNameError` if there is none."""
+    """Return what stands at a path such as ``reasoning.intents``.
+
+    Raise `UnknownNameError` if there is none.
+    """
     if not isinstance(path, str) or "." not in path:
         raise UnknownNameError(
             "key", str(path), tuple(f"{namespace}.<key>" for namespace in SCHEMA)
@@ -253,7 +278,10 @@ def path_schema(path: str) -> KeySchema:
 
 
 def extend_lists(context: AgentContext, entries: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return what to write so that lists have these entries at their end; raise `UnknownNameError` for what is no list."""
+    """Return what to write so that lists have these entries at their end.
+
+    Raise `UnknownNameError` for what is no list.
+    """
     check_changes(entries)
     for path, new in entries.items():
         kind = path_schema(path).kind
@@ -267,10 +295,13 @@ def extend_lists(context: AgentContext, entries: Mapping[str, Sequence[Any]]) ->
 def sign_entries(
     held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: datetime | None
 ) -> tuple[Any, ...]:
-    """Return the entries, of which those that were not `held` carry their author; `when` is the time of those that tell none.
+    """Return the entries, of which those that were not `held` carry their author.
 
-    An error, a warning, a report and a decision carry it in `agent_id`. A fact that is written at a time carries it in
-    its provenance. Each entry that was held may stand once more among the new ones: a copy of another's entry is the copier's.
+    `when` is the time of those that tell none.
+
+    An error, a warning, a report and a decision carry it in `agent_id`. A fact that is written at a
+    time carries it in its provenance. Each entry that was held may stand once more among the new
+    ones: a copy of another's entry is the copier's.
     """
     start = shared_start(held, entries)
     left = Counter(map(canonical, held[start:]))

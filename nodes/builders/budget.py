@@ -132,8 +132,12 @@ def _room_of_count(shorts: Sequence[str], counter: TokenCounter) -> int:
 
 
 def _join_shorts(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> str:
-    """Return the most of the latest short forms that fits, and how many are not among them; nothing where none fits."""
-    # Room for the count is kept from the start, needed or not: in the end there may be none left for it.
+    """Return the most of the latest short forms that fits, and how many are not among them.
+
+    Nothing where none fits.
+    """
+    # Room for the count is kept from the start, needed or not: in the end there may be none left
+    # for it.
     room = max_tokens - _room_of_count(shorts, counter)
     retained: list[str] = []
     for short in reversed(shorts):
@@ -205,7 +209,10 @@ class _Cut:
         return tokens
 
     def _fill_notes(self, gone: Collection[int], budget: int) -> Fitted:
-        """Return the text without the entries `gone`, the budget spent on words of its notes; its tokens; how many yielded and went."""
+        """Return the text without the entries `gone`, the budget spent on words of its notes.
+
+        Its tokens; how many yielded and went.
+        """
         blocks = list(self._blocks(set(gone)))
         wants = [block.most for block in blocks if isinstance(block, _Note)]
         gisted = sum(len(block.entries) for block in blocks if isinstance(block, _Note))

@@ -1,7 +1,8 @@
 """Build the context of a node, or one layer of it, from the machine's output and what is remembered (docs/nodes.md).
 
-The functions for one layer return data, by the same declaration as the node's builder: print it with the `format_` function
-of its layer. They leave ids in what was said and done; `SessionIdRegistry.hide_ids` replaces them, as the builders do.
+The functions for one layer return data, by the same declaration as the node's builder: print it
+with the `format_` function of its layer. They leave ids in what was said and done;
+`SessionIdRegistry.hide_ids` replaces them, as the builders do.
 """
 
 from collections.abc import Callable, Iterable
@@ -93,10 +94,11 @@ def build_context(
     """Build what `node` reads, from the machine's output, what is remembered, and the exchange under way.
 
     `task` goes after the node's own instructions, `budget` replaces the node's (in tokens, as the
-    window's counter counts them), `active_turns` is how long an entity stays active. Nothing changes by it.
+    window's counter counts them), `active_turns` is how long an entity stays active. Nothing
+    changes by it.
 
-    Laws: what the node does not name is neither in the data nor in the text; the text is within the budget,
-    and shows no id that the registry knows, whoever said it.
+    Laws: what the node does not name is neither in the data nor in the text; the text is within the
+    budget, and shows no id that the registry knows, whoever said it.
 
     Raises:
         NodeBudgetError: what must stay takes more than the budget.
@@ -229,7 +231,9 @@ def build_act_entity_context(
 def get_recent_conversation(
     output: ContextOutput, conversation: ConversationContext, depth: Depth = 2
 ) -> ConversationHistory:
-    """Return what Act reads of what was said: the last exchanges; from depth 5 on, the summary of those before them as well.
+    """Return what Act reads of what was said: the last exchanges.
+
+    From depth 5 on, the summary of those before them as well.
 
     Raises:
         InvalidOptionError: a depth that is none of 2, 5, ``'full'``.
@@ -258,7 +262,10 @@ def get_current_curation(turn: CurrentTurn) -> CurationSummary:
 
 
 def get_current_turn_steps(conversation: ConversationContext, turn: CurrentTurn) -> ReasoningTrace:
-    """Return the steps of the exchange under way with their notes, as Act reads them; their results are `turn.steps`."""
+    """Return the steps of the exchange under way with their notes, as Act reads them.
+
+    Their results are `turn.steps`.
+    """
     return visible_reasoning(get_reasoning_trace(conversation, turn), ACT.reasoning)
 
 

@@ -1,7 +1,8 @@
 """The four nodes, each declared in one place, and what each must be told beside its layers (docs/nodes.md).
 
-Some additions stand for the whole conversation, however often it was compressed. Each of these takes at most a quarter of
-the budget that the node declares. Rules and demands stay word for word within that; the others yield where room is short.
+Some additions stand for the whole conversation, however often it was compressed. Each of these
+takes at most a quarter of the budget that the node declares. Rules and demands stay word for word
+within that; the others yield where room is short.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -213,7 +214,10 @@ def _report_note(material: Material) -> str:
 
 
 def _list_archive(material: Material) -> str:
-    """Return the keys under which results of earlier exchanges may be retrieved; the contents would bring back what is out of mind."""
+    """Return the keys under which results of earlier exchanges may be retrieved.
+
+    The contents would bring back what is out of mind.
+    """
     keys = ", ".join(map(one_line, material.conversation.content_archive))
     return f"Archived, to retrieve by key: {keys}" if keys else ""
 

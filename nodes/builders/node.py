@@ -47,7 +47,8 @@ class Addition:
     """Declare what a node must be told beside its layers (docs/nodes.md).
 
     `write` returns one entry a text, quoted where it holds what others said; where none says
-    anything it is left out. It stands word for word however short the room, unless `resource_class` lets it yield.
+    anything it is left out. It stands word for word however short the room, unless `resource_class`
+    lets it yield.
     """
 
     name: str
@@ -81,7 +82,8 @@ class Node:
     instructions, `budget` the tokens its context may take.
 
     Raises:
-        InvalidDataError, InvalidOptionError: a part or a mode that there is not, an addition or a budget that is none.
+        InvalidDataError, InvalidOptionError: a part or a mode that there is not, an addition or a
+            budget that is none.
 
     >>> from polycontext.nodes.builders import ConversationPart, EntityMode, Node
     >>> critic = Node("critic", "Say what is wrong with the last answer.", EntityMode.LABELS_ONLY, {ConversationPart.RECENT})

@@ -1,4 +1,7 @@
-"""Layer 1: what things exist, and their status (docs/nodes.md). `turn=` and `current_turn` are numbers of exchanges."""
+"""Layer 1: what things exist, and their status (docs/nodes.md).
+
+`turn=` and `current_turn` are numbers of exchanges.
+"""
 
 from .names import EntityId, RefRefusedError, singular
 from .presentation import (

@@ -72,7 +72,8 @@ def parse_ref(ref: str) -> tuple[str, int] | None:
     >>> parse_ref("gen_recipe_12"), parse_ref("recipe"), parse_ref("recipe_012")
     (('gen_recipe', 12), None, None)
     """
-    # 18 digits at most: a model may write any number, and int() of a very long one is an error of its own.
+    # 18 digits at most: a model may write any number, and int() of a very long one is an error of
+    # its own.
     match = re.fullmatch(r"([^\W\d]\w*)_([1-9][0-9]{0,17})", ref)
     return (match[1], int(match[2])) if match else None
 

@@ -1,7 +1,7 @@
 """Who is shown what of layer 1, and how it is printed (docs/nodes.md).
 
-Labels, reasons and data come from users, models and databases. Each stands on one line, quoted as JSON,
-so that none can pose as a heading, a fence or an instruction of the prompt around it.
+Labels, reasons and data come from users, models and databases. Each stands on one line, quoted as
+JSON, so that none can pose as a heading, a fence or an instruction of the prompt around it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -125,7 +125,9 @@ def _restrict(shown: _Entity, detail: Detail, *, reasons: bool) -> _Entity:
 
 
 def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]:
-    """Return what a mode sees of `ctx` as parts, an entity an entry; where room is short its name stands for it.
+    """Return what a mode sees of `ctx` as parts, an entity an entry.
+
+    Where room is short its name stands for it.
 
     Law: no line starts with anything that an entity holds, except its ref.
     """
@@ -142,9 +144,12 @@ def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]
 
 
 def do_not_read(ctx: EntityContext) -> str:
-    """Return the line that names what needs no reading, blank if nothing does; what is only linked was never read.
+    """Return the line that names what needs no reading, blank if nothing does.
 
-    It names 100 entities at the most, those referenced last, and counts the others: a node may have to have it word for word.
+    What is only linked was never read.
+
+    It names 100 entities at the most, those referenced last, and counts the others: a node may have
+    to have it word for word.
     """
     read = [
         each

@@ -17,12 +17,14 @@ from ..checks import is_text, whole_from
 from .names import GENERATED, EntityId, RefRefusedError, check_id, check_type
 from .snapshot import EntitySnapshot, EntityStatus, Tombstone, UnknownRefError
 
-# A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows with the registry.
+# A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows
+# with the registry.
 _NEAR_MISS_REFS = 500
 _NEAR_MISS_LENGTH = 100
 
 REMEMBERED = 500
-"""How many removed entities, and how many decisions, a registry remembers, the newest: whatever it keeps is stored with it every time."""
+"""How many removed entities, and how many decisions, a registry remembers, the newest: whatever it
+keeps is stored with it every time."""
 
 Data = Mapping[str, Any] | None
 """What is known of an entity besides its label, as JSON data."""
@@ -55,7 +57,10 @@ class Removed:
 
 @frozen
 class Records:
-    """Hold all tables of a registry; `index` leads from ids to the ref each was last known by, `kinds` are its types."""
+    """Hold all tables of a registry.
+
+    `index` leads from ids to the ref each was last known by, `kinds` are its types.
+    """
 
     live: Mapping[str, Live] = field(factory=dict)
     removed: Mapping[str, Removed] = field(factory=dict)
@@ -65,7 +70,10 @@ class Records:
     kinds: frozenset[str] = frozenset()
 
     def resolve(self, ref: str, path: str | None = None) -> str:
-        """Return the ref that an entity has now; raise `UnknownRefError` if `ref`, which stands at `path`, names none."""
+        """Return the ref that an entity has now.
+
+        Raise `UnknownRefError` if `ref`, which stands at `path`, names none.
+        """
         current = self.aliases.get(check_text(ref, "ref"), ref)
         if current not in self.live:
             gone = self.removed.get(current)
@@ -104,7 +112,10 @@ class Records:
     def remove(
         self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None
     ) -> Self:
-        """Return records in which tombstones stand for these refs; counters stay, and ids as long as the tombstone does."""
+        """Return records in which tombstones stand for these refs.
+
+        Counters stay, and ids as long as the tombstone does.
+        """
         live, removed = dict(self.live), dict(self.removed)
         for ref in refs:
             entry = live.pop(ref)
@@ -140,7 +151,10 @@ class Records:
 
 @frozen
 class Report:
-    """Hold what an exchange says of an entity; a blank label, and data or a status of None, say nothing new."""
+    """Hold what an exchange says of an entity.
+
+    A blank label, and data or a status of None, say nothing new.
+    """
 
     turn: int = field(validator=whole_from(0))
     status: EntityStatus | None = None
@@ -148,7 +162,10 @@ class Report:
     data: Data = None
 
     def first(self, ref: str, kind: str, name: str) -> EntitySnapshot:
-        """Return an entity of which this is the first report; one of which no database has said anything is generated."""
+        """Return an entity of which this is the first report.
+
+        One of which no database has said anything is generated.
+        """
         status, label = self.status or EntityStatus.GENERATED, self._label_or(name)
         return EntitySnapshot(ref, kind, label, status, self.turn, self.turn, data=self.data)
 

@@ -38,16 +38,17 @@ from .snapshot import (
 from .translation import Fields, HiddenIds
 
 ACTIVE_TURNS = 2
-"""How many exchanges before the current one an entity stays active for, unless it is told otherwise."""
+"""How many exchanges before the current one an entity stays active for, unless it is told
+otherwise."""
 
 
 @frozen(repr=False)
 class SessionIdRegistry:
     """Know every entity of a session by its ref; immutable (docs/nodes.md).
 
-    Every method that reports or decides takes the number of its exchange, `turn`, and returns a new registry;
-    those that may give out a ref return it as well. `ref_names` names types whose singular the rule
-    misses (see `singular`). A report that comes late never makes an entity older.
+    Every method that reports or decides takes the number of its exchange, `turn`, and returns a new
+    registry; those that may give out a ref return it as well. `ref_names` names types whose
+    singular the rule misses (see `singular`). A report that comes late never makes an entity older.
 
     Laws: a ref is given out once; an entity that is read again keeps its ref; nothing changes
     when an error is raised; ``from_dict(r.to_dict()) == r``.
@@ -78,10 +79,12 @@ class SessionIdRegistry:
     ) -> tuple[Self, str]:
         """Report that an entity was read; return its ref, the one it had if it was known.
 
-        A blank label keeps the known one, and is the type's name where there is none; data of None keep the known data.
+        A blank label keeps the known one, and is the type's name where there is none; data of None
+        keep the known data.
 
         Raises:
-            InvalidDataError: a type, id, label or exchange that is none, data that are no JSON object.
+            InvalidDataError: a type, id, label or exchange that is none, data that are no JSON
+                object.
         """
         return self._report_seen(type, id, Report(turn, EntityStatus.READ, label, data))
 
@@ -106,7 +109,10 @@ class SessionIdRegistry:
         turn: int,
         data: Data = None,
     ) -> tuple[Self, str]:
-        """Report that another entity points at this one; it is LINKED unless more is known; otherwise as `read`."""
+        """Report that another entity points at this one.
+
+        It is LINKED unless more is known; otherwise as `read`.
+        """
         known = self._records.find((check_type(type), check_id(id)))
         return self._report_seen(
             type, id, Report(turn, None if known else EntityStatus.LINKED, label, data)
@@ -132,7 +138,9 @@ class SessionIdRegistry:
         turn: int,
         data: Data = None,
     ) -> tuple[Self, str]:
-        """Report that the database took a generated entity; return the ref by which it goes from now on.
+        """Report that the database took a generated entity.
+
+        Return the ref by which it goes from now on.
 
         That is a new one, as for any created entity, or the one of the entity with this id. The
         ``gen_...`` ref leads there for good. Saving twice with one id is saving once.
@@ -148,7 +156,9 @@ class SessionIdRegistry:
         return self._with(records), new
 
     def update(self, ref: str, label: str = "", *, turn: int, data: Data = None) -> Self:
-        """Report a new label or new data, which replace the known; what is generated stays so until it is saved.
+        """Report a new label or new data, which replace the known.
+
+        What is generated stays so until it is saved.
 
         Raise `UnknownRefError` if there is no such ref.
         """
@@ -157,7 +167,10 @@ class SessionIdRegistry:
         return self._with(self._records.put(report.of(entry)))
 
     def touch(self, ref: str, *, turn: int) -> Self:
-        """Report that an exchange referenced an entity, which is active again; raise `UnknownRefError` if there is none."""
+        """Report that an exchange referenced an entity, which is active again.
+
+        Raise `UnknownRefError` if there is none.
+        """
         return self._with(self._records.put(Report(turn).of(self._records.entity(ref))))
 
     def delete(self, ref: str, reason: str = "deleted", *, turn: int) -> Self:
@@ -205,7 +218,10 @@ class SessionIdRegistry:
         return self._decide(records, turn, CurationAction.DEMOTE, known.ref, reason)
 
     def drop(self, ref: str, reason: str = "dropped", *, turn: int) -> Self:
-        """Forget an entity, a generated one too; a tombstone stays. Raise `UnknownRefError` if there is none."""
+        """Forget an entity, a generated one too; a tombstone stays.
+
+        Raise `UnknownRefError` if there is none.
+        """
         current = self._records.resolve(ref)
         records = self._records.remove([current], turn, reason)
         return self._decide(records, turn, CurationAction.DROP, current, reason)
@@ -213,7 +229,10 @@ class SessionIdRegistry:
     def clear_all(
         self, reason: str = "cleared", *, turn: int, include_generated: bool = False
     ) -> Self:
-        """Forget every entity, what is generated and not saved only if that is said; tombstones and counters stay."""
+        """Forget every entity, what is generated and not saved only if that is said.
+
+        Tombstones and counters stay.
+        """
         gone = [
             ref for ref, entry in self._records.live.items() if entry.is_saved or include_generated
         ]
@@ -223,7 +242,10 @@ class SessionIdRegistry:
     # --- what is known ------------------------------------------------------
 
     def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
-        """Return what exists at an exchange, in its tiers and without ids; see `get_entity_context`."""
+        """Return what exists at an exchange, in its tiers and without ids.
+
+        See `get_entity_context`.
+        """
         oldest = check_count(current_turn, "current_turn") - check_count(
             active_turns, "active_turns"
         )
@@ -277,8 +299,8 @@ class SessionIdRegistry:
     def to_ids(self, payload: Any, fields: Fields = None) -> Any:
         """Return a copy of a JSON payload with ids for refs, on its way to the database.
 
-        In the named `fields`, at any depth, every value but None must be a ref, alone or in a list; a
-        mapping also says of which type. Without `fields` every text that is exactly a ref is one.
+        In the named `fields`, at any depth, every value but None must be a ref, alone or in a list;
+        a mapping also says of which type. Without `fields` every text that is exactly a ref is one.
 
         Raises:
             UnknownRefError: a ref that names nothing, with near misses and its path.
@@ -291,9 +313,12 @@ class SessionIdRegistry:
         return translation.to_ids(self._records, payload, fields)
 
     def to_refs(self, payload: Any, fields: Fields = None) -> Any:
-        """Return a copy of a JSON payload with refs for ids, on its way to a model; unknown ids stay.
+        """Return a copy of a JSON payload with refs for ids, on its way to a model.
 
-        Without `fields` every text that is exactly an id is one; ids that are numbers are found in named fields alone.
+        Unknown ids stay.
+
+        Without `fields` every text that is exactly an id is one; ids that are numbers are found in
+        named fields alone.
 
         Raises:
             InvalidDataError: an id of several types, where no type is said.
@@ -303,8 +328,9 @@ class SessionIdRegistry:
     def hide_ids(self, payload: Any, type: str = "") -> Any:
         """Return a copy of JSON data, or a text, that shows refs wherever it holds known ids, as an `EntityContext` does.
 
-        Ids of eight characters or more are found anywhere, inside of texts too; shorter ones in fields named for ids, and in
-        the field ``id`` of objects that stand in a field named for their type, or at the top where `type` is said.
+        Ids of eight characters or more are found anywhere, inside of texts too; shorter ones in
+        fields named for ids, and in the field ``id`` of objects that stand in a field named for
+        their type, or at the top where `type` is said.
 
         >>> registry, soup = SessionIdRegistry().read("recipes", "81b7d3c4-55", turn=1)
         >>> registry.hide_ids("GET /recipes/81b7d3c4-55"), registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes")
@@ -327,7 +353,10 @@ class SessionIdRegistry:
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Return the registry that `to_dict` wrote; raise `InvalidDataError` naming the path of the first fault."""
+        """Return the registry that `to_dict` wrote.
+
+        Raise `InvalidDataError` naming the path of the first fault.
+        """
         document = decode(data)
         return cls(document.ref_names, _log=document.log, _records=restore(document))
 
@@ -371,9 +400,9 @@ def get_entity_context(
 ) -> EntityContext:
     """Return what exists at an exchange, in its tiers, from a registry or its stored dict (docs/nodes.md).
 
-    Active are entities referenced in `current_turn` or in the `active_turns` before it, unless they were demoted;
-    generated those that are not saved, whatever their age; retained the others that have a reason. With a `mode`, what
-    that mode sees of it alone, as `visible_entities`.
+    Active are entities referenced in `current_turn` or in the `active_turns` before it, unless they
+    were demoted; generated those that are not saved, whatever their age; retained the others that
+    have a reason. With a `mode`, what that mode sees of it alone, as `visible_entities`.
 
     Raises:
         InvalidDataError: a dict that `to_dict` did not write, an exchange below 0.
@@ -389,7 +418,9 @@ def get_entity_context(
 
 
 def _tier_of(entry: Live, oldest: int) -> Tier | None:
-    """Return the tier of an entity, None if it is out of mind; active are those referenced in exchange `oldest` or later.
+    """Return the tier of an entity, None if it is out of mind.
+
+    Active are those referenced in exchange `oldest` or later.
 
     Laws: a generated entity is shown whatever its age; a demoted one is not active.
     """

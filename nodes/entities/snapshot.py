@@ -40,8 +40,8 @@ def _data(value: Mapping[str, Any] | None) -> FrozenDict[Any] | None:
 class EntitySnapshot:
     """Hold one entity as it was known at a moment; it has no field for a database id.
 
-    `turn_created` is the exchange in which it became known, `turn_last_ref` the last in which it was
-    referenced, `retention_reason` why Understand keeps it, `data` immutable JSON.
+    `turn_created` is the exchange in which it became known, `turn_last_ref` the last in which it
+    was referenced, `retention_reason` why Understand keeps it, `data` immutable JSON.
 
     Raises:
         InvalidDataError: a ref or type that is no name, an unknown status, text that cannot be
@@ -70,7 +70,8 @@ class EntitySnapshot:
 class Tombstone:
     """Stand where a ref was removed, so that the ref is never taken for another entity.
 
-    `status` is DELETED where the thing itself is gone; else it is what was known when it was dropped.
+    `status` is DELETED where the thing itself is gone; else it is what was known when it was
+    dropped.
     """
 
     ref: str = field(validator=is_ref)

@@ -1,11 +1,13 @@
 """Refs for ids and ids for refs, in JSON payloads and in all that a model is shown.
 
-On the way to the database and back, every text outside of named fields that is exactly a ref, or exactly an id, is one. Texts
-that merely hold one, keys, and numbers outside of named fields stay as they are.
+On the way to the database and back, every text outside of named fields that is exactly a ref, or
+exactly an id, is one. Texts that merely hold one, keys, and numbers outside of named fields stay as
+they are.
 
-What a model is shown hides ids. An id of eight characters or more is taken for an id wherever it stands. A shorter one may be any
-number or word, so it is one only in a field named for ids: ``<name>_id`` and ``<name>_ids``, and ``id``
-in an entity's own data or in an object that stands in a field named for its type.
+What a model is shown hides ids. An id of eight characters or more is taken for an id wherever it
+stands. A shorter one may be any number or word, so it is one only in a field named for ids:
+``<name>_id`` and ``<name>_ids``, and ``id`` in an entity's own data or in an object that stands in
+a field named for its type.
 """
 
 import re
@@ -23,7 +25,8 @@ from .records import Records
 from .snapshot import EntitySnapshot, Tombstone
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
-"""Names of fields that hold refs or ids, at any depth, perhaps each with its type; None for every text."""
+"""Names of fields that hold refs or ids, at any depth, perhaps each with its type; None for every
+text."""
 
 _ANY = ""  # a field whose type nobody said; None stands for no field at all
 _Swap = Callable[[Any, str | None, str], Any]
@@ -44,7 +47,10 @@ def id_of(records: Records, ref: str, kind: str | None = None, path: str | None 
 def ref_of(
     records: Records, id: EntityId, kind: str | None = None, path: str | None = None
 ) -> str | None:
-    """Return the ref by which an id was last known, or None; of any type, unless `kind` says which."""
+    """Return the ref by which an id was last known, or None.
+
+    Of any type, unless `kind` says which.
+    """
     kinds = (
         [kind]
         if kind is not None
@@ -89,7 +95,8 @@ def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
 
 
 def _claims_to_be_ref(records: Records, text: str) -> bool:
-    # What only looks like a ref of a known name is a model's slip: it must not reach the database as text.
+    # What only looks like a ref of a known name is a model's slip: it must not reach the database
+    # as text.
     parts = parse_ref(text)
     return parts is not None and (
         parts[0] in records.counters or parts[0].removeprefix(GENERATED) in records.counters
@@ -132,7 +139,8 @@ class HiddenIds:
     """Hide the ids of one registry.
 
     `names` leads from ref names to types, `opaque` from long ids to refs, and `lengths` from what
-    an id starts with to the lengths of such ids, longest first: a text is searched at a cost that does not grow with the ids.
+    an id starts with to the lengths of such ids, longest first: a text is searched at a cost that
+    does not grow with the ids.
     """
 
     records: Records
@@ -173,7 +181,8 @@ class HiddenIds:
 
     def text(self, text: str) -> str:
         """Return a text with refs for the opaque ids in it."""
-        # Looking up each start costs the same for any number of ids; a pattern of them all would be compiled for every version.
+        # Looking up each start costs the same for any number of ids; a pattern of them all would be
+        # compiled for every version.
         parts, done, at = [], 0, 0
         while at + OPAQUE <= len(text):
             lengths = self.lengths.get(text[at : at + OPAQUE], ())

@@ -1,8 +1,8 @@
 """The laws of the readers: what leaves is valid, nothing private reaches the props, and reading has a bounded cost.
 
 Private is what a browser must never see: system turns, the calls of tools with
-their arguments, their results, what attachments hold, the texts of gists. Public is what user and assistant said,
-and what attachments are called.
+their arguments, their results, what attachments hold, the texts of gists. Public is what user and
+assistant said, and what attachments are called.
 """
 
 import json
@@ -63,8 +63,8 @@ def _request(
 def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
     """Every message list that is handed out passes its provider's rules.
 
-    It is refused only if there is nothing to say (system turns alone are nothing where they travel apart), calls are open,
-    or the view, as the provider takes it, is over its budget.
+    It is refused only if there is nothing to say (system turns alone are nothing where they travel
+    apart), calls are open, or the view, as the provider takes it, is over its budget.
     """
     request = _request(session, wire)
     if isinstance(request, Rendered):
@@ -309,7 +309,8 @@ def reading_costs_in_proportion(
 ) -> None:
     """Reading four times as much costs at most eight times as much, and 1 MB at most 10 s of CPU time and 300 MB.
 
-    The time allowed is ten times what is promised: the law must hold on a busy machine, `just attack` measures what is promised.
+    The time allowed is ten times what is promised: the law must hold on a busy machine, `just
+    attack` measures what is promised.
     """
     small, large = (cost_of(reader, hostile(size)) for size in (characters, 4 * characters))
     share = max(4 * characters / 1e6, 0.1)

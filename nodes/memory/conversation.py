@@ -29,12 +29,18 @@ SCHEMA = 1
 
 
 class Storable:
-    """Give a record of the memory its written forms; laws: ``from_data(r.to_data()) == r``, ``from_json(r.to_json()) == r``."""
+    """Give a record of the memory its written forms.
+
+    Laws: ``from_data(r.to_data()) == r``, ``from_json(r.to_json()) == r``.
+    """
 
     __slots__ = ()
 
     def to_data(self) -> dict[str, Any]:
-        """Return the record as JSON-ready data with a schema version; ids of entities are in them: for a store, never for a prompt."""
+        """Return the record as JSON-ready data with a schema version.
+
+        Ids of entities are in them: for a store, never for a prompt.
+        """
         return {"schema": SCHEMA, **_CONVERTER.unstructure(self)}
 
     @classmethod
@@ -42,7 +48,8 @@ class Storable:
         """Restore what `to_data` returned.
 
         Raises:
-            InvalidDataError: another schema, or a wrong, missing or unknown field; names the path of the first fault.
+            InvalidDataError: another schema, or a wrong, missing or unknown field; names the path
+                of the first fault.
         """
         legal = f"what {cls.__name__}.to_data returned"
         if not isinstance(data, Mapping):
@@ -60,7 +67,10 @@ class Storable:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Restore what `to_json` returned; raise `InvalidDataError` as `from_data`, and for what is no JSON object."""
+        """Restore what `to_json` returned.
+
+        Raise `InvalidDataError` as `from_data`, and for what is no JSON object.
+        """
         return cls.from_data(json_object(text, legal=f"what {cls.__name__}.to_json returned"))
 
 
@@ -122,13 +132,16 @@ class ContentArchive(Mapping[str, Any]):
             raise InvalidDataError("entries", "a key stands there twice", "every key once")
 
     def put(self, key: str, content: Any) -> "ContentArchive":
-        """Return the archive with `content` as its newest; an older one of the same key is replaced.
+        """Return the archive with `content` as its newest.
+
+        An older one of the same key is replaced.
 
         Raises:
             InvalidDataError: content that is no JSON data, a key that cannot be stored.
         """
         entry = ArchivedContent(key, content)
-        # What is too large replaces its older version all the same: a stale result is worse than none.
+        # What is too large replaces its older version all the same: a stale result is worse than
+        # none.
         others = [old for old in self.entries if old.key != key]
         if entry.size > self.max_bytes:
             return evolve(self, entries=others)
@@ -176,7 +189,10 @@ class Engagement:
         *,
         counter: TokenCounter | None = None,
     ) -> "Engagement":
-        """Return the engagement after a closed exchange; what is repeated moves to the end instead of standing twice."""
+        """Return the engagement after a closed exchange.
+
+        What is repeated moves to the end instead of standing twice.
+        """
         goal, expressed = (
             condense(one_line(text), ITEM_TOKENS, counter=counter)
             for text in (summary.think_goal, summary.user_expressed)
@@ -235,8 +251,8 @@ class ConversationContext(Storable):
     ) -> "ConversationContext":
         """Return what would be remembered of an existing session, had every answered exchange since the last clear been closed as it ended.
 
-        What nodes decided and did is not in a session's journal: steps, goals, entities and results begin with the
-        next exchange. `projector` compresses the digest. O(journal).
+        What nodes decided and did is not in a session's journal: steps, goals, entities and results
+        begin with the next exchange. `projector` compresses the digest. O(journal).
 
         Raises:
             InvalidDataError: it is no session.
@@ -320,10 +336,12 @@ class ConversationContext(Storable):
     def retrieve(self, key: str, type: str = "") -> Any:
         """Return what is archived under `key` as a node may read it: refs stand for the ids that the registry knows.
 
-        Content of entities of one `type` (see `SessionIdRegistry.hide_ids`) hides their short ids as well.
+        Content of entities of one `type` (see `SessionIdRegistry.hide_ids`) hides their short ids
+        as well.
 
         Raises:
-            UnknownNameError: nothing is archived under `key`, or not any more; names keys that are like it.
+            UnknownNameError: nothing is archived under `key`, or not any more; names keys that are
+                like it.
 
         >>> memory = ConversationContext().archive("turn_1_step_1", [{"name": "Miso soup"}])
         >>> memory.retrieve("turn_1_step_1")

@@ -41,7 +41,9 @@ _DONE = {
 def generic_outcome(
     kind: StepKind, subdomain: str, result: Any = None, entities_involved: Sequence[str] = ()
 ) -> str:
-    """Return the outcome of a step as a count (docs/nodes.md); of its result's items, else of the refs it touched.
+    """Return the outcome of a step as a count (docs/nodes.md).
+
+    Of its result's items, else of the refs it touched.
 
     >>> generic_outcome(StepKind.READ, "recipes", [{"name": "soup"}] * 5)
     'read 5 recipes'
@@ -78,7 +80,10 @@ class StepResult(StepSummary):
 
     @property
     def summary(self) -> StepSummary:
-        """Return the step without its result; where the model gave no outcome, a count stands for it."""
+        """Return the step without its result.
+
+        Where the model gave no outcome, a count stands for it.
+        """
         data: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(StepSummary)}
         data["outcome"] = self.outcome or generic_outcome(
             self.type, self.subdomain, self.result, self.entities_involved
@@ -88,10 +93,13 @@ class StepResult(StepSummary):
 
 @frozen
 class CurrentTurn(Storable):
-    """Hold what is known of the exchange under way; each method returns the exchange with one thing more.
+    """Hold what is known of the exchange under way.
+
+    Each method returns the exchange with one thing more.
 
     Raises:
-        InvalidDataError: an unknown kind, text that cannot be stored, a result that is no JSON data.
+        InvalidDataError: an unknown kind, text that cannot be stored, a result that is no JSON
+            data.
 
     >>> turn = CurrentTurn(3).decide("plan_direct", "Find a soup")
     >>> turn = turn.step("read", "recipes", "Find soups", [{"name": "Minestrone"}], note="it is vegan")
@@ -120,7 +128,10 @@ class CurrentTurn(Storable):
         demoted: Iterable[str] = (),
         reasons: Mapping[str, str] | None = None,
     ) -> "CurrentTurn":
-        """Return the exchange with what Understand decided about entities; a later decision about a ref replaces the earlier."""
+        """Return the exchange with what Understand decided about entities.
+
+        A later decision about a ref replaces the earlier.
+        """
         return evolve(
             self, curation=self.curation.then(CurationSummary(retained, demoted, reasons or {}))
         )
@@ -128,7 +139,10 @@ class CurrentTurn(Storable):
     def observe(
         self, *, phase: ConversationPhase | str | None = None, user_expressed: str | None = None
     ) -> "CurrentTurn":
-        """Return the exchange with how far the user has come, and what the user expressed; None leaves as it is."""
+        """Return the exchange with how far the user has come, and what the user expressed.
+
+        None leaves as it is.
+        """
         return evolve(
             self,
             phase=self.phase if phase is None else phase,
@@ -234,8 +248,9 @@ def close_turn(
 
     What was said joins the recent exchanges and the summary the last ones; the oldest of
     both move to their digests. What waits for the user is set, or cleared. Results
-    go to the archive under ``turn_<turn>_step_<step>``. A blocked exchange is closed like any other, its reason kept.
-    `engagement` states the theme in somebody's own words; `projector` compresses the digests.
+    go to the archive under ``turn_<turn>_step_<step>``. A blocked exchange is closed like any
+    other, its reason kept. `engagement` states the theme in somebody's own words; `projector`
+    compresses the digests.
 
     Raises:
         ClosedTurnError: the exchange is not newer than the last closed one.

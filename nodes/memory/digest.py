@@ -21,7 +21,8 @@ LEAST_BOUND = 64
 
 _PROJECTOR = ContextProjector(reach=Reach(keep_recent=0))
 _TARGETS = (0.9, 0.7, 0.4, 0.0)
-"""How full a digest is after compressing, in share of its bound; the later ones where the first cannot be reached."""
+"""How full a digest is after compressing, in share of its bound; the later ones where the first
+cannot be reached."""
 
 
 @frozen
@@ -124,7 +125,8 @@ class Digest:
         for target in _TARGETS:
             if window.tokens <= self.bound and window.counter.count(_text_of(window)) <= self.bound:
                 break
-            # A joined text may count more than its turns: both bounds hold, and a harsher target follows where one does not.
+            # A joined text may count more than its turns: both bounds hold, and a harsher target
+            # follows where one does not.
             window = (projector or _PROJECTOR).compress(window, target).window
         standing = {entry.turn.resource_id: entry for entry in entries}
         return evolve(

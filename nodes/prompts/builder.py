@@ -1,6 +1,7 @@
 """The prompt builder: templates, persona, constraints and the conversation's view, made one text.
 
-What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be seen (docs/server.md).
+What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be
+seen (docs/server.md).
 """
 
 import os

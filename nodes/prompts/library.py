@@ -1,7 +1,7 @@
 """Where templates come from, the folders of a user or else the package, and the persona that they put in words (docs/nodes.md).
 
-A persona's sentences are data, in `templates/_persona.md`: a heading for each eigenvector, a line for each band. Those
-under ``default`` speak for eigenvectors that have none of their own.
+A persona's sentences are data, in `templates/_persona.md`: a heading for each eigenvector, a line
+for each band. Those under ``default`` speak for eigenvectors that have none of their own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,8 @@ def describe_persona(eigenvectors: Mapping[str, float], templates: Mapping[str, 
     `templates` are called ``warmth.high`` and so on; they may name ``{name}`` and ``{value}``.
 
     Raises:
-        InvalidOptionError: a coordinate that is no number from 0 to 1, or a name that is no text of one line.
+        InvalidOptionError: a coordinate that is no number from 0 to 1, or a name that is no text of
+            one line.
     """
     return " ".join(_sentence(name, value, templates) for name, value in eigenvectors.items())
 
@@ -97,7 +98,8 @@ def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
 
 
 SECTIONS = ("constraints", "conversation", "task")
-"""The parts of a prompt that have a template of their own, in a file called ``_constraints.md`` and so on."""
+"""The parts of a prompt that have a template of their own, in a file called ``_constraints.md`` and
+so on."""
 
 _SUFFIX = ".md"
 
@@ -206,7 +208,10 @@ def _persona(name: str, text: str, source: str) -> Template:
 
 
 def _section(name: str, text: str, source: str) -> Template:
-    """Return the template of a section; raise `TemplateError` where it is unknown, or would lose what it is there for."""
+    """Return the template of a section.
+
+    Raise `TemplateError` where it is unknown, or would lose what it is there for.
+    """
     if name not in SECTIONS:
         raise TemplateError(source, 0, 0, f"no section is called {name!r:.60}", ", ".join(SECTIONS))
     template = Template(text, source)

@@ -21,7 +21,10 @@ Piece = tuple[str, str | None]
 
 @define(slots=False, eq=False)
 class TemplateError(CallerError, ValueError):
-    """Refuse a template when it is loaded; `source` is its file, `line` and `column` count from 1 (0: the template as a whole)."""
+    """Refuse a template when it is loaded.
+
+    `source` is its file, `line` and `column` count from 1 (0: the template as a whole).
+    """
 
     source: str
     line: int
@@ -61,7 +64,8 @@ class Template:
     'Hello {more}, {welcome}.'
     >>> Template("Hello {name.__class__}", "hello.md")
     Traceback (most recent call last):
-    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is no name. Use {name} for a value, {{ and }} for braces.
+    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is no
+    name. Use {name} for a value, {{ and }} for braces.
     """
 
     text: str
@@ -79,9 +83,12 @@ class Template:
         )
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """Return the text with `values` in their places, each as it stands; further values are not used.
+        """Return the text with `values` in their places, each as it stands.
 
-        Law: a value is in the result word for word, whatever it holds, and nothing else depends on it.
+        Further values are not used.
+
+        Law: a value is in the result word for word, whatever it holds, and nothing else depends on
+        it.
 
         Raises:
             MissingValueError: naming a place without a value.
@@ -94,7 +101,8 @@ class Template:
             "".join(literal if name is None else literal + values[name] for literal, name in pieces)
             for pieces in self._paragraphs
         ]
-        # A single piece without text is a place alone: a literal has text, and a blank paragraph has no piece.
+        # A single piece without text is a place alone: a literal has text, and a blank paragraph
+        # has no piece.
         return _BLANK.join(
             text
             for text, pieces in zip(filled, self._paragraphs, strict=True)
@@ -110,7 +118,10 @@ def _paragraphs(text: str, source: str) -> Iterator[tuple[Piece, ...]]:
 
 
 def _pieces(text: str, at: int, end: int, source: str) -> Iterator[Piece]:
-    """Iterate over the pieces of ``text[at:end]``; `Formatter` knows no positions, so they are counted along."""
+    """Iterate over the pieces of ``text[at:end]``.
+
+    `Formatter` knows no positions, so they are counted along.
+    """
     parsed = Formatter().parse(text[at:end])
     try:
         for literal, name, _spec, _conversion in parsed:

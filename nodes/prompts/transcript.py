@@ -37,7 +37,8 @@ def _blocks(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
     labels: dict[str, str] = {}
     for turn in turns:
         if turn.tool_calls:
-            # Where one turn makes several calls they are numbered, since ids are long and mean nothing.
+            # Where one turn makes several calls they are numbered, since ids are long and mean
+            # nothing.
             several = len(turn.tool_calls) > 1
             labels = {
                 call.id: _name(call.name) + f" #{number}" * several

@@ -42,7 +42,10 @@ class MessageProps(TypedDict):
 
 
 class ActionProps(TypedDict):
-    """Which actions the session would accept now; one that compresses by itself makes room for a send."""
+    """Which actions the session would accept now.
+
+    One that compresses by itself makes room for a send.
+    """
 
     send: Annotated[bool, "whether a user turn would be taken"]
     compress: Annotated[bool, "whether a compression would be taken"]
@@ -66,7 +69,8 @@ class ChatProps(TypedDict):
 class ComponentRenderer:
     """Render a session as the props of a React component (docs/server.md).
 
-    Shown are what user and assistant said, for an attachment its name, and for a gist how many messages
+    Shown are what user and assistant said, for an attachment its name, and for a gist how many
+    messages
     it stands for. Never shown: system turns, tool calls and their results, what attachments hold,
     summaries' texts, classes, strategy. Law: no private text reaches the props.
 
@@ -99,9 +103,10 @@ class ComponentRenderer:
     ) -> ChatProps:
         """Return the props of a machine's output.
 
-        `auto` says whether its session compresses before it takes a message. `answering` says whether an answer is being written; without
-        it, one is as long as it is open, and expected as long as the last word is not the assistant's. `legal` are the events that a
-        machine of your own allows in this state.
+        `auto` says whether its session compresses before it takes a message. `answering` says
+        whether an answer is being written; without it, one is as long as it is open, and expected
+        as long as the last word is not the assistant's. `legal` are the events that a machine of
+        your own allows in this state.
         """
         answering = (
             output.answering is not None or _awaits_assistant(output.window)

@@ -59,7 +59,10 @@ def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @frozen
 class Operad:
-    """Name the operations there are and their arities; some need parameters before they are operations."""
+    """Name the operations there are and their arities.
+
+    Some need parameters before they are operations.
+    """
 
     makers: Mapping[str, Callable[..., Operation]] = field(hash=False, converter=_frozen)
     arities: Mapping[str, int] = field(hash=False, converter=_frozen)
@@ -83,9 +86,12 @@ _ARITIES = {"empty": 0, "append": 1, "compress": 1, "merge": 2}
 
 
 def merge_windows(first: ContextWindow, second: ContextWindow) -> ContextWindow:
-    """Return `first` followed by the turns of `second`, classes included; ids that are taken are given anew.
+    """Return `first` followed by the turns of `second`, classes included.
 
-    The budget, counter and classifier are the first one's. A new window of the same kind is the unit on either side.
+    Ids that are taken are given anew.
+
+    The budget, counter and classifier are the first one's. A new window of the same kind is the
+    unit on either side.
     """
     same = first.counter is second.counter
     is_new = not first.linearity and first.turns_since_compression is None

@@ -57,8 +57,9 @@ class Those(AbstractSet[Any]):
 class PolyAgent(Generic[S, A, B]):
     """Hold an agent: its positions, the directions legal at each, and what an input does there.
 
-    `direction` tells which direction an input goes in; inputs that are their own direction need none. Positions and
-    directions are a frozenset where they can be listed, and `Those` where they can only be told.
+    `direction` tells which direction an input goes in; inputs that are their own direction need
+    none. Positions and directions are a frozenset where they can be listed, and `Those` where they
+    can only be told.
 
     >>> door = PolyAgent(
     ...     frozenset({"open", "shut"}),
@@ -86,7 +87,8 @@ class PolyAgent(Generic[S, A, B]):
             Whatever the transition refuses.
         """
         legal = self.directions(position)
-        # Directions that can only be tried are tried by the transition, which says best what it refuses.
+        # Directions that can only be tried are tried by the transition, which says best what it
+        # refuses.
         if not isinstance(legal, Those) and self.direction(input) not in legal:
             raise IllegalDirectionError(
                 position, self.direction(input), tuple(sorted(legal, key=repr))
@@ -139,7 +141,10 @@ def parallel(
 
 
 def _are_plain(*agents: PolyAgent[Any, Any, Any]) -> bool:
-    """Tell whether every input of the agents is its own direction; so it is of what they make together."""
+    """Tell whether every input of the agents is its own direction.
+
+    So it is of what they make together.
+    """
     return all(agent.direction is _itself for agent in agents)
 
 
@@ -235,8 +240,9 @@ def sequential(
 ) -> PolyAgent[tuple[S, S2], A, C]:
     """Return the agent that feeds every output of the first to the second.
 
-    Its directions are exactly what its transition accepts: inputs of the first whose output the second accepts. They
-    are listed where the first agent's inputs are their own directions, so that all can be tried, and told one by one elsewhere.
+    Its directions are exactly what its transition accepts: inputs of the first whose output the
+    second accepts. They are listed where the first agent's inputs are their own directions, so that
+    all can be tried, and told one by one elsewhere.
     """
 
     def accepts(position: tuple[S, S2], input: Any) -> bool:
@@ -271,13 +277,19 @@ class Lens(Generic[A, B, A2, B2]):
     domain: AbstractSet[A2]
 
     def then(self, outer: "Lens[A2, B2, C, Any]") -> "Lens[A, B, C, Any]":
-        """Return this lens followed by `outer`. Law: ``through(through(p, f), g) == through(p, f.then(g))``."""
+        """Return this lens followed by `outer`.
+
+        Law: ``through(through(p, f), g) == through(p, f.then(g))``.
+        """
         domain = _those_of(outer.domain, lambda c: outer.pull(c) in self.domain)
         return Lens(lambda b: outer.push(self.push(b)), lambda c: self.pull(outer.pull(c)), domain)
 
 
 def through(agent: PolyAgent[S, A, B], lens: Lens[A, B, A2, B2]) -> PolyAgent[S, A2, B2]:
-    """Return `agent` seen through `lens`; directions are the inputs of the domain that it accepts."""
+    """Return `agent` seen through `lens`.
+
+    Directions are the inputs of the domain that it accepts.
+    """
 
     def transition(position: S, input: A2) -> tuple[S, B2]:
         s, b = agent.invoke(position, lens.pull(input))
@@ -316,7 +328,8 @@ def context_polynomial(
 ) -> PolyAgent[Position, ContextInput, ContextOutput]:
     """Return the context polynomial under `policy`: positions carry their window, directions are input kinds.
 
-    A bare `ContextState` counts as a position, too: its directions can be asked for, but only a `Position` can move.
+    A bare `ContextState` counts as a position, too: its directions can be asked for, but only a
+    `Position` can move.
     """
 
     def transition(

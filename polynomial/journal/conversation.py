@@ -1,7 +1,7 @@
 """One conversation as a value, and what an event makes of it.
 
-`evolve` is the strict half of a decider: it asks no policy, no model and no clock, and takes an event only where
-the machine's table has a transition for it.
+`evolve` is the strict half of a decider: it asks no policy, no model and no clock, and takes an
+event only where the machine's table has a transition for it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -46,9 +46,11 @@ from .past import Past
 class Conversation:
     """Hold where a conversation stands: the machine's position with its window, the log, and how many events led here.
 
-    `companions` are JSON texts that belong to the conversation and are kept with it, by name. `past` follows from the events, and so
-    do `joints`: where it once went back, how many turns of the log stood then, after how many events, and how many there were; and the
-    `documents` that were patched, by name, as JSON data that nobody changes.
+    `companions` are JSON texts that belong to the conversation and are kept with it, by name.
+    `past` follows from the events, and so
+    do `joints`: where it once went back, how many turns of the log stood then, after how many
+    events, and how many there were; and the `documents` that were patched, by name, as JSON data
+    that nobody changes.
     """
 
     window: ContextWindow
@@ -85,7 +87,10 @@ class Conversation:
         return evolved(self, window=self.window.with_room(max_tokens))
 
     def patched(self, event: PatchEvent) -> "Conversation":
-        """Return the conversation one of whose documents was changed; raise `InvalidDataError` for what is no patch of it."""
+        """Return the conversation one of whose documents was changed.
+
+        Raise `InvalidDataError` for what is no patch of it.
+        """
         before = self.documents.get(event.name, journal.json_patch.ABSENT)
         documents = {**self.documents, event.name: journal.patched(before, event.patch)}
         return evolved(self, revision=self.revision + 1, documents=documents)
@@ -108,7 +113,8 @@ class Conversation:
     def erased(self, event: EraseEvent) -> "Conversation":
         """Return the conversation in which the words of turns are gone, in a new epoch where the view showed any of them.
 
-        Of what has expired gists alone tell: those that stand are read from now on, in the place of the turns.
+        Of what has expired gists alone tell: those that stand are read from now on, in the place of
+        the turns.
         """
         window, past, gone = self.window, self.past, event.resource_ids
         first = next(
@@ -143,7 +149,8 @@ class Conversation:
     def read(self, policy: ContextPolicy, max_tokens: int = 0) -> None:
         """Read all that has yielded, where our own summariser writes: the next compression reads what stands in the view.
 
-        It is read for the budget of the window, or for `max_tokens` if that is more. O(turns that were not read yet).
+        It is read for the budget of the window, or for `max_tokens` if that is more. O(turns that
+        were not read yet).
         """
         own, room = default_summariser(), max(max_tokens, self.window.max_tokens)
         summariser = own if policy.background else policy.projector.summariser
@@ -158,10 +165,12 @@ def evolve(
 ) -> Conversation:
     """Return the conversation after `event`, as recorded.
 
-    What gists stand for may be told by ranges of places, as it is written down. `target` is the conversation to which a `RewindEvent` goes back.
+    What gists stand for may be told by ranges of places, as it is written down. `target` is the
+    conversation to which a `RewindEvent` goes back.
 
     Raises:
-        InvalidDataError: no conversation could have taken `event` here; names its number, and what would be legal.
+        InvalidDataError: no conversation could have taken `event` here; names its number, and what
+            would be legal.
 
     Law: folding `evolve` over a session's journal gives the session's conversation.
     """
@@ -188,7 +197,10 @@ def evolve(
 
 
 def replay(events: Iterable[Event], conversation: Conversation) -> Conversation:
-    """Return the conversation that `events` lead to; an event that cannot have happened is refused with its number."""
+    """Return the conversation that `events` lead to.
+
+    An event that cannot have happened is refused with its number.
+    """
     after = conversation
     for _, _, stands in replayed(events, conversation):
         after = stands
@@ -201,7 +213,8 @@ def replayed(
     """Return each of `events` between the conversations before and after it.
 
     Raises:
-        InvalidDataError: an event that cannot have happened, or goes back to before `conversation`; names its number.
+        InvalidDataError: an event that cannot have happened, or goes back to before `conversation`;
+            names its number.
     """
     events = tuple(events)
     targets = {event.to for event in events if isinstance(event, RewindEvent)}
@@ -259,7 +272,10 @@ def _check_erased(conversation: Conversation, event: EraseEvent) -> None:
 
 
 def _check_input(conversation: Conversation, kind: Kind, state: State) -> None:
-    """Refuse a recorded state that is no target of its row; the guards are asked once, at the end."""
+    """Refuse a recorded state that is no target of its row.
+
+    The guards are asked once, at the end.
+    """
     table = conversation.machine.table
     table.legal(state)
     rows = table.rows(conversation.state, kind)
@@ -359,7 +375,8 @@ def _check_recalled(conversation: Conversation, edit: Edit) -> None:
     """Refuse to recall what the log does not hold word for word, or what stands already, and to take anything else away by it."""
     replaced = _replaced(conversation.window, edit)
     recalled = [turn for splice in edit.splices for turn in splice.turns]
-    # A gist goes when all it stands for is back; whatever else a recall replaces comes back in its place.
+    # A gist goes when all it stands for is back; whatever else a recall replaces comes back in its
+    # place.
     back = {turn.resource_id for turn in recalled}
     for turn in replaced:
         if turn.resource_id not in back and not all(map(back.__contains__, source_ids(turn))):

@@ -1,8 +1,9 @@
 """Erase the words of turns from a journal: the one thing that alters what was written (docs/history.md).
 
-What is left of a turn is its place: role, id, time, class, and the calls that must not be parted from their results. Gists
-that stand for it are written anew from the turns that are left where they stand in the view, and are blank everywhere else. So replaying
-gives the conversation as it would have been without these words.
+What is left of a turn is its place: role, id, time, class, and the calls that must not be parted
+from their results. Gists that stand for it are written anew from the turns that are left where they
+stand in the view, and are blank everywhere else. So replaying gives the conversation as it would
+have been without these words.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -193,7 +194,8 @@ def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collec
                 evolve(splice, turns=tuple(map(left, splice.turns)))
                 for splice in event.edit.splices
             )
-            # A provider takes what was bound to the turns behind its own summary, and behind no other.
+            # A provider takes what was bound to the turns behind its own summary, and behind no
+            # other.
             kept = native_providers(
                 part for splice in splices for turn in splice.turns for part in turn.parts
             )

@@ -80,7 +80,10 @@ class ClearEvent:
 
 @frozen
 class RewindEvent:
-    """Record that the conversation went back to where it stood after its first `to` events; those behind stay in the journal."""
+    """Record that the conversation went back to where it stood after its first `to` events.
+
+    Those behind stay in the journal.
+    """
 
     state: State
     to: int
@@ -108,7 +111,10 @@ class ResizeEvent:
 
 @frozen
 class MoveEvent:
-    """Record an event that a subclass of the machine adds, with its arguments as JSON text; it changes no view."""
+    """Record an event that a subclass of the machine adds, with its arguments as JSON text.
+
+    It changes no view.
+    """
 
     state: State
     name: str
@@ -129,7 +135,10 @@ def is_erased(turn: Turn) -> bool:
 
 @frozen
 class EraseEvent:
-    """Record that the words of turns are gone from all events before; of those that expired no ids are named."""
+    """Record that the words of turns are gone from all events before.
+
+    Of those that expired no ids are named.
+    """
 
     state: State
     resource_ids: tuple[str, ...]
@@ -174,7 +183,10 @@ def event_of(step: Step, state: State, at: datetime) -> InputEvent:
 
 
 def _list_foreign_sources(edit: Edit, ledger: LinearityMap) -> Edit:
-    """Return `edit` with the ids of gists listed whose places are those of another conversation; a projector may bring such."""
+    """Return `edit` with the ids of gists listed whose places are those of another conversation.
+
+    A projector may bring such.
+    """
     strange = [
         s for s in edit.splices if not all(_has_sources_of(turn, ledger) for turn in s.turns)
     ]

@@ -1,7 +1,7 @@
 """Apply JSON Patches (RFC 6902) to JSON data that nobody changes: what a patch does not touch is shared by the data before and after.
 
-The operations are those that tell what became of a value in its place: add, remove, replace, test. Copying and moving, which the
-RFC has besides, are told by these.
+The operations are those that tell what became of a value in its place: add, remove, replace, test.
+Copying and moving, which the RFC has besides, are told by these.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,9 @@ _END = "-"
 
 
 def patched(document: Any, patch: str) -> Any:
-    """Return the document after a patch, all of it or none; O(what the patch touches and the arrays and objects that lead there).
+    """Return the document after a patch, all of it or none.
+
+    O(what the patch touches and the arrays and objects that lead there).
 
     Raises:
         InvalidDataError: it is no patch, or not one of this document; names the operation.
@@ -80,7 +82,10 @@ def _apply(document: Any, number: int, operation: Any) -> Any:
 
 
 def _at(found: Any, steps: list[str], act: Callable[[Any], Any], *, adds: bool) -> Any:
-    """Return `found` with what stands at the end of `steps` acted upon; only what leads there is made anew."""
+    """Return `found` with what stands at the end of `steps` acted upon.
+
+    Only what leads there is made anew.
+    """
     if not steps:
         return act(found)
     step, *others = steps

@@ -1,8 +1,9 @@
 """The log: every turn ever accepted, in order, whatever became of it in the view.
 
-A log is a value: appending returns another, the old one stays. Turns stand in chunks that versions share. Ids with
-rising numbers, as a window gives them, are found by these; for all others there is an index, shared by all versions and only a
-hint, which the turns themselves confirm. So a turn that was appended to a log that nobody kept costs the next one nothing.
+A log is a value: appending returns another, the old one stays. Turns stand in chunks that versions
+share. Ids with rising numbers, as a window gives them, are found by these; for all others there is
+an index, shared by all versions and only a hint, which the turns themselves confirm. So a turn that
+was appended to a log that nobody kept costs the next one nothing.
 """
 
 from bisect import bisect_right
@@ -25,7 +26,9 @@ _NEAR_IDS = 500
 
 @define(eq=False, repr=False)
 class Log(Sequence[Turn]):
-    """Hold the accepted turns of a conversation and find them by id; immutable, appending is amortised O(1).
+    """Hold the accepted turns of a conversation and find them by id.
+
+    Immutable, appending is amortised O(1).
 
     >>> log = Log().append(Turn("user", "hello", resource_id="t1"))
     >>> len(log), log.place("t1"), log[0].text
@@ -43,7 +46,10 @@ class Log(Sequence[Turn]):
 
     @classmethod
     def stored(cls, turns: "StoredTurns", ids: Iterable[str], items: Mapping[str, int]) -> "Log":
-        """Return the log of turns that a store holds; `ids` are theirs, `items` the places of those that attached a context item first."""
+        """Return the log of turns that a store holds.
+
+        `ids` are theirs, `items` the places of those that attached a context item first.
+        """
         log = cls((), (), (), {}, dict(items))
         runs: tuple[tuple[int, int], ...] = ()
         for place, resource_id in enumerate(ids):
@@ -144,7 +150,8 @@ class Log(Sequence[Turn]):
             return None
         if place < len(self) and self[place].resource_id == resource_id:
             return place
-        # The hint is another version's: that happens where two versions of one log took the same id in.
+        # The hint is another version's: that happens where two versions of one log took the same id
+        # in.
         return next(
             (index for index, turn in enumerate(self) if turn.resource_id == resource_id), None
         )

@@ -1,6 +1,7 @@
 """The past of a conversation: which turns compressions have taken out of the view, in order, and what a summariser can still choose from them.
 
-It is derived: replaying the journal gives it again. What a summariser has read is only remembered, never kept.
+It is derived: replaying the journal gives it again. What a summariser has read is only remembered,
+never kept.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,12 +35,18 @@ Batch = tuple[int, tuple[str, ...]]
 
 @define(eq=False, repr=False)
 class _Memory:
-    """Remember the candidates after the newest batches; replaced as a whole, so that a race costs one reading and nothing else."""
+    """Remember the candidates after the newest batches.
+
+    Replaced as a whole, so that a race costs one reading and nothing else.
+    """
 
     entries: tuple[tuple[tuple[object, int, int], "Candidates"], ...] = ()
 
     def find(self, summariser: object, most: int, batch: int) -> "Candidates | None":
-        """Return what is behind a batch, about `most` tokens of it; where another budget was read for, that: no turn is read twice."""
+        """Return what is behind a batch, about `most` tokens of it.
+
+        Where another budget was read for, that: no turn is read twice.
+        """
         found = {
             known: candidates
             for (reader, known, key), candidates in self.entries
@@ -62,7 +69,8 @@ class _Memory:
 class Past:
     """Hold the ids of the turns that yielded to gists, by compressions (immutable, appending is O(1)).
 
-    `tellers` are gists that are read themselves, by their ids: the turns that they stand for have expired.
+    `tellers` are gists that are read themselves, by their ids: the turns that they stand for have
+    expired.
     """
 
     batches: Column[Batch] = field(factory=Column[Batch])
@@ -120,7 +128,9 @@ class Past:
         counter: TokenCounter,
         max_tokens: int,
     ) -> "Candidates":
-        """Return what a gist of `sources`, which follow this past, is chosen from; without any, what is known of this past itself.
+        """Return what a gist of `sources`, which follow this past, is chosen from.
+
+        Without any, what is known of this past itself.
 
         Law: the same whether what came before was remembered or is read again, under one budget.
         """
@@ -164,5 +174,8 @@ def yielding(window: ContextWindow, edit: Edit) -> tuple[str, ...]:
 
 
 def _made_here(turn: Turn) -> bool:
-    """Tell whether `turn` is a gist of turns of this log; one that came in is in the log itself, and is read as it is."""
+    """Tell whether `turn` is a gist of turns of this log.
+
+    One that came in is in the log itself, and is read as it is.
+    """
     return bool(turn.sources) and is_summary(turn)

@@ -1,7 +1,8 @@
 """Events as rows: what a database keeps of each, the words apart from the rest, and back.
 
-The words of a turn (its content, and whatever few turns have besides) stand in a row of their own, so that the
-sessions that share a turn share its words, and so that what must be forgotten is in one place. What was recalled is told by the
+The words of a turn (its content, and whatever few turns have besides) stand in a row of their own,
+so that the sessions that share a turn share its words, and so that what must be forgotten is in one
+place. What was recalled is told by the
 events that it came in with: its words stand there.
 """
 
@@ -55,8 +56,9 @@ _LEGAL = "what was written"
 class Row(NamedTuple):
     """Hold an event as a database keeps it.
 
-    `kind` is the role of a turn, or the input's name; `state` stands after the event; `at` is in microseconds since 1970.
-    `content` are a turn's words, `more` is the rest as JSON: calls, parts, metadata of a turn, the edit of a compression.
+    `kind` is the role of a turn, or the input's name; `state` stands after the event; `at` is in
+    microseconds since 1970. `content` are a turn's words, `more` is the rest as JSON: calls, parts,
+    metadata of a turn, the edit of a compression.
     """
 
     kind: str
@@ -109,7 +111,10 @@ def row_of(event: Event, numbers: Numbers) -> Row:
 
 
 def rows_of(events: Iterable[Event], first: int, stored: Numbers) -> list[tuple[int, Row]]:
-    """Return new events as rows, each with its number, the first one `first`; `stored` finds turns that came in before them."""
+    """Return new events as rows, each with its number, the first one `first`.
+
+    `stored` finds turns that came in before them.
+    """
     numbered = list(enumerate(events, first))
     fresh = {
         event.turn.resource_id: number for number, event in numbered if isinstance(event, TurnEvent)
@@ -188,7 +193,10 @@ def microseconds(at: datetime) -> int:
 
 
 def moment(at: int) -> datetime:
-    """Return the moment that is so many microseconds after 1970; raise `InvalidDataError` for what is none."""
+    """Return the moment that is so many microseconds after 1970.
+
+    Raise `InvalidDataError` for what is none.
+    """
     try:
         return UNIX_EPOCH + timedelta(microseconds=at)
     except (TypeError, OverflowError):
@@ -297,14 +305,19 @@ def _structure(data: Any, kind: type[T]) -> T:
 
 
 def event_to_json(event: Event) -> str:
-    """Return an event as JSON text, for a store that keeps texts; `event_from_json` reads it. Raises `TypeError` for what is no event."""
+    """Return an event as JSON text, for a store that keeps texts; `event_from_json` reads it.
+
+    Raises `TypeError` for what is no event.
+    """
     if not isinstance(event, Event):
         raise TypeError(f"{type(event).__name__} is no event")
     return to_text(CONVERTER, event, Event)
 
 
 def event_from_json(text: str | bytes) -> Event:
-    """Read what `event_to_json` wrote; what gists stand for is told by ranges still, as a store may return it.
+    """Read what `event_to_json` wrote.
+
+    What gists stand for is told by ranges still, as a store may return it.
 
     Raises:
         InvalidDataError: it is no event; names the place of the first fault.

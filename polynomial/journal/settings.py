@@ -33,7 +33,10 @@ CUSTOM = "custom"
 
 @frozen
 class Settings:
-    """Hold what a session goes by, as plain data; `taken` tokens of `max_tokens` are for what the request needs besides."""
+    """Hold what a session goes by, as plain data.
+
+    `taken` tokens of `max_tokens` are for what the request needs besides.
+    """
 
     max_tokens: int
     taken: int
@@ -82,7 +85,10 @@ class Settings:
         }
 
     def loaded_counter(self) -> TokenCounter:
-        """Return the counter that was saved; raise `InvalidDataError` where it was the caller's own, or that of an unknown model."""
+        """Return the counter that was saved.
+
+        Raise `InvalidDataError` where it was the caller's own, or that of an unknown model.
+        """
         if self.counter == CUSTOM:
             raise InvalidDataError(
                 "settings.counter", "a counter of the caller's own", "the same counter= again"

@@ -1,8 +1,9 @@
 """Snapshots of a conversation: what opening it needs, so that not every event has to be replayed, nor every text be read.
 
-The ledger and the log grow with the conversation: what came to them since the last snapshot is a piece, and pieces are only ever
-added. What stands in the view is the head, which is written anew each time: turns of the log are told by their places there. Both
-are derived from the events, and carry no word that the model does not see anyway; whoever loses them, or cannot read them, replays.
+The ledger and the log grow with the conversation: what came to them since the last snapshot is a
+piece, and pieces are only ever added. What stands in the view is the head, which is written anew
+each time: turns of the log are told by their places there. Both are derived from the events, and
+carry no word that the model does not see anyway; whoever loses them, or cannot read them, replays.
 """
 
 import logging
@@ -47,7 +48,8 @@ EVERY = 256
 """Events from one snapshot to the next, at least."""
 
 _SHARE = 8
-"""Of a view of many turns: so large a part of them comes between two snapshots, which look at all."""
+"""Of a view of many turns: so large a part of them comes between two snapshots, which look at all.
+"""
 
 _MASK_BYTES = 512
 _LOG = logging.getLogger("polycontext.session")
@@ -73,7 +75,9 @@ def snapshot_of_all(stages: Sequence[Conversation]) -> Snapshot:
 
 
 def restored(opened: Opened, empty: Conversation) -> Conversation | None:
-    """Return the conversation as its newest snapshot has it, in a window of the rules of `empty`; None where that cannot be read.
+    """Return the conversation as its newest snapshot has it, in a window of the rules of `empty`.
+
+    None where that cannot be read.
 
     Law: what replaying its events gives.
     """
@@ -281,7 +285,10 @@ def _restore(opened: Opened, empty: Conversation) -> Conversation:
 
 
 def _pieces(opened: Opened) -> Iterator[dict[str, Any]]:
-    """Iterate over the pieces, each with its revision; a body holds one, or several that were written together."""
+    """Iterate over the pieces, each with its revision.
+
+    A body holds one, or several that were written together.
+    """
     for revision, body in opened.pieces:
         read = orjson.loads(body)
         yield from read if isinstance(read, list) else [{**read, "revision": revision}]

@@ -1,8 +1,10 @@
 """What gists stand for, as a journal tells it: ranges of the ledger's ids, where a gist says all that it stands for itself.
 
-A gist of a long conversation stands for nearly all of it, yet it was made from few turns and a former gist. Those are
-what is written down: runs of places in the order in which turns and gists got their ids. Where the sources of a gist
-are a plain list of ids (as in every journal up to schema 3), that list is what is written.
+A gist of a long conversation stands for nearly all of it, yet it was made from few turns and a
+former gist. Those are
+what is written down: runs of places in the order in which turns and gists got their ids. Where the
+sources of a gist are a plain list of ids (as in every journal up to schema 3), that list is what is
+written.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,7 +55,8 @@ def with_sources(events: Iterable[Event]) -> Iterator[Event]:
             passed[number] = evolve(places, sources={**places.sources})
         try:
             if isinstance(event, RewindEvent):
-                # Places count on from where the conversation stands again; one that never stood is refused where it is replayed.
+                # Places count on from where the conversation stands again; one that never stood is
+                # refused where it is replayed.
                 known = passed.get(event.to, places)
                 places = evolve(known, sources={**known.sources})
             yield places.read(event)

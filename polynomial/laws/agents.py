@@ -33,7 +33,10 @@ _outcome = partial(
 
 @law(_POLY)
 def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
-    """A direction leads to a position; an input that is a direction of other positions only is refused, by the transition itself too."""
+    """A direction leads to a position.
+
+    An input that is a direction of other positions only is refused, by the transition itself too.
+    """
     known = inputs_of(agent)
     for position in agent.positions:
         legal = agent.directions(position)
@@ -128,14 +131,20 @@ def product_has_a_unit(product: Combine, agent: AnyAgent) -> None:
 def sequential_is_associative(
     sequential: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent
 ) -> None:
-    """(p ; q) ; r ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions; inputs and outputs are the same."""
+    """(p ; q) .
+
+    R ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions; inputs and outputs are the same.
+    """
     both = _bracket(sequential, agent, other_agent, third_agent)
     agree(*difference(*both, right_bracket))
 
 
 @law(_POLY)
 def sequential_has_units(sequential: Combine, agent: AnyAgent) -> None:
-    """Id ; p ≅ p ≅ p ; id, where id passes on what p takes, or gives, by forgetting the position of id."""
+    """Id .
+
+    P ≅ p ≅ p ; id, where id passes on what p takes, or gives, by forgetting the position of id.
+    """
     before, after = passing(inputs_of(agent)), passing(outputs_of(agent))
     agree(*difference(sequential(before, agent), agent, second_of))
     agree(*difference(sequential(agent, after), agent, first_of))
@@ -156,7 +165,10 @@ def parallel_runs_as_its_parts(
 
 
 def _run(agent: AnyAgent, position: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return where a run ends and what it puts out; one that is refused ends at the kind of the error."""
+    """Return where a run ends and what it puts out.
+
+    One that is refused ends at the kind of the error.
+    """
     ran = _outcome(agent.run, position, inputs)
     return (ran, []) if isinstance(ran, type) else ran
 
@@ -261,7 +273,8 @@ def lenses_compose_associatively(
     agree(list(map(left.push, outputs)), list(map(right.push, outputs)))
 
 
-# --- comparing agents, which hold functions, by what they do: finite ones completely --------------------
+# --- comparing agents, which hold functions, by what they do: finite ones completely
+# --------------------
 
 
 def same(value: Any) -> Any:
@@ -276,7 +289,9 @@ def difference(
     inputs: Rename = same,
     outputs: Rename = same,
 ) -> tuple[object, object]:
-    """Return both sides of the first place where `right` is not `left` renamed one to one; two equal values if there is none.
+    """Return both sides of the first place where `right` is not `left` renamed one to one.
+
+    Two equal values if there is none.
 
     The renamings say how positions, inputs and outputs of `left` are called in `right`.
     """
@@ -309,7 +324,10 @@ def _sides(
 
 
 def walk(agent: AnyAgent, position: Any, choices: Iterable[int]) -> list[Any]:
-    """Return a legal run of inputs from `position`: each choice picks one of the directions there; ends where there is none."""
+    """Return a legal run of inputs from `position`: each choice picks one of the directions there.
+
+    Ends where there is none.
+    """
     inputs: list[Any] = []
     for choice in choices:
         legal = sorted(agent.directions(position), key=repr)

@@ -1,7 +1,7 @@
 """The law of what comes back: however a host rewrites what was handed out, nothing more is pinned, and everything fits.
 
-A host keeps the conversation between requests. Some join neighbours of one role, some split messages at paragraphs, copy or trim them,
-or give a summary another role.
+A host keeps the conversation between requests. Some join neighbours of one role, some split
+messages at paragraphs, copy or trim them, or give a summary another role.
 """
 
 from collections.abc import Iterator, Sequence

@@ -97,7 +97,10 @@ def _advance(
 def _outcome(
     advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput
 ) -> object:
-    """Return what went out, without the objects that no two engines share; or the error and its words."""
+    """Return what went out, without the objects that no two engines share.
+
+    Or the error and its words.
+    """
     try:
         output = advance(context_input)
     except PolycontextError as error:
@@ -146,8 +149,9 @@ def the_state_is_what_the_guards_say(
 ) -> None:
     """A turn leads to PRESSURED above the high mark or over budget, else to COMPRESSED while cooling down, else to ACCUMULATING.
 
-    Always: compress leads to COMPRESSED, clear to EMPTY. Whatever else changes the view or its budget leads to EMPTY where nothing
-    stands, to PRESSURED above the high mark, to COMPRESSED while cooling down, else to ACCUMULATING.
+    Always: compress leads to COMPRESSED, clear to EMPTY. Whatever else changes the view or its
+    budget leads to EMPTY where nothing stands, to PRESSURED above the high mark, to COMPRESSED
+    while cooling down, else to ACCUMULATING.
     """
     for context_input, _, output, (state, _) in _advance(machine, window, policy, inputs):
         if output is not None:
@@ -216,7 +220,10 @@ def the_polynomial_moves_as_the_table(
     window: ContextWindow,
     inputs: Inputs,
 ) -> None:
-    """The polynomial moves as the table does; what is no direction of its position is what the table refuses as illegal."""
+    """The polynomial moves as the table does.
+
+    What is no direction of its position is what the table refuses as illegal.
+    """
     one = TableMachine(new_window_like(window))
     for context_input in inputs:
         here = Position(one.context_state, one.window)
@@ -306,7 +313,8 @@ def what_is_bound_stands_behind_what_it_was_made_on(
 def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) -> None:
     """For every provider and after whatever commands: while the epoch is the same, the blocks of a request are a prefix of the next one's.
 
-    Marks for the cache, which message a block is in, and white space at the end of a final text of the assistant's are no content.
+    Marks for the cache, which message a block is in, and white space at the end of a final text of
+    the assistant's are no content.
     """
     sent: dict[Provider, tuple[int, list[Any]]] = {}
     for context_input in [None, *inputs]:
@@ -372,7 +380,10 @@ def _unmarked(block: Any) -> Any:
 
 
 def _begins(blocks: Sequence[Any], before: Sequence[Any]) -> bool:
-    """Tell whether `blocks` begin with `before`; a final text of the assistant's is one that the reply goes on with."""
+    """Tell whether `blocks` begin with `before`.
+
+    A final text of the assistant's is one that the reply goes on with.
+    """
     if not before or not blocks or list(blocks[: len(before)]) == list(before):
         return True
     if list(blocks[: len(before) - 1]) != list(before[:-1]) or len(blocks) < len(before):

@@ -1,6 +1,7 @@
 """The laws of the context polynomial among other agents, and of the operad of windows: composition, arities, and merging.
 
-Every combinator does with the polynomial what it does with finite agents. Its positions are too many to compare everywhere, so runs are compared: the same inputs, legal or not, from the same
+Every combinator does with the polynomial what it does with finite agents. Its positions are too
+many to compare everywhere, so runs are compared: the same inputs, legal or not, from the same
 windows. A refused input leaves its position.
 """
 
@@ -31,7 +32,10 @@ def _start(window: ContextWindow) -> Position:
 
 
 def _move(agent: AnyAgent, position: Any, given: Any) -> tuple[Any, Any]:
-    """Return where `given` leads and what goes out; a refused one leads nowhere and puts out None."""
+    """Return where `given` leads and what goes out.
+
+    A refused one leads nowhere and puts out None.
+    """
     try:
         after, output = agent.invoke(position, given)
     except PolycontextError:
@@ -150,7 +154,10 @@ def a_conversation_feeds_another(
     window: ContextWindow,
     inputs: Inputs,
 ) -> None:
-    """A run of p ; q is a run of q on the outputs of a run of p; where q refuses, p has not moved either."""
+    """A run of p .
+
+    Q is a run of q on the outputs of a run of p; where q refuses, p has not moved either.
+    """
     listener = through(polynomial, _TOLD)
     whole, here, there = sequential(polynomial, listener), _start(window), _start(window)
     for given in inputs:
@@ -250,7 +257,10 @@ def merging_is_associative_in_what_is_said(
     other_window: ContextWindow,
     third_window: ContextWindow,
 ) -> None:
-    """``(a · b) · c`` says what ``a · (b · c)`` says, in the same classes, or both are refused; ids that are taken are given anew."""
+    """``(a · b) · c`` says what ``a · (b · c)`` says, in the same classes, or both are refused.
+
+    Ids that are taken are given anew.
+    """
     left, right = _merge_both_ways(merge, window, other_window, third_window)
     agree(_contents(left), _contents(right))
 

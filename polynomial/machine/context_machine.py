@@ -2,8 +2,8 @@
 
     EMPTY -> ACCUMULATING -> PRESSURED -> COMPRESSED -> ...
 
-Everything else is derived from this declaration: the table of the pure engine, `VALID_DIRECTIONS`, the diagram. This room is the
-only one that knows python-statemachine.
+Everything else is derived from this declaration: the table of the pure engine, `VALID_DIRECTIONS`,
+the diagram. This room is the only one that knows python-statemachine.
 """
 
 import asyncio
@@ -69,16 +69,20 @@ def _settle(
 class ContextMachine(StateChart[Any], metaclass=OwnStates):
     """Drive one conversation's context, with the listeners, diagrams and events of python-statemachine (docs/machine.md).
 
-    Events take what their input takes: ``machine.user_turn("hello")``, ``machine.send("compress", 0.5)``, or a turn. Pass a target
-    by position: the library reserves the keyword ``target`` and drops it. With listeners that are coroutine functions each event is
-    awaited before the next. The machine of a session (`ContextSession.machine`) is where its session is, and an event sent to it is
-    decided and stored by the session.
+    Events take what their input takes: ``machine.user_turn("hello")``, ``machine.send("compress",
+    0.5)``, or a turn. Pass a target
+    by position: the library reserves the keyword ``target`` and drops it. With listeners that are
+    coroutine functions each event is awaited before the next. The machine of a session
+    (`ContextSession.machine`) is where its session is, and an event sent to it is decided and
+    stored by the session.
 
-    Subclass it to add states, events, guards and validators, and pass the class to a session as `machine`. Guards and validators are
-    methods that take the `Step`; `table` is what the class declares.
+    Subclass it to add states, events, guards and validators, and pass the class to a session as
+    `machine`. Guards and validators are methods that take the `Step`; `table` is what the class
+    declares.
 
-    A refused input raises and changes nothing: illegal ones `IllegalDirectionError` (in PRESSURED `ContextPressureError`),
-    a turn out of order `OrderError`, a turn that can never fit `ContextOverflowError`, a compression below a floor `FloorError`.
+    A refused input raises and changes nothing: illegal ones `IllegalDirectionError` (in PRESSURED
+    `ContextPressureError`), a turn out of order `OrderError`, a turn that can never fit
+    `ContextOverflowError`, a compression below a floor `FloorError`.
 
     >>> machine = ContextMachine(ContextWindow(1000))
     >>> machine.user_turn("hello")
@@ -156,7 +160,8 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
 
     def put_window(self, step: Step) -> None:
         """Put the window that the step leads to into the model."""
-        # An event that a listener sends from inside another was made for a window that is gone by now.
+        # An event that a listener sends from inside another was made for a window that is gone by
+        # now.
         if step.window is not self.model.window:
             raise ConflictError(f"input {step.input.kind}", step.window, self.model.window)
         self.model.window = step.after
@@ -219,7 +224,10 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         super()._put_nonblocking(trigger_data, internal=internal)
 
     def _processing_loop(self, caller_future: Any | None = None) -> Any:
-        """Process what is queued; an event with what listeners send from inside of it is taken whole or not at all."""
+        """Process what is queued.
+
+        An event with what listeners send from inside of it is taken whole or not at all.
+        """
         if isinstance(caller_future, ContextOutput) or asyncio.iscoroutine(caller_future):
             return caller_future
         with self._all_or_nothing():
@@ -233,7 +241,10 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
 
     @contextmanager
     def _all_or_nothing(self) -> Generator[None]:
-        """Undo what did not work out; an event that became illegal behind another is refused in our words."""
+        """Undo what did not work out.
+
+        An event that became illegal behind another is refused in our words.
+        """
         state, window = self.model.state, self.model.window
         try:
             yield

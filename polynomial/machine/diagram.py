@@ -17,7 +17,8 @@ TURN_KINDS = tuple(KIND_OF_ROLE.values())
 """The inputs that bring a turn; where all of them do the same, an arrow says `ANY_TURN`."""
 
 ANYWHERE = (InputKind.RESIZE, InputKind.REWIND, InputKind.FORGET)
-"""The events that lead from every state to what the guards say: an arrow for each would hide all others."""
+"""The events that lead from every state to what the guards say: an arrow for each would hide all
+others."""
 
 ANY_TURN = "any turn"
 LEGEND = f"{ANY_TURN}: {', '.join(TURN_KINDS)}; from every state to what the guards say: {', '.join(ANYWHERE)}"
@@ -47,7 +48,8 @@ def arrows(table: Table = ContextMachine.table) -> tuple[Arrow, ...]:
 
     >>> from polycontext.polynomial import ContextState
     >>> [arrow.labels for arrow in arrows() if arrow.target is ContextState.COMPRESSED]
-    [('recall, promote [is_cooling]', 'compress'), ('promote [is_cooling]', 'compress'), ('any turn, recall, promote [is_cooling]', 'compress')]
+    [('recall, promote [is_cooling]', 'compress'), ('promote [is_cooling]', 'compress'), ('any turn,
+    recall, promote [is_cooling]', 'compress')]
     """
     order = list(table.cells)
     joined: dict[tuple[State, State], dict[str, list[Kind]]] = {}

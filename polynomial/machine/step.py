@@ -1,8 +1,10 @@
 """One input on its way through the machine: what guards and validators ask of it, and what the actions make.
 
-Guards run before actions, so a guard must compute the window that the input *would* make. It is made once,
-here, and every answer is remembered: whoever asks the same step again (the live machine, after the table
-has decided) hears the same and pays nothing. Nothing outside changes until somebody takes the result.
+Guards run before actions, so a guard must compute the window that the input *would* make. It is
+made once,
+here, and every answer is remembered: whoever asks the same step again (the live machine, after the
+table has decided) hears the same and pays nothing. Nothing outside changes until somebody takes the
+result.
 """
 
 from collections.abc import Mapping
@@ -56,9 +58,10 @@ _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
 class ContextPolicy:
     """Inject what the machine's guards and actions call.
 
-    `projector` compresses, `threshold` says what is pressured (and is asked with `signals`), `cooldown` is for how
-    many turns after a compression the machine stays COMPRESSED. `auto` is the session's: make room by itself; `background` is its, too: let summaries
-    be written while the conversation goes on. With `prices` it makes room also where that is cheaper than going on.
+    `projector` compresses, `threshold` says what is pressured (and is asked with `signals`),
+    `cooldown` is for how many turns after a compression the machine stays COMPRESSED. `auto` is the
+    session's: make room by itself; `background` is its, too: let summaries be written while the
+    conversation goes on. With `prices` it makes room also where that is cheaper than going on.
     """
 
     projector: ContextProjector = field(factory=ContextProjector)
@@ -74,7 +77,10 @@ class ContextPolicy:
         return self.threshold.high(_looping(self.signals) if is_looping(window) else self.signals)
 
     def is_above(self, window: ContextWindow) -> bool:
-        """Tell whether the pressure of `window` is above its high mark; what costs more to know is asked only where it would matter."""
+        """Tell whether the pressure of `window` is above its high mark.
+
+        What costs more to know is asked only where it would matter.
+        """
         pressure, marks = (
             pressure_of(window),
             (self.threshold.high(self.signals), self.threshold.high(_looping(self.signals))),
@@ -109,7 +115,10 @@ def _looping(signals: Signals) -> Signals:
 
 @cache
 def default_policy() -> ContextPolicy:
-    """Return the policy that is used when nobody brings another; made when first needed, since it brings the extractive summariser."""
+    """Return the policy that is used when nobody brings another.
+
+    Made when first needed, since it brings the extractive summariser.
+    """
     return ContextPolicy(auto=False)
 
 
@@ -160,7 +169,10 @@ class Step:
 
     @property
     def after(self) -> ContextWindow:
-        """Return the window that the input leads to; raise what makes that impossible, such as `OrderError`."""
+        """Return the window that the input leads to.
+
+        Raise what makes that impossible, such as `OrderError`.
+        """
         if self._after is None:
             self._after = self._make()
         return self._after
@@ -170,10 +182,13 @@ class Step:
 
         Raises:
             OrderError: the turn may not come now.
-            ContextOverflowError: what is asked could never fit, or a recall would press the window. What the model said and what a tool
-                answered has happened already: it gets in, and is truncated in the view if need be, unless it is PRESERVED.
+            ContextOverflowError: what is asked could never fit, or a recall would press the window.
+                What the model said and what a tool
+                answered has happened already: it gets in, and is truncated in the view if need be,
+                    unless it is PRESERVED.
             ConflictError: a fulfilment was planned on another window.
-            FloorError: the compression takes an atom below the floor of its class, whoever planned it.
+            FloorError: the compression takes an atom below the floor of its class, whoever planned
+                it.
         """
         if self._checked:
             return
@@ -259,7 +274,8 @@ class Step:
         if after.all_turns() != tuple(
             spliced(self.window.all_turns(), splices_of(self.window, compression.edit))
         ):
-            # The journal repeats the edit: a window that it does not make would be lost by a restart.
+            # The journal repeats the edit: a window that it does not make would be lost by a
+            # restart.
             raise InvalidOptionError("compression", compression, "a window that its own edit makes")
 
 

@@ -1,8 +1,10 @@
 """The table of a machine: compiled from what its class declares, and where a step is looked up.
 
-The session decides with it. Guards and validators are the machine's own methods, bound once to an instance that is never started, so
-a subclass overrides them as it overrides any method. Each class has states of its own: python-statemachine shares `State` objects between
-a class and its subclasses, so what one subclass declares on `ContextMachine.accumulating` would change every other machine in the process.
+The session decides with it. Guards and validators are the machine's own methods, bound once to an
+instance that is never started, so a subclass overrides them as it overrides any method. Each class
+has states of its own: python-statemachine shares `State` objects between a class and its
+subclasses, so what one subclass declares on `ContextMachine.accumulating` would change every other
+machine in the process.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 _RULES = "a machine whose states are texts, neither nested, parallel nor final, and whose transitions have one event and one target each"
 
 TAKES: Mapping[str, Any] = {"validators": "in_order", "on": "put_window"}
-"""What each transition of an event of ours calls: it is checked, and puts the window that the step leads to."""
+"""What each transition of an event of ours calls: it is checked, and puts the window that the step
+leads to."""
 
 
 @frozen
@@ -53,7 +56,10 @@ class Row:
 
 @frozen(eq=False)
 class Table:
-    """Hold, for each state and legal event, the transitions in the order in which they are tried; absent means illegal."""
+    """Hold, for each state and legal event, the transitions in the order in which they are tried.
+
+    Absent means illegal.
+    """
 
     machine: "type[ContextMachine]"
     cells: Mapping[State, Mapping[Kind, tuple[Row, ...]]]
@@ -64,7 +70,10 @@ class Table:
         return {state: frozenset(cell) for state, cell in self.cells.items()}
 
     def legal(self, state: State) -> Mapping[Kind, tuple[Row, ...]]:
-        """Return what is legal in `state`; raise `InvalidDataError` where this machine has no such state."""
+        """Return what is legal in `state`.
+
+        Raise `InvalidDataError` where this machine has no such state.
+        """
         if state not in self.cells:
             name = self.machine.__name__
             raise InvalidDataError(
@@ -78,7 +87,8 @@ class Table:
         """Return the transitions of an event in `state`.
 
         Raises:
-            UnknownNameError: no state has such an event. IllegalDirectionError: another one has (ContextPressureError in PRESSURED).
+            UnknownNameError: no state has such an event. IllegalDirectionError: another one has
+                (ContextPressureError in PRESSURED).
         """
         legal = self.legal(state)
         if kind in legal:
@@ -93,12 +103,14 @@ def run(table: Table, state: State, step: Step) -> State:
     """Take `step` through `table` from `state`; return the next state.
 
     Raises:
-        IllegalDirectionError: the event is illegal in `state`, or no guard lets it pass (ContextPressureError in PRESSURED).
+        IllegalDirectionError: the event is illegal in `state`, or no guard lets it pass
+            (ContextPressureError in PRESSURED).
         UnknownNameError: no state has such an event. Whatever a validator raises.
     """
     checked: tuple[Check, ...] = ()
     for row in table.rows(state, step.input.kind):
-        # The rows of a cell mostly share their validators: what one row has let pass is not asked again.
+        # The rows of a cell mostly share their validators: what one row has let pass is not asked
+        # again.
         if row.validators is not checked:
             for validator in row.validators:
                 validator.ask(step)
@@ -206,7 +218,10 @@ def _functions(declared: Any, *groups: str) -> dict[str, Any]:
 
 
 def _declare(name: str, source: Any, event: str, move: Any, target: Any) -> None:
-    """Declare a transition once more, from `source`; one for an event of ours is checked and puts the window."""
+    """Declare a transition once more, from `source`.
+
+    One for an event of ours is checked and puts the window.
+    """
     _require(len(move.targets) == 1 and event and None not in (source, target), name, str(move))
     called = _functions(move, "validators", "before", "on", "after")
     for group, needed in TAKES.items():
@@ -252,7 +267,10 @@ def _compile(machine: Any) -> Table:
 
 
 def _check(unstarted: Any, spec: Any) -> Check:
-    """Return a guard or validator; raise `InvalidOptionError` unless it is a method that takes the step."""
+    """Return a guard or validator.
+
+    Raise `InvalidOptionError` unless it is a method that takes the step.
+    """
     ask = getattr(unstarted, spec.attr_name, None)
     if not callable(ask) or iscoroutinefunction(ask) or len(signature(ask).parameters) != 1:
         name = f"machine {type(unstarted).__name__}"

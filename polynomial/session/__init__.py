@@ -1,6 +1,7 @@
 """One conversation, driven through the machine by whoever uses it.
 
-Most of what a session can do is asked for rarely: each module of it is loaded when it is first looked at, as an attribute of this package.
+Most of what a session can do is asked for rarely: each module of it is loaded when it is first
+looked at, as an attribute of this package.
 """
 
 import lazy_loader

@@ -11,7 +11,8 @@ from .options import check_arguments
 class Answer:
     """Take the pieces of an answer in; `close` adds what was said as one assistant turn.
 
-    It is a context manager, for tasks as well. What was said until an error is kept, and the error is raised.
+    It is a context manager, for tasks as well. What was said until an error is kept, and the error
+    is raised.
     """
 
     def __init__(self, session: Any) -> None:
@@ -36,7 +37,10 @@ class Answer:
 
     @procedure
     def close(self) -> Steps[None]:
-        """Add what was said as an assistant turn, in one commit; nothing happens for blanks, or the second time."""
+        """Add what was said as an assistant turn, in one commit.
+
+        Nothing happens for blanks, or the second time.
+        """
         if session := self._ended():
             yield call(session, "add_assistant_turn", self.text)
 
@@ -63,7 +67,10 @@ class Answer:
 
 
 def open_answer(session: Any) -> Answer:
-    """Return a new answer of a session, which is told what it says; raise `SessionWriteError` where one is open already."""
+    """Return a new answer of a session, which is told what it says.
+
+    Raise `SessionWriteError` where one is open already.
+    """
     if session._answer is not None:
         raise SessionWriteError("an answer is being written", "Wait for it, or close it")
     answer = session._answer = Answer(session)

@@ -1,6 +1,7 @@
 """Have summaries written while a conversation goes on: one at a time, begun before room is needed, put in when they are ready.
 
-Nothing of it is stored before it lands, as one commit: a process that dies in between has lost a summary and no turn.
+Nothing of it is stored before it lands, as one commit: a process that dies in between has lost a
+summary and no turn.
 """
 
 import asyncio
@@ -39,7 +40,8 @@ _MOST_PATIENCE = 64
 """Revisions that are let pass at most before it is tried again, where it failed again and again."""
 
 _BEGINS = 0.5
-"""Of the way from where compressing aims to where a window is pressured: there a summary is begun."""
+"""Of the way from where compressing aims to where a window is pressured: there a summary is begun.
+"""
 
 _NO_GOOD = ("refused", "failed", "cancelled")
 
@@ -48,7 +50,10 @@ Became = Literal["landed", "refused", "outdated", "failed", "cancelled"]
 
 @frozen
 class BackgroundOutcome:
-    """Say what became of a summary: it ``landed``; was ``refused``, being no good; came too late (``outdated``); ``failed`` to be stored; or was ``cancelled``.
+    """Say what became of a summary: it ``landed``.
+
+    Was ``refused``, being no good; came too late (``outdated``); ``failed`` to be stored; or was
+    ``cancelled``.
 
     `why` says it in words, `revision` is where the session stood then.
     """
@@ -92,10 +97,13 @@ class _Flight:
 class Background(SessionPart):
     """Watch a session's writes: begin a summary at a lower mark, put it in when it is ready, give it up when it is outdated.
 
-    Written by a thread where the session is written by one, by a task where it is awaited. What a model is about to answer is not changed
-    under its thoughts: where it thinks, a summary waits until the answer is in. Whoever is pressed before that gets an extract at once.
+    Written by a thread where the session is written by one, by a task where it is awaited. What a
+    model is about to answer is not changed
+    under its thoughts: where it thinks, a summary waits until the answer is in. Whoever is pressed
+    before that gets an extract at once.
 
-    Laws: at most one at a time; a summary that is no good, late or given up changes nothing; no turn is lost, and their order is kept.
+    Laws: at most one at a time; a summary that is no good, late or given up changes nothing; no
+    turn is lost, and their order is kept.
     """
 
     def __init__(self, session: "ContextSession") -> None:
@@ -155,7 +163,8 @@ class Background(SessionPart):
     ) -> Plan:
         """Return what compressing now would come to, and change nothing: `fulfil` has its words written, `commit` puts them in.
 
-        With `native` a whole prefix yields, to a summary that the provider writes itself (docs/native-compaction.md).
+        With `native` a whole prefix yields, to a summary that the provider writes itself
+        (docs/native-compaction.md).
 
         Raises:
             InvalidOptionError: `target` is no number from 0 to 1, `query` no text.
@@ -181,7 +190,8 @@ class Background(SessionPart):
     def fulfil(self, plan: Plan, summariser: Any = None) -> Steps[Fulfilment]:
         """Have the words of a plan written by the session's summariser, or another one (docs/summarisers.md); nothing changes, and others may write meanwhile.
 
-        What has a `fulfil` of its own, such as a provider's compaction, is asked for the whole fulfilment. A summariser that fails costs its
+        What has a `fulfil` of its own, such as a provider's compaction, is asked for the whole
+        fulfilment. A summariser that fails costs its
         own gist: what it raised is in the fulfilment.
 
         Raises:
@@ -201,13 +211,17 @@ class Background(SessionPart):
     def commit(
         self, fulfilment: Fulfilment, *, fallback: bool = False, **when: Unpack[WriteOptions]
     ) -> Command:
-        """Put in what was made of a plan. Turns that came since the plan stand behind it, untouched.
+        """Put in what was made of a plan.
 
-        Where an answer is empty, no text, as long as what it stands for or longer than its allowance, nothing happens and the output says in
-        `refused` why; with `fallback` an extract stands in its place.
+        Turns that came since the plan stand behind it, untouched.
+
+        Where an answer is empty, no text, as long as what it stands for or longer than its
+        allowance, nothing happens and the output says in `refused` why; with `fallback` an extract
+        stands in its place.
 
         Raises:
-            ConflictError: anything else happened to the turns that were planned on: they yielded, came back, or one was raised to a higher class.
+            ConflictError: anything else happened to the turns that were planned on: they yielded,
+                came back, or one was raised to a higher class.
             InvalidOptionError: no fulfilment.
         """
         legal = "what session.background.fulfil() returned, or Fulfilment.of(plan, text)"
@@ -217,7 +231,10 @@ class Background(SessionPart):
     acommit = twin(commit)
 
     def signal(self, signals: Signals) -> None:
-        """Tell the threshold how the task goes; the machine's guard asks it with these from now on."""
+        """Tell the threshold how the task goes.
+
+        The machine's guard asks it with these from now on.
+        """
         legal = "Signals(progress=, error_rate=, looping=)"
         require("signals", signals, isinstance(signals, Signals), legal)
         self._session._writer.resize(policy=evolve(self._session.policy, signals=signals))
@@ -300,7 +317,8 @@ class Background(SessionPart):
         plan = plan_window(conversation.window, policy)
         if any(job.kind.needs_words for job in plan.jobs):
             return self._start(_Flight(plan, conversation.reading))
-        # Pressed by what yields without words, or not at all: to ask again at every turn would cost as much as planning does.
+        # Pressed by what yields without words, or not at all: to ask again at every turn would cost
+        # as much as planning does.
         self._not_before = conversation.revision + policy.cooldown + 1
         return None
 
@@ -369,7 +387,8 @@ class Background(SessionPart):
             if self._flight is not flight or (became == "cancelled" and flight.landing):
                 return
             revision = self._session.conversation.revision
-            # What came too late is begun sooner the next time, and without a pause; what landed, a little later again.
+            # What came too late is begun sooner the next time, and without a pause; what landed, a
+            # little later again.
             later = min(_BEGINS, self._share * 1.25)
             self._share = self._share / 2 if became == "outdated" else later
             self._failed = self._failed + 1 if became in _NO_GOOD else 0

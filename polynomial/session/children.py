@@ -1,6 +1,7 @@
 """Have a sub-agent work in a session of its own: told what it needs, and giving back one turn (docs/agents.md).
 
-What makes a session a child is a document of its journal, so that it is one after a restart too. The parent is written to by the result alone.
+What makes a session a child is a document of its journal, so that it is one after a restart too.
+The parent is written to by the result alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,13 +35,16 @@ if TYPE_CHECKING:
     from .context_session import ContextSession
 
 CHILD = "polycontext.child"
-"""The name of the document that says whose child a session is, what it was asked for, and which call it answers."""
+"""The name of the document that says whose child a session is, what it was asked for, and which
+call it answers."""
 
 TOLD_SHARE = 4
-"""What is told of the parent's conversation takes at most this part of the child's room, and so do the user's standing demands."""
+"""What is told of the parent's conversation takes at most this part of the child's room, and so do
+the user's standing demands."""
 
 RESULT_SHARE = 2
-"""What is attached as a result takes at most this part of the parent's room; the result of a call gets in whole, and is cut in the view."""
+"""What is attached as a result takes at most this part of the parent's room; the result of a call
+gets in whole, and is cut in the view."""
 
 
 def open_child(
@@ -54,7 +58,10 @@ def open_child(
     system: str | None,
     tools: Sequence[Mapping[str, Any]] | None,
 ) -> "ContextSession":
-    """Return the child that `ContextSession.child` tells of; nothing is stored unless it has been told all."""
+    """Return the child that `ContextSession.child` tells of.
+
+    Nothing is stored unless it has been told all.
+    """
     check_arguments(session_id=child_id)
     own_id = parent._writer.session_id
     require(
@@ -81,7 +88,8 @@ def open_child(
     asked = {"parent": own_id, "task": task, "call": call}
     if not child.conversation.revision:
         try:
-            # Who has its result already is not asked for it again; only a new child needs the call to be open.
+            # Who has its result already is not asked for it again; only a new child needs the call
+            # to be open.
             waiting = parent.window.open_calls
             require(
                 "call",

@@ -1,6 +1,9 @@
-"""What a caller asks of a session: one or more inputs of the machine that are one commit. A command carries its time and ids.
+"""What a caller asks of a session: one or more inputs of the machine that are one commit.
 
-Commands are built from what a caller hands in (turns, a provider's messages, items, ids, classes), which is checked before anything is done.
+A command carries its time and ids.
+
+Commands are built from what a caller hands in (turns, a provider's messages, items, ids, classes),
+which is checked before anything is done.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +32,10 @@ Oversize = Literal["truncate", "error"]
 
 @frozen
 class Add:
-    """Take a turn in; where the session is automatic, make room first. What the user says and does not fit is truncated in the view, or an error."""
+    """Take a turn in; where the session is automatic, make room first.
+
+    What the user says and does not fit is truncated in the view, or an error.
+    """
 
     turn: Turn
     resource_class: ResourceClass | None = None
@@ -62,7 +68,10 @@ class Take:
 
 @frozen
 class Commit:
-    """Put in what was made of a plan, written while the conversation went on; where an answer is no good nothing happens, or an extract stands with `fallback`."""
+    """Put in what was made of a plan, written while the conversation went on.
+
+    Where an answer is no good nothing happens, or an extract stands with `fallback`.
+    """
 
     fulfilment: Fulfilment
     fallback: bool = False
@@ -116,8 +125,9 @@ class Companion(Protocol):
 class WriteRequest:
     """Hold a command with its moment (the core reads no clock), and the key under which it happens once, however often it is asked.
 
-    `sent` is the number of the epoch in which a model was last handed the conversation, if one was: what it answers is bound to that.
-    `ready` was written in the background: it is put in where room is needed.
+    `sent` is the number of the epoch in which a model was last handed the conversation, if one was:
+    what it answers is bound to that. `ready` was written in the background: it is put in where room
+    is needed.
     """
 
     command: Command
@@ -196,10 +206,13 @@ def build_extend(
     provider: Provider | str,
     oversize: Oversize = "truncate",
 ) -> Together:
-    """Return the command that takes turns, or a provider's messages, in behind `conversation`; where the assistant is first, the user opens.
+    """Return the command that takes turns, or a provider's messages, in behind `conversation`.
+
+    Where the assistant is first, the user opens.
 
     Raises:
-        InvalidMessagesError: the messages break a rule of the provider, or are in another one's format.
+        InvalidMessagesError: the messages break a rule of the provider, or are in another one's
+            format.
     """
     given = (
         list(messages)
@@ -292,7 +305,10 @@ def class_of(value: object) -> ResourceClass:
 
 
 def check_turn(turn: object) -> Turn:
-    """Return `turn`, whose parts are JSON data; raise for what is none, and say what takes it in."""
+    """Return `turn`, whose parts are JSON data.
+
+    Raise for what is none, and say what takes it in.
+    """
     if not isinstance(turn, Turn):
         kind = type(turn).__name__
         raise InvalidTurnError(

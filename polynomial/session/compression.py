@@ -17,13 +17,17 @@ _NEAR = 8
 """How many of the last turns are searched for an answer; the next one is assumed to be as long."""
 
 BY_HAND = FixedThreshold().low
-"""The target of a caller who names none: automatic compression may aim so high that nothing would yield."""
+"""The target of a caller who names none: automatic compression may aim so high that nothing would
+yield."""
 
 # --- when ---------------------------------------------------------------------------
 
 
 def pays(draft: Draft, turn: Turn) -> bool:
-    """Return whether compressing before `turn` is cheaper than sending the view again; needs prices, and no request under way."""
+    """Return whether compressing before `turn` is cheaper than sending the view again.
+
+    Needs prices, and no request under way.
+    """
     conversation, policy = draft.conversation, draft.policy
     window = conversation.window
     if (
@@ -64,7 +68,10 @@ def wants_room(conversation: Conversation) -> bool:
 def plan_of(
     draft: Draft, target: float | None = None, query: str | None = None, low: float = 1.0
 ) -> Plan:
-    """Plan the view of a draft; see `plan_window`. If nothing else makes it fit, the last user turn is truncated, then the task."""
+    """Plan the view of a draft; see `plan_window`.
+
+    If nothing else makes it fit, the last user turn is truncated, then the task.
+    """
     window, policy = draft.conversation.window, draft.policy
     if is_over_budget(window):
         policy = fit_policy(window, policy)
@@ -78,7 +85,10 @@ def plan_window(
     query: str | None = None,
     low: float = 1.0,
 ) -> Plan:
-    """Plan `window` to `target`, or as automatic compression does to `low` at most. Turns that match `query` stay verbatim."""
+    """Plan `window` to `target`, or as automatic compression does to `low` at most.
+
+    Turns that match `query` stay verbatim.
+    """
     if target is not None:
         return policy.projector.plan_to(window, target, query)
     return policy.projector.plan_between(
@@ -99,7 +109,10 @@ def compress(draft: Draft, command: Compress) -> DraftSteps:
 
 
 def make_room(draft: Draft) -> DraftSteps:
-    """Compress because a turn needs the room now; in the background mode use the summary that is ready, or an extract."""
+    """Compress because a turn needs the room now.
+
+    In the background mode use the summary that is ready, or an extract.
+    """
     ready = draft.ready
     if ready is not None and ready.plan.fits(draft.conversation.window):
         done = commit(draft, ready)
@@ -149,7 +162,10 @@ def allow_truncation(policy: ContextPolicy, *, task: bool = True) -> ContextPoli
 
 
 def fit_policy(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
-    """Return the policy under which a window over its budget fits; the last user turn is truncated before the task."""
+    """Return the policy under which a window over its budget fits.
+
+    The last user turn is truncated before the task.
+    """
     for each in (policy, allow_truncation(policy, task=False)):
         if (
             each.projector.floor(window) + besides_floor(window, each.projector)
@@ -162,7 +178,8 @@ def fit_policy(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
 def add_truncated(draft: Draft, context_input: ContextInput) -> Draft:
     """Add a turn that could not fit, truncated in the view.
 
-    Only pinned turns and the task keep their class: another turn that stays verbatim would be a dead end.
+    Only pinned turns and the task keep their class: another turn that stays verbatim would be a
+    dead end.
     """
     turn, given = context_input.turn, context_input.resource_class
     is_task = given is None and not draft.conversation.window.has_task

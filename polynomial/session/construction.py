@@ -1,4 +1,7 @@
-"""Make sessions: of options, each of which is checked here, once, before anything is opened; or of what a store has of one."""
+"""Make sessions: of options, each of which is checked here, once, before anything is opened.
+
+Or of what a store has of one.
+"""
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -78,7 +81,10 @@ def room_for(
 
 
 def asking_of(room: Room, tools: Sequence[Mapping[str, Any]] | None) -> Asking:
-    """Return who is asked in a room, with these tools; raise `ContextOverflowError` where reserve and tools leave no room."""
+    """Return who is asked in a room, with these tools.
+
+    Raise `ContextOverflowError` where reserve and tools leave no room.
+    """
     checked = check_tools(tools)
     asking = Asking(room.model, checked, room.reserve, count_tools(room.counter, checked))
     if asking.overhead and not 0 <= asking.overhead < room.max_tokens:

@@ -1,7 +1,8 @@
 """The session: one conversation, written through decisions, read as a value.
 
-Every write is a command: it is decided over the machine's table, stored, and only then the session is it.
-Reading never changes anything and never waits; only a request compresses a view that went over its budget since.
+Every write is a command: it is decided over the machine's table, stored, and only then the session
+is it. Reading never changes anything and never waits; only a request compresses a view that went
+over its budget since.
 This class is a table of contents: each method hands on to the module of its subject.
 """
 
@@ -35,30 +36,42 @@ class ContextSession:
     """Hold one conversation: its machine, its log, and everything that readers may ask of it (docs/session.md).
 
     Args:
-        model: who is asked, by name (``"claude-sonnet-4-5"``) or as a `ModelProfile`: window, reserve, counter and provider come from its
-            profile (docs/models.md). A number stands for `max_tokens`.
-        max_tokens: what request and reserve may take together, in tokens; 8000 unless a model is named.
+        model: who is asked, by name (``"claude-sonnet-4-5"``) or as a `ModelProfile`: window,
+            reserve, counter and provider come from its profile (docs/models.md). A number stands
+            for `max_tokens`.
+        max_tokens: what request and reserve may take together, in tokens; 8000 unless a model is
+            named.
         auto: compress when PRESSURED before the next turn goes in, and at once when a
-            turn alone takes the window over its budget. ``"background"`` has a summary written before that, while the conversation goes
-            on (docs/summarisers.md). ``False`` leaves it to the caller.
+            turn alone takes the window over its budget. ``"background"`` has a summary written
+            before that, while the conversation goes on (docs/summarisers.md). ``False`` leaves it
+            to the caller.
         reserve: tokens kept free for the reply; 0 unless a model is named.
         tools: tool definitions sent with every request; their tokens are taken off the window.
-        projector, threshold, cooldown: how and when it yields; for how many turns behind a compression the state stays COMPRESSED.
+        projector, threshold, cooldown: how and when it yields; for how many turns behind a
+            compression the state stays COMPRESSED.
         counter, classifier, preserved_share: how turns are counted and classified.
-        provider: in whose format requests go out where none is said; ``"openai"`` unless a model is named.
-        prices: what tokens cost: room is then also made where that is cheaper than carrying on (docs/cache.md). It is not saved.
-        rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those that the projector's reach has.
+        provider: in whose format requests go out where none is said; ``"openai"`` unless a model is
+            named.
+        prices: what tokens cost: room is then also made where that is cheaper than carrying on
+            (docs/cache.md). It is not saved.
+        rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those
+            that the projector's reach has.
         clock: where timestamps come from.
-        listeners: objects that the live machine (see `session.machine`) calls, in the way of python-statemachine.
-        machine: a subclass of `ContextMachine` that adds states, events or guards (docs/machine.md).
-        store, session_id: where the session is kept, by default in memory; one that is there already goes on.
+        listeners: objects that the live machine (see `session.machine`) calls, in the way of
+            python-statemachine.
+        machine: a subclass of `ContextMachine` that adds states, events or guards
+            (docs/machine.md).
+        store, session_id: where the session is kept, by default in memory; one that is there
+            already goes on.
 
-    Safe under threads, tasks and event loops: one writer at a time. A write that names the `expected_revision` gets a
-    `ConflictError` if that is stale; one with an `idempotency_key` happens once, however often it is asked for. Each write has a twin
-    for tasks, with an a before its name.
+    Safe under threads, tasks and event loops: one writer at a time. A write that names the
+    `expected_revision` gets a `ConflictError` if that is stale; one with an `idempotency_key`
+    happens once, however often it is asked for. Each write has a twin for tasks, with an a before
+    its name.
 
     Raises:
-        InvalidOptionError: an option is out of its range. UnknownNameError: no such model or provider.
+        InvalidOptionError: an option is out of its range. UnknownNameError: no such model or
+            provider.
         ContextOverflowError: reserve and tools leave no room.
 
     >>> session = ContextSession(max_tokens=8000)
@@ -86,9 +99,11 @@ class ContextSession:
     _billing: "subjects.usage.Billing | None" = None
     """Made for the first request, or for whoever asks what they cost."""
     _log_index: "subjects.lookup.LogIndex | None" = None
-    """Made at the first search of what no store searches; without it the next search makes another."""
+    """Made at the first search of what no store searches; without it the next search makes another.
+    """
     _handles: "Mapping[str, subjects.synchronisation.Pair] | None" = None
-    """By the id of each turn: the turn as it came, and the object that it came as. They are not kept with the session."""
+    """By the id of each turn: the turn as it came, and the object that it came as. They are not
+    kept with the session."""
 
     def __init__(
         self,
@@ -135,15 +150,19 @@ class ContextSession:
         timeout: float = 5.0,
         **options: Unpack[OpenOptions],
     ) -> Self:
-        """Return the session of that id, as its last writer left it, or a new one; options are those of a session.
+        """Return the session of that id, as its last writer left it, or a new one.
 
-        `url` is the path of a SQLite file, or ``sqlite:///`` with a path behind it (a fourth slash begins an absolute one), or a store.
-        The budget is that of `model` or ``max_tokens=``. It is stored with the next commit, and taken from there when neither is given.
-        Close the session, or use it in a `with`; sessions of one file share it within a process. See `open_calls` for what a
-        writer that is gone has left in the middle.
+        Options are those of a session.
+
+        `url` is the path of a SQLite file, or ``sqlite:///`` with a path behind it (a fourth slash
+        begins an absolute one), or a store. The budget is that of `model` or ``max_tokens=``. It is
+        stored with the next commit, and taken from there when neither is given. Close the session,
+        or use it in a `with`; sessions of one file share it within a process. See `open_calls` for
+        what a writer that is gone has left in the middle.
 
         Raises:
-            StoreBusyError: another process has the file open for longer than `timeout` seconds; names it.
+            StoreBusyError: another process has the file open for longer than `timeout` seconds;
+                names it.
             StoreError: the store cannot be opened, or is damaged; says what to do.
             InvalidOptionError: no store can be at `url`, or an option is out of its range.
 
@@ -175,10 +194,13 @@ class ContextSession:
         oversize: Oversize = "truncate",
         **options: Unpack[NewOptions],
     ) -> Self:
-        """Return a new session that has taken a provider's message list in; options are those of a session, `provider` that of the list.
+        """Return a new session that has taken a provider's message list in.
+
+        Options are those of a session, `provider` that of the list.
 
         Raises:
-            Whatever a session or `extend` raises; of what the user says and does not fit, nothing unless ``oversize="error"``.
+            Whatever a session or `extend` raises; of what the user says and does not fit, nothing
+            unless ``oversize="error"``.
 
         >>> ContextSession.from_messages([{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}])
         ContextSession('session', ACCUMULATING, 3 turns, 21 of 8000 tokens, 3 in the log)
@@ -212,7 +234,10 @@ class ContextSession:
         tool_calls: Iterable[Any] | None = None,
         **options: Unpack[AddOptions],
     ) -> Command:
-        """Add what the model says and calls; calls are `ToolCall`s or a provider's own objects; options are those of `add`."""
+        """Add what the model says and calls.
+
+        Calls are `ToolCall`s or a provider's own objects; options are those of `add`.
+        """
         return commands.build_add(
             self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options
         )
@@ -246,14 +271,16 @@ class ContextSession:
     ) -> Command:
         """Take any turn through the machine; with `auto`, make room first where needed.
 
-        `resource_class` overrules the classifier. What the user says and does not fit is truncated in the view and whole in the log; with
-        ``oversize="error"`` it is refused. What the model said or a tool answered always gets in.
+        `resource_class` overrules the classifier. What the user says and does not fit is truncated
+        in the view and whole in the log; with ``oversize="error"`` it is refused. What the model
+        said or a tool answered always gets in.
 
         Raises:
-            IllegalDirectionError: not legal in this state (ContextPressureError in PRESSURED without `auto`).
+            IllegalDirectionError: not legal in this state (ContextPressureError in PRESSURED
+                without `auto`).
             OrderError: the wrong moment of a tool call.
-            ContextOverflowError: what the system says, what you pin, or a user turn with ``oversize="error"`` could not fit
-                even after compressing everything that may yield.
+            ContextOverflowError: what the system says, what you pin, or a user turn with
+                ``oversize="error"`` could not fit even after compressing everything that may yield.
             ConflictError: `expected_revision` is not the current one.
         """
         return commands.build_add(turn, resource_class, oversize)
@@ -271,11 +298,13 @@ class ContextSession:
     ) -> Command:
         """Take several turns, or a provider's messages, in as one commit: all or none.
 
-        They may go on with what is there: results of open calls come first. `oversize` is as in `add`. Whose format they are in is
-        noticed. Where the assistant speaks first in a new conversation, a marked line of the user opens it; the output names it as repaired.
+        They may go on with what is there: results of open calls come first. `oversize` is as in
+        `add`. Whose format they are in is noticed. Where the assistant speaks first in a new
+        conversation, a marked line of the user opens it; the output names it as repaired.
 
         Raises:
-            InvalidMessagesError: the messages break a rule of the provider, or are in another one's format; names index and rule.
+            InvalidMessagesError: the messages break a rule of the provider, or are in another one's
+                format; names index and rule.
             Whatever `add` raises for one of them.
 
         >>> session = ContextSession(max_tokens=1000)
@@ -309,12 +338,14 @@ class ContextSession:
         source: str | None = None,
         **when: Unpack[WriteOptions],
     ) -> Command:
-        """Add a context item as one user turn, REQUIRED by default; it yields to its outline and can be recalled.
+        """Add a context item as one user turn, REQUIRED by default.
 
-        `source` says where it comes from, its file name and lines by default: attaching another text of the same
-        source supersedes the earlier one, which then yields first. An item that stands in the view
-        already is not added again; a higher class raises that of its turn. An item whose id
-        named another item in this conversation goes in under a fresh one.
+        It yields to its outline and can be recalled.
+
+        `source` says where it comes from, its file name and lines by default: attaching another
+        text of the same source supersedes the earlier one, which then yields first. An item that
+        stands in the view already is not added again; a higher class raises that of its turn. An
+        item whose id named another item in this conversation goes in under a fresh one.
 
         Raises:
             PluginError: the registered formatter of a custom kind failed.
@@ -372,9 +403,12 @@ class ContextSession:
 
     @verb
     def close_open_calls(self, reason: str, **when: Unpack[WriteOptions]) -> Command:
-        """End every call that waits for its result with a marked one that says why there is none; the output names them as repaired.
+        """End every call that waits for its result with a marked one that says why there is none.
 
-        For whoever opens a conversation that its last writer left in the middle of a call; without open calls nothing happens.
+        The output names them as repaired.
+
+        For whoever opens a conversation that its last writer left in the middle of a call; without
+        open calls nothing happens.
         """
         return commands.build_results(self.conversation, reason)
 
@@ -398,7 +432,9 @@ class ContextSession:
 
     @verb
     def clear(self, *, keep_system: bool = False, **when: Unpack[WriteOptions]) -> Command:
-        """Forget the view; log and ledger keep all. With `keep_system` the system turns are taken in again in the same commit.
+        """Forget the view; log and ledger keep all.
+
+        With `keep_system` the system turns are taken in again in the same commit.
 
         >>> session = ContextSession(max_tokens=1000)
         >>> _ = session.add_system("Be brief."), session.add_user_turn("hello")
@@ -413,7 +449,9 @@ class ContextSession:
 
     @verb
     def recall(self, resource_ids: str | Iterable[str], **when: Unpack[WriteOptions]) -> Command:
-        """Raise atoms back to VERBATIM from the log; ids are those of any of their turns, or of a gist.
+        """Raise atoms back to VERBATIM from the log.
+
+        Ids are those of any of their turns, or of a gist.
 
         Raises:
             UnknownResourceError: an id the log does not know.
@@ -445,7 +483,9 @@ class ContextSession:
 
     @verb
     def pin(self, resource_id: str, why: str = "", **when: Unpack[WriteOptions]) -> Command | None:
-        """Keep a turn word for word from now on, its pictures included; what is PRESERVED already stays as it is.
+        """Keep a turn word for word from now on, its pictures included.
+
+        What is PRESERVED already stays as it is.
 
         Raises:
             UnknownResourceError: no such id. IllegalDirectionError: there is no view (EMPTY).
@@ -459,14 +499,18 @@ class ContextSession:
     def messages(
         self, provider: Format | None = None, *, allow_open: bool = False
     ) -> list[dict[str, Any]]:
-        """Return the view as a message list that the provider accepts, within budget; without one, the session's own.
+        """Return the view as a message list that the provider accepts, within budget.
+
+        Without one, the session's own.
 
         For Anthropic the system turns travel outside of the list: see `request`.
 
         Raises:
             InvalidMessagesError: nothing to say, or calls are open (unless `allow_open`).
-            ContextOverflowError: the view is over its budget, and the session does not compress by itself, or nothing can yield.
-            Whatever `compress` raises, where a view went over its budget since the last commit: it is compressed first.
+            ContextOverflowError: the view is over its budget, and the session does not compress by
+                itself, or nothing can yield.
+            Whatever `compress` raises, where a view went over its budget since the last commit: it
+            is compressed first.
         """
         return self.request(provider, allow_open=allow_open).messages
 
@@ -478,14 +522,18 @@ class ContextSession:
         cache: "bool | CachePlan" = False,
         options: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        """Return messages, and the system blocks apart where the provider wants them so; without a provider, for the session's own.
+        """Return messages, and the system blocks apart where the provider wants them so.
 
-        `options` are your own fields of the request, such as `thinking`: they are merged into the result's `options`, and win over what the
-        session sets under the same key (docs/cache.md). With `cache` the request has breakpoints and a key for the provider's prompt cache
+        Without a provider, for the session's own.
+
+        `options` are your own fields of the request, such as `thinking`: they are merged into the
+        result's `options`, and win over what the session sets under the same key (docs/cache.md).
+        With `cache` the request has breakpoints and a key for the provider's prompt cache
         (docs/cache.md).
 
         Raises:
-            SpendingError: with the request the `limit` would be crossed. Whatever `messages` raises.
+            SpendingError: with the request the `limit` would be crossed. Whatever `messages`
+                raises.
         """
         return self.usage.request(provider, allow_open=allow_open, cache=cache, options=options)
 
@@ -524,7 +572,9 @@ class ContextSession:
         )
 
     def tools(self, provider: Format | None = None) -> list[dict[str, Any]]:
-        """Return tools for the model itself, to search, read and describe what has left its view; in the session's own format without a provider.
+        """Return tools for the model itself, to search, read and describe what has left its view.
+
+        In the session's own format without a provider.
 
         Send them with a request, and give each call of them to `call_tool` (docs/agents.md).
 
@@ -542,13 +592,18 @@ class ContextSession:
         *,
         max_tokens: int | None = None,
     ) -> str:
-        """Return what a call of one of `tools` answers, to be added as its result; the view stays as it is.
+        """Return what a call of one of `tools` answers, to be added as its result.
 
-        `arguments` are JSON text or a mapping, as the model gave them. The answer has at most `max_tokens` by the session's counter: 2,000 where nothing
-        is said, and no more than a quarter of the window. What the model got wrong is answered too, beginning with ``"Error: "``.
+        The view stays as it is.
+
+        `arguments` are JSON text or a mapping, as the model gave them. The answer has at most
+        `max_tokens` by the session's counter: 2,000 where nothing is said, and no more than a
+        quarter of the window. What the model got wrong is answered too, beginning with ``"Error:
+        "``.
 
         Raises:
-            InvalidOptionError: `name` is no text, `arguments` neither, `max_tokens` no whole number of at least 50.
+            InvalidOptionError: `name` is no text, `arguments` neither, `max_tokens` no whole number
+                of at least 50.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -573,20 +628,25 @@ class ContextSession:
         repair: bool = True,
         rewind: bool = True,
     ) -> Steps[ContextOutput]:
-        """Make the conversation that of `turns`, all of them, from the first on; `handles` are the objects that they came as, one for each.
+        """Make the conversation that of `turns`, all of them, from the first on.
 
-        What follows the longest common beginning is added as one commit. Where the conversation has gone on otherwise (an edited message,
-        an answer taken back), it is rewound to there first: the journal keeps both. Given the same turns again, nothing happens. Turns are
-        compared by what they say and carry; ids, times and metadata are their keeper's own.
+        `handles` are the objects that they came as, one for each.
 
-        With `repair`, calls without results are closed by marked ones, results of no call are left out, and where the assistant is first, the
-        user opens; without, they are refused. What the user says and does not fit is cut in the view. Without `rewind`, a conversation that has
+        What follows the longest common beginning is added as one commit. Where the conversation has
+        gone on otherwise (an edited message, an answer taken back), it is rewound to there first:
+        the journal keeps both. Given the same turns again, nothing happens. Turns are compared by
+        what they say and carry; ids, times and metadata are their keeper's own.
+
+        With `repair`, calls without results are closed by marked ones, results of no call are left
+        out, and where the assistant is first, the user opens; without, they are refused. What the
+        user says and does not fit is cut in the view. Without `rewind`, a conversation that has
         gone on otherwise is another one, and left as it is.
 
         Raises:
             ConflictError: it would have to be rewound, and `rewind` is False.
             InvalidOptionError: not as many handles as turns. InvalidTurnError: no turn.
-            OrderError: without `repair`, the wrong moment of a call. ContextOverflowError: system turns that leave no room.
+            OrderError: without `repair`, the wrong moment of a call. ContextOverflowError: system
+                turns that leave no room.
 
         >>> from polycontext import ContextSession, Turn
         >>> session = ContextSession(max_tokens=8000)
@@ -609,12 +669,15 @@ class ContextSession:
     ) -> "Steps[tuple[subjects.synchronisation.Seen, ...]]":
         """Return what a model is to see: the turns that stand, as the objects that they came as, and gists in the place of the others.
 
-        It is valid and fits beside what this request needs besides: `reserve` tokens for the reply, `tools`, and a `system` prompt that is no
-        turn. What the session keeps free for the reply and its tools anyway counts once. Where it does not fit, it is compressed first. Asked
-        again, it is the same. What is handed out is a request, as that of `messages`: `usage.reported` learns from what the provider says of it.
+        It is valid and fits beside what this request needs besides: `reserve` tokens for the reply,
+        `tools`, and a `system` prompt that is no turn. What the session keeps free for the reply
+        and its tools anyway counts once. Where it does not fit, it is compressed first. Asked
+        again, it is the same. What is handed out is a request, as that of `messages`:
+        `usage.reported` learns from what the provider says of it.
 
         Raises:
-            ContextOverflowError: not even with everything yielded that may. InvalidOptionError: what cannot be.
+            ContextOverflowError: not even with everything yielded that may. InvalidOptionError:
+                what cannot be.
         """
         return subjects.synchronisation.view(self, reserve, tools, system)
 
@@ -635,14 +698,18 @@ class ContextSession:
     ) -> "ContextSession":
         r"""Return a session of its own for a sub-agent, in the same store and with the same options, told its task and what it needs (docs/agents.md).
 
-        It is told what the system says here (or `system` instead), the standing demands of the user, and of the conversation what `tells` names: ids of turns, or a
-        text of which turns are to speak; that takes at most a quarter of its room. `max_tokens` is its budget, by default what this session has;
-        `tools` are its own. `call` is the id of the open call that it answers. `hand_back` gives its result to this session. Asked for again, after a
-        restart too, it is the same child as it stands by then.
+        It is told what the system says here (or `system` instead), the standing demands of the
+        user, and of the conversation what `tells` names: ids of turns, or a text of which turns are
+        to speak; that takes at most a quarter of its room. `max_tokens` is its budget, by default
+        what this session has; `tools` are its own. `call` is the id of the open call that it
+        answers. `hand_back` gives its result to this session. Asked for again, after a restart too,
+        it is the same child as it stands by then.
 
         Raises:
-            ConflictError: there is a session of that id that is no such child. UnknownResourceError: `tells` names a turn that is none.
-            InvalidOptionError: no task, no open call of that id. ContextOverflowError: what it has to be told does not fit.
+            ConflictError: there is a session of that id that is no such child.
+                UnknownResourceError: `tells` names a turn that is none.
+            InvalidOptionError: no task, no open call of that id. ContextOverflowError: what it has
+                to be told does not fit.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -670,12 +737,16 @@ class ContextSession:
 
     @procedure
     def hand_back(self, text: str | None = None) -> Steps[ContextOutput]:
-        """Give the result of this child to its parent, as one turn, and return the parent's output; without a text, what the model said last.
+        """Give the result of this child to its parent, as one turn, and return the parent's output.
 
-        It is the result of the call that the child was made for, or else an attached text. Handed back again, it is there once.
+        Without a text, what the model said last.
+
+        It is the result of the call that the child was made for, or else an attached text. Handed
+        back again, it is there once.
 
         Raises:
-            InvalidOptionError: this session is no child that its parent has asked for, or it has said nothing yet.
+            InvalidOptionError: this session is no child that its parent has asked for, or it has
+                said nothing yet.
             OrderError: the parent waits for the results of other calls.
         """
         return subjects.children.hand_back(self, text)
@@ -688,7 +759,8 @@ class ContextSession:
 
         Raises:
             UnknownPathError: nothing stands there; names paths like it.
-            InvalidDataError: an argument is missing, unknown, given twice or one too many; names it.
+            InvalidDataError: an argument is missing, unknown, given twice or one too many; names
+                it.
             InvalidOptionError: an argument cannot be what it has to be; names it and what is legal.
             Whatever the session raises for what it is asked.
 
@@ -757,7 +829,8 @@ class ContextSession:
     def machine(self) -> ContextMachine:
         """Return the live machine: it is always where the session is, and an event sent to it is sent to the session (docs/machine.md).
 
-        Listeners of python-statemachine may be added to it; one that fails is logged and changes nothing.
+        Listeners of python-statemachine may be added to it; one that fails is logged and changes
+        nothing.
         """
         return subjects.live_machine.machine_of(self)
 
@@ -766,7 +839,9 @@ class ContextSession:
         return tuple(self.conversation.log)
 
     def explain(self, resource_id: str) -> "subjects.lookup.Explained":
-        """Return what became of a turn: its class, who gave it, why and when; where it is, and what stands for it. O(journal).
+        """Return what became of a turn: its class, who gave it, why and when.
+
+        Where it is, and what stands for it. O(journal).
 
         Raises:
             UnknownResourceError: no turn of this conversation has the id.
@@ -780,7 +855,8 @@ class ContextSession:
     # --- its parts ----------------------------------------------------------------------------
 
     history = HistoryPart()
-    """How it once stood, and going back (`History`); asked of the class, what is kept of all sessions (`Archive`)."""
+    """How it once stood, and going back (`History`); asked of the class, what is kept of all
+    sessions (`Archive`)."""
 
     @property
     def usage(self) -> "subjects.usage.Usage":
@@ -821,7 +897,8 @@ class ContextSession:
     async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
 
-    # A copy goes on by itself, without listeners; what has been written for a provider is written anew there.
+    # A copy goes on by itself, without listeners; what has been written for a provider is written
+    # anew there.
     def __getstate__(self) -> dict[str, Any]:
         own = ("_answer", "_delivery", "_background", "_billing", "_handles", "_log_index")
         return {name: value for name, value in vars(self).items() if name not in own}

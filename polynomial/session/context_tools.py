@@ -1,7 +1,8 @@
 """Tools by which the model itself reaches what has left its view: their definitions, and what each call answers (docs/agents.md).
 
-Nothing here writes. What is looked up comes back as the result of the call, at the end of the list: brought back into the view in the middle
-of a tool loop it would change a prefix that the provider has cached, and to which signed thinking is bound.
+Nothing here writes. What is looked up comes back as the result of the call, at the end of the list:
+brought back into the view in the middle of a tool loop it would change a prefix that the provider
+has cached, and to which signed thinking is bound.
 """
 
 import json
@@ -127,7 +128,8 @@ def _define(provider: Provider, name: str, tool: _Tool) -> dict[str, Any]:
         case Provider.OPENAI:
             return {"type": "function", "function": {**named, "parameters": schema}}
         case Provider.RESPONSES:
-            # There a definition is strict unless it says otherwise, and a strict one has no optional arguments.
+            # There a definition is strict unless it says otherwise, and a strict one has no
+            # optional arguments.
             return {"type": "function", **named, "parameters": schema, "strict": False}
         case Provider.ANTHROPIC:
             return {**named, "input_schema": schema}
@@ -150,7 +152,10 @@ class _Arguments:
 def answer_call(
     conversation: Conversation, search: Search, name: str, arguments: Given, max_tokens: int | None
 ) -> str:
-    """Return what a call of one of the tools answers, in at most `max_tokens`; `search` finds turns; see `ContextSession.call_tool`."""
+    """Return what a call of one of the tools answers, in at most `max_tokens`.
+
+    `search` finds turns; see `ContextSession.call_tool`.
+    """
     require("name", name, isinstance(name, str), "the name of the tool that the model has called")
     fits = arguments is None or isinstance(arguments, str | bytes | Mapping)
     require("arguments", arguments, fits, "what the model gave the call: JSON text, or a mapping")
@@ -171,7 +176,10 @@ def answer_call(
 
 
 def _parse_arguments(name: str, arguments: Given) -> _Arguments:
-    """Return what a call asks for; raise `InvalidDataError` for what the model got wrong, which it is told."""
+    """Return what a call asks for.
+
+    Raise `InvalidDataError` for what the model got wrong, which it is told.
+    """
     if name not in TOOL_NAMES:
         raise InvalidDataError("name", f"there is no tool {name!r:.100}", ", ".join(_TOOLS))
     given = arguments if isinstance(arguments, Mapping) else {}
@@ -203,7 +211,10 @@ def _parse_arguments(name: str, arguments: Given) -> _Arguments:
 
 
 def _whole_ids(conversation: Conversation) -> list[str]:
-    """Return the ids of the turns that are seen whole; what was bound to another prefix is none of their words."""
+    """Return the ids of the turns that are seen whole.
+
+    What was bound to another prefix is none of their words.
+    """
     log, counter = conversation.log, conversation.window.counter
     known = [turn for turn in conversation.window.all_turns() if log.knows(turn.resource_id)]
     pairs = [(turn, _turn(log, turn.resource_id)) for turn in known]
@@ -215,7 +226,10 @@ def _turn(log: Log, resource_id: str) -> Turn:
 
 
 def _find(conversation: Conversation, search: Search, asked: _Arguments) -> str:
-    """Tell of the turns that say what is asked and that left the view; of those that are seen, their ids alone."""
+    """Tell of the turns that say what is asked and that left the view.
+
+    Of those that are seen, their ids alone.
+    """
     log, whole, ask = conversation.log, frozenset(_whole_ids(conversation)), _FIRST_ASKED
     while True:
         found = search(asked.query, ask)
@@ -225,10 +239,12 @@ def _find(conversation: Conversation, search: Search, asked: _Arguments) -> str:
         told = [each for each in gone if not _asks(log, each)]
         if len(told) >= asked.limit or len(found) < ask or ask == MOST_FOUND:
             break
-        # What is seen, what was asked before, and what these tools have told say the words most of all.
+        # What is seen, what was asked before, and what these tools have told say the words most of
+        # all.
         ask = min(MOST_FOUND, 4 * ask)
     questions = [each for each in gone if _asks(log, each)]
-    # A question was put in these very words more often than answered in them: those that tell come first.
+    # A question was put in these very words more often than answered in them: those that tell come
+    # first.
     told = told[: asked.limit - min(len(questions), asked.limit // 4)]
     best = [*told, *questions][: asked.limit]
     lines = [f"{_quote_id(each.resource_id)} {each.role}: {each.snippet}" for each in best]
@@ -381,7 +397,10 @@ def _known(log: Log, gist: Turn) -> list[int]:
 
 
 def _runs(log: Log, places: Iterable[int]) -> str:
-    """Return the turns at `places`, in their order, as ranges of ids; so many ranges, and how many turns there are besides."""
+    """Return the turns at `places`, in their order, as ranges of ids.
+
+    So many ranges, and how many turns there are besides.
+    """
     runs: list[list[int]] = []
     for place in places:
         if runs and runs[-1][1] == place - 1:

@@ -1,8 +1,8 @@
 """Decide what a command does to a conversation: pure, over the table that is compiled from the machine.
 
-`decide` is a generator: where words are needed it yields what it wants summarised and is sent the fulfilment, so
-that one generator serves blocking and async drivers. Nothing is ever rolled back: a draft that fails is dropped, and
-the conversation it started from is unchanged.
+`decide` is a generator: where words are needed it yields what it wants summarised and is sent the
+fulfilment, so that one generator serves blocking and async drivers. Nothing is ever rolled back: a
+draft that fails is dropped, and the conversation it started from is unchanged.
 """
 
 import logging
@@ -129,8 +129,10 @@ def decide(
 ) -> DecisionSteps:
     """Decide what a command does; yield what is wanted from a summariser, be sent its fulfilment.
 
-    Where its budget or state is `unstored`, a `ResizeEvent` that says so comes first. Where the session is automatic and the view is over
-    its budget in the end, a compression comes last: every commit leaves a view that can be handed out.
+    Where its budget or state is `unstored`, a `ResizeEvent` that says so comes first. Where the
+    session is automatic and the view is over
+    its budget in the end, a compression comes last: every commit leaves a view that can be handed
+    out.
 
     Raises whatever the machine refuses, and then nothing has happened.
 
@@ -195,9 +197,13 @@ def _apply(draft: Draft, command: Command) -> DraftSteps:  # noqa: C901, PLR0911
 
 
 def _add(draft: Draft, context_input: ContextInput, *, truncate: bool = False) -> DraftSteps:
-    """Take a turn in; where the session is automatic, compress before it while PRESSURED, and behind it if it alone is too much.
+    """Take a turn in.
 
-    Where a model thinks, room is made before it is asked, not between the question and an answer that is bound to it.
+    Where the session is automatic, compress before it while PRESSURED, and behind it if it alone is
+    too much.
+
+    Where a model thinks, room is made before it is asked, not between the question and an answer
+    that is bound to it.
     """
     conversation, auto = draft.conversation, draft.policy.auto
     if auto and (conversation.state is ContextState.PRESSURED or pays(draft, context_input.turn)):
@@ -230,9 +236,12 @@ def _attach(draft: Draft, command: Attach) -> DraftSteps:
 
 
 def input_to_attach(draft: Draft, command: Attach) -> ContextInput | None:
-    """Return the input that attaches an item, or that raises its class if the view has it; None if there is nothing to do.
+    """Return the input that attaches an item, or that raises its class if the view has it.
 
-    What is attached is REQUIRED unless the caller says otherwise: no classifier is asked about a file.
+    None if there is nothing to do.
+
+    What is attached is REQUIRED unless the caller says otherwise: no classifier is asked about a
+    file.
     """
     window, wanted = draft.conversation.window, command.resource_class
     held = held_attachment(window, command.item, command.source)
@@ -249,7 +258,10 @@ def input_to_attach(draft: Draft, command: Attach) -> ContextInput | None:
 def held_attachment(
     window: ContextWindow, item: ContextItem, source: str | None = None
 ) -> Turn | None:
-    """Return the turn of `window` that holds `item` verbatim; None if its source has a newer text."""
+    """Return the turn of `window` that holds `item` verbatim.
+
+    None if its source has a newer text.
+    """
     wanted = item_turn(item, source)
     sought = _source(wanted)
     for turn in reversed(window.all_turns()):

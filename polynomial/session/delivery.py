@@ -72,7 +72,8 @@ class Delivery:
         `allow_open` also hands out a list that ends on calls without results, to look at.
 
         Raises:
-            InvalidMessagesError: there is nothing to say, calls are open, or a rule of the provider is broken.
+            InvalidMessagesError: there is nothing to say, calls are open, or a rule of the provider
+                is broken.
             ContextOverflowError: the view is over its budget.
         """
         wire = get_format(provider)
@@ -130,7 +131,10 @@ class Delivery:
 
 
 def merge_options(*options: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge options of a request: objects key by key, `betas` all together; otherwise the last value wins, as thinking that is disabled does."""
+    """Merge options of a request: objects key by key, `betas` all together.
+
+    Otherwise the last value wins, as thinking that is disabled does.
+    """
     merged: dict[str, Any] = {}
     for name, value in (item for each in options for item in each.items()):
         before = merged.get(name)
@@ -156,7 +160,8 @@ def options_for(
 ) -> dict[str, Any]:
     """Merge the caller's `own` options over what a request with `messages` needs.
 
-    Anthropic refuses enabled thinking in an open tool loop whose first thinking has fallen: it is disabled for that request.
+    Anthropic refuses enabled thinking in an open tool loop whose first thinking has fallen: it is
+    disabled for that request.
     """
     merged = merge_options(needed, own)
     thinking = merged.get("thinking")

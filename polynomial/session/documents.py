@@ -26,7 +26,10 @@ class Documents(SessionPart):
     """Keep data under names: a name is either that of a companion, whose data are saved as they are by then, or of a document that is patched."""
 
     def get(self, name: str) -> Any:
-        """Return the JSON data last saved under `name`, whichever way they came there; None where there are none."""
+        """Return the JSON data last saved under `name`, whichever way they came there.
+
+        None where there are none.
+        """
         conversation = self._session.conversation
         if name in conversation.documents:
             # Nobody changes what the conversation holds.
@@ -61,11 +64,14 @@ class Documents(SessionPart):
     ) -> Command:
         """Change the JSON data that are kept under `name` as an event of the journal, in one commit with `turns`; `get` reads them.
 
-        `change` is called with the data as they are, not to be touched, None where there are none, and returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is
-        nothing to do. Where another writer was first it is called again, with what that one has left. Rewinding and forking take the data back, too.
+        `change` is called with the data as they are, not to be touched, None where there are none,
+        and returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is nothing
+        to do. Where another writer was first it is called again, with what that one has left.
+        Rewinding and forking take the data back, too.
 
         Raises:
-            InvalidDataError: what is returned is no patch of the data. InvalidOptionError: a companion has that name.
+            InvalidDataError: what is returned is no patch of the data. InvalidOptionError: a
+                companion has that name.
             Whatever `change` raises, and `extend` of the turns; then nothing has happened.
 
         >>> from polycontext import ContextSession

@@ -1,4 +1,7 @@
-"""Drafts: unfinished decisions. Each step returns a new draft; a draft that fails is dropped, so nothing is rolled back."""
+"""Drafts: unfinished decisions.
+
+Each step returns a new draft; a draft that fails is dropped, so nothing is rolled back.
+"""
 
 from collections.abc import Generator
 from datetime import datetime
@@ -26,8 +29,8 @@ Cause = Step | Conversation
 class Draft:
     """Hold a decision in the making, behind the one it was made from: dropping one costs nothing, however much was decided before.
 
-    `epoch` is the number of the one in which models were last told of the conversation. Never changed, but made at every turn, and a
-    frozen class takes twice as long to make.
+    `epoch` is the number of the one in which models were last told of the conversation. Never
+    changed, but made at every turn, and a frozen class takes twice as long to make.
     """
 
     conversation: Conversation
@@ -55,7 +58,10 @@ class Draft:
         )
 
     def take_settled(self, context_input: ContextInput) -> "Draft":
-        """Return the draft after an input; if an added event leads to one of our states, the guards choose which."""
+        """Return the draft after an input.
+
+        If an added event leads to one of our states, the guards choose which.
+        """
         promotion = context_input.payload
         if isinstance(promotion, Promotion) and promotion.at is UNIX_EPOCH:
             context_input = evolve(context_input, payload=evolve(promotion, at=self.at))
@@ -77,7 +83,10 @@ class Draft:
         return step, run(conversation.machine.table, conversation.state, step)
 
     def rewind(self, target: Conversation) -> "Draft":
-        """Return the draft that has gone back to `target`; it stands there already where nothing has happened since."""
+        """Return the draft that has gone back to `target`.
+
+        It stands there already where nothing has happened since.
+        """
         conversation = self.conversation
         if target.revision == conversation.revision:
             return self
@@ -120,7 +129,10 @@ class Draft:
         self.conversation.machine.table.rows(self.conversation.state, kind)
 
     def stamp(self, turn: Turn) -> Turn:
-        """Return `turn` with its own time or that of the draft; the window counts its tokens, whatever the caller says."""
+        """Return `turn` with its own time or that of the draft.
+
+        The window counts its tokens, whatever the caller says.
+        """
         if turn.timestamp is not UNIX_EPOCH and turn.tokens is None:
             return turn
         return turn.stamped(self.at if turn.timestamp is UNIX_EPOCH else turn.timestamp)
@@ -128,7 +140,10 @@ class Draft:
 
 @frozen
 class SummaryRequest:
-    """Ask for the words of a plan; `reading` is what was read of the conversation so far. Room that is needed `at_once` waits for no model."""
+    """Ask for the words of a plan; `reading` is what was read of the conversation so far.
+
+    Room that is needed `at_once` waits for no model.
+    """
 
     plan: Plan
     reading: Reading | None = None
@@ -136,4 +151,5 @@ class SummaryRequest:
 
 
 DraftSteps = Generator[SummaryRequest, Fulfilment, Draft]
-"""Steps that lead to a draft: where words are needed they yield what they want summarised, and are sent the fulfilment."""
+"""Steps that lead to a draft: where words are needed they yield what they want summarised, and are
+sent the fulfilment."""

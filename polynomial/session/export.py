@@ -1,7 +1,8 @@
 """Sessions and logs as lines of JSON, so that they go from store to store, and to whoever reads JSON (docs/stores.md).
 
-A whole session is a header and its journal, an event a line; a log is a turn a line. What is read is checked line by line: an event
-must be one that may follow those before it, as in every journal that is replayed.
+A whole session is a header and its journal, an event a line; a log is a turn a line. What is read
+is checked line by line: an event must be one that may follow those before it, as in every journal
+that is replayed.
 """
 
 import re
@@ -151,7 +152,8 @@ class Imported:
         """Return the events, and the conversations to which they lead: from `empty` on, as often as a snapshot is due, to the last.
 
         Raises:
-            InvalidDataError: names the first line that is no event, or one that cannot have happened there; or the first that is missing.
+            InvalidDataError: names the first line that is no event, or one that cannot have
+                happened there; or the first that is missing.
         """
         places: list[str] = []
         events, stages, conversation = list[Event](), [empty], empty
@@ -218,7 +220,10 @@ def store_whole(
     journal: tuple[Sequence[Event], Sequence[Conversation]],
     policy: ContextPolicy,
 ) -> None:
-    """Store a session that was replayed, all or nothing; a store of snapshots also what the summariser of `policy` reads of it."""
+    """Store a session that was replayed, all or nothing.
+
+    A store of snapshots also what the summariser of `policy` reads of it.
+    """
     events, stages = journal
     options: dict[str, Any] = {}
     if events and isinstance(store, SnapshotStore):
@@ -256,12 +261,18 @@ class Archive(Generic[S]):
         self._kind = kind
 
     def list_sessions(self, url: Place, *, timeout: float = PATIENCE) -> Sequence[str]:
-        """Return the ids of all sessions at `url`, in alphabetical order; raises what `open` raises of stores, and makes no file."""
+        """Return the ids of all sessions at `url`, in alphabetical order.
+
+        Raises what `open` raises of stores, and makes no file.
+        """
         with store_with("list_sessions", url, timeout) as store:
             return store.list_sessions()
 
     def delete(self, url: Place, session_id: str, *, timeout: float = PATIENCE) -> bool:
-        """Forget a session with all its words, for ever; tell whether there was one. Raises what `open` raises of stores."""
+        """Forget a session with all its words, for ever; tell whether there was one.
+
+        Raises what `open` raises of stores.
+        """
         with store_with("delete", url, timeout) as store:
             return store.delete(session_id)
 
@@ -277,12 +288,15 @@ class Archive(Generic[S]):
     ) -> S:
         """Keep the session that `export` wrote at `url`, or in memory, all or nothing, and return it as it was.
 
-        `lines` are those of an open file, or a text. Its id is that of the first line, unless another is said, and so are its settings. What is no data (a
-        summariser, a classifier, a counter of your own) is passed again, and `threshold` where it is not to be a session's own. Every event is replayed before
-        anything is stored; no model is asked. Sessions that were saved as one document are read, too.
+        `lines` are those of an open file, or a text. Its id is that of the first line, unless
+        another is said, and so are its settings. What is no data (a summariser, a classifier, a
+        counter of your own) is passed again, and `threshold` where it is not to be a session's own.
+        Every event is replayed before anything is stored; no model is asked. Sessions that were
+        saved as one document are read, too.
 
         Raises:
-            InvalidDataError: a line is damaged, or an event that cannot have happened there; names the line.
+            InvalidDataError: a line is damaged, or an event that cannot have happened there; names
+                the line.
             InvalidOptionError: there is a session of that id. Whatever else `open` raises.
 
         >>> from polycontext import ContextSession
@@ -293,7 +307,8 @@ class Archive(Generic[S]):
         (True, 4000)
         >>> ContextSession.history.load(["[]"])
         Traceback (most recent call last):
-        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object. Use the first line that export wrote.
+        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object. Use the first
+        line that export wrote.
         """
         imported = Imported(lines)
         header, settings = imported.header, imported.header.settings
@@ -328,7 +343,8 @@ class Archive(Generic[S]):
     def load_turns(self, lines: Lines, model: Model = None, **options: Unpack[NewOptions]) -> S:
         """Return a new session that has taken the turns of `export_turns` in, under their ids, classified and counted anew.
 
-        What the user says and does not fit is truncated in the view. Calls that were open when the view was cleared get a marked result.
+        What the user says and does not fit is truncated in the view. Calls that were open when the
+        view was cleared get a marked result.
 
         Raises:
             InvalidDataError: a line is no turn; names it, and the place of its first fault.

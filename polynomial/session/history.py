@@ -54,11 +54,13 @@ class History(SessionPart):
     def at(self, moment: Moment) -> "ContextSession":
         """Return the session as it stood then, to read: a write is refused.
 
-        `moment` is a revision; a time with its zone: as it stood before the first event that is later; or the id of a turn: as it stood once that had
-        come in. What accompanies a session is known as it is now alone. O(events since the nearest moment that is remembered).
+        `moment` is a revision; a time with its zone: as it stood before the first event that is
+        later; or the id of a turn: as it stood once that had come in. What accompanies a session is
+        known as it is now alone. O(events since the nearest moment that is remembered).
 
         Raises:
-            InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the journal has the id.
+            InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the
+                journal has the id.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -75,10 +77,12 @@ class History(SessionPart):
     def rewind(self, to: Moment, **when: Unpack[WriteOptions]) -> Command:
         """Go back to where the conversation stood at a moment (see `at`): log, view, classes and state are what they were.
 
-        The journal keeps what came since, so that going back to before the rewind undoes it. A new epoch begins.
+        The journal keeps what came since, so that going back to before the rewind undoes it. A new
+        epoch begins.
 
         Raises:
-            InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the journal has the id.
+            InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the
+                journal has the id.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -104,7 +108,8 @@ class History(SessionPart):
         What was attached before it stays.
 
         Raises:
-            UnknownResourceError: no turn that stands has the id. InvalidOptionError: it is none of the user.
+            UnknownResourceError: no turn that stands has the id. InvalidOptionError: it is none of
+                the user.
             Whatever `add` raises.
         """
         check_arguments(resource_id=resource_id, content=content)
@@ -129,7 +134,8 @@ class History(SessionPart):
         It goes on by itself: neither session sees what becomes of the other.
 
         Raises:
-            ConflictError: there is a session of that id. InvalidOptionError: no moment of this session.
+            ConflictError: there is a session of that id. InvalidOptionError: no moment of this
+                session.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -149,7 +155,8 @@ class History(SessionPart):
     def search(self, text: str, limit: int = 10) -> tuple[Found, ...]:
         """Return the turns of the log that speak most of `text`, best first, of equals the newest, at most `limit`; `recall` takes their ids.
 
-        A turn is found that says one of the words, and all phrases that stand in double quotes; any text is a search. See docs/history.md.
+        A turn is found that says one of the words, and all phrases that stand in double quotes; any
+        text is a search. See docs/history.md.
 
         Raises:
             InvalidOptionError: `text` is no text, `limit` not 1..1000.
@@ -174,7 +181,8 @@ class History(SessionPart):
     def trace(self, line: str) -> tuple[str, ...]:
         """Return the ids of the turns that a line of an extractive gist is from, in the order of the log; `recall` takes them. O(log).
 
-        As few turns as say all of its pieces between "…"; none where nobody said one of them, as in a model's own words.
+        As few turns as say all of its pieces between "…"; none where nobody said one of them, as in
+        a model's own words.
 
         Raises:
             InvalidOptionError: `line` is no text.
@@ -191,7 +199,10 @@ class History(SessionPart):
         return self._session._writer.has_happened(idempotency_key)
 
     def refresh(self) -> "ContextSession":
-        """Take in what other writers of this session have stored meanwhile, and return it; a write does so by itself where it has to."""
+        """Take in what other writers of this session have stored meanwhile, and return it.
+
+        A write does so by itself where it has to.
+        """
         self._session._writer.catch_up()
         return self._session
 
@@ -202,11 +213,13 @@ class History(SessionPart):
     def forget(self, resource_id: str) -> bool:
         """Erase the words of one turn for ever: from log and journal, from every fork and copy, and from every gist that stands for it (docs/history.md).
 
-        The turn keeps its place, as ``[forgotten]``. Gists in the view are written anew, without a model, from what is left. Sessions that are
-        open elsewhere see it at their next write. Companions are their owners' to change. Tells whether there was anything left to erase.
+        The turn keeps its place, as ``[forgotten]``. Gists in the view are written anew, without a
+        model, from what is left. Sessions that are open elsewhere see it at their next write.
+        Companions are their owners' to change. Tells whether there was anything left to erase.
 
         Raises:
-            UnknownResourceError: no turn of the journal has the id. InvalidOptionError: the store erases nothing.
+            UnknownResourceError: no turn of the journal has the id. InvalidOptionError: the store
+                erases nothing.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -222,11 +235,13 @@ class History(SessionPart):
     def retain(self, *, days: float | None = None, max_bytes: int | None = None) -> int:
         """Keep of the log what is younger than so many days, or its newest `max_bytes` of words (UTF-8), and return how many turns expired by it.
 
-        Nothing that the view needs expires: turns that stand there keep their words whatever their age, and so do its gists. Of expired turns the
-        place is left, as ``[expired]``: they can neither be recalled nor found any more.
+        Nothing that the view needs expires: turns that stand there keep their words whatever their
+        age, and so do its gists. Of expired turns the place is left, as ``[expired]``: they can
+        neither be recalled nor found any more.
 
         Raises:
-            InvalidOptionError: neither limit is said, or one is out of its range; or the store erases nothing.
+            InvalidOptionError: neither limit is said, or one is out of its range; or the store
+                erases nothing.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -242,7 +257,9 @@ class History(SessionPart):
     # --- where it goes ------------------------------------------------------------------
 
     def export(self) -> Iterator[str]:
-        """Iterate over the whole session as lines of JSON: what it is, then an event a line; `ContextSession.history.load` reads them (docs/stores.md).
+        """Iterate over the whole session as lines of JSON: what it is, then an event a line.
+
+        `ContextSession.history.load` reads them (docs/stores.md).
 
         It is the session as it is at the call. Idempotency keys stay where they are.
 
@@ -255,7 +272,9 @@ class History(SessionPart):
         return subjects.export.session_lines(self._session)
 
     def export_turns(self) -> Iterator[str]:
-        """Iterate over the log as lines of JSON, a turn a line, for whoever reads JSON; `ContextSession.history.load_turns` begins anew with them.
+        """Iterate over the log as lines of JSON, a turn a line, for whoever reads JSON.
+
+        `ContextSession.history.load_turns` begins anew with them.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession.from_messages([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
@@ -268,7 +287,8 @@ class History(SessionPart):
     def messages(self, provider: Provider | str | None = None) -> list[dict[str, Any]]:
         """Return the whole log, whatever the view has of it, as a provider's message list, to be kept or read; `from_messages` takes it.
 
-        It may be over any budget and end on open calls: what is sent is `session.messages`. Without a provider, in the format of the session's own.
+        It may be over any budget and end on open calls: what is sent is `session.messages`. Without
+        a provider, in the format of the session's own.
 
         Raises:
             UnknownNameError: no such provider.
@@ -330,10 +350,13 @@ def retain(writer: Writer, days: float | None, max_bytes: int | None, at: dateti
 
 
 def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewritten]]) -> bool:
-    """Have words erased from the store, as `rewritten` says of it, and become what is left; tell whether anything was.
+    """Have words erased from the store, as `rewritten` says of it, and become what is left.
+
+    Tell whether anything was.
 
     Raises:
-        InvalidOptionError: the store erases nothing. ConflictError: other writers were first too often.
+        InvalidOptionError: the store erases nothing. ConflictError: other writers were first too
+            often.
     """
     store = writer.store
     if not isinstance(store, ErasingStore):

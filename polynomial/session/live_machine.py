@@ -34,9 +34,12 @@ _REFUSED = "event %s, sent by a listener of the machine, was refused"
 
 
 class LiveMachine:
-    """Play stored steps on a machine of python-statemachine, one after the other; a listener that fails is logged and changes nothing.
+    """Play stored steps on a machine of python-statemachine, one after the other.
 
-    It is the model of that machine, too: state and window are the session's, or those of the step that is played.
+    A listener that fails is logged and changes nothing.
+
+    It is the model of that machine, too: state and window are the session's, or those of the step
+    that is played.
     """
 
     def __init__(self, session: Any, listeners: Sequence[object]) -> None:
@@ -89,13 +92,19 @@ class LiveMachine:
         )  # the library says it nowhere else
 
     def add(self, made: object, state: State) -> None:
-        """Play a step that has led on from `state`, when its turn comes; a patch of a document is none."""
+        """Play a step that has led on from `state`, when its turn comes.
+
+        A patch of a document is none.
+        """
         if isinstance(made, Step):
             self._steps.append((made, state))
 
     @procedure
     def play(self) -> Steps[None]:
-        """Play what was stored; where others are at it, they play these, too. Listeners that are coroutine functions are awaited."""
+        """Play what was stored; where others are at it, they play these, too.
+
+        Listeners that are coroutine functions are awaited.
+        """
         while self._begins():
             with self._next() as play:
                 yield Effect(play, partial(_awaited, play))
@@ -190,7 +199,8 @@ def _call_of(event: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     """Return the verb of an event.
 
     Raises:
-        InvalidOptionError: no event, or an input that no verb makes: going back and erasing are sent by name.
+        InvalidOptionError: no event, or an input that no verb makes: going back and erasing are
+            sent by name.
     """
     if isinstance(event, ContextInput):
         found = _of_input(event)

@@ -66,7 +66,8 @@ class LogIndex:
 
     def _update(self, log: Log) -> WordIndex:
         index, known = self._index, len(self._log)
-        # Going back and forgetting change what was known: every turn is looked at, which is far cheaper than what a search costs.
+        # Going back and forgetting change what was known: every turn is looked at, which is far
+        # cheaper than what a search costs.
         if index is None or known > len(log) or not all(map(is_, self._log, log)):
             db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             index, known = WordIndex(db, "words"), 0
@@ -126,10 +127,12 @@ def handed_back_in(turn: Turn) -> HandedBack | None:
 class Explained:
     """Say what became of a turn.
 
-    `by` and `why` tell who gave its class (``"classifier"``, ``"caller"``, ``"promote"``, ``"gist"``; ``"append"`` where it came in with it) and for what reason, `at` when. `place` is its index in the view, None where it is not
-    there word for word; then `stands_for_it` is the id of the gist that stands for it, None where nothing does, and `since` the
-    revision at which it left the view, `left` by what: ``"compress"`` or ``"clear"``. `handed_back` tells of which session, and of which of its turns, it is
-    the result (docs/agents.md).
+    `by` and `why` tell who gave its class (``"classifier"``, ``"caller"``, ``"promote"``,
+    ``"gist"``; ``"append"`` where it came in with it) and for what reason, `at` when. `place` is
+    its index in the view, None where it is not there word for word; then `stands_for_it` is the id
+    of the gist that stands for it, None where nothing does, and `since` the
+    revision at which it left the view, `left` by what: ``"compress"`` or ``"clear"``. `handed_back`
+    tells of which session, and of which of its turns, it is the result (docs/agents.md).
     """
 
     resource_id: str

@@ -1,8 +1,11 @@
 """Learn from what providers report how large requests really are, and give the window the room that it has by that.
 
-A turn is counted once and its count stays. A provider counts otherwise: some tokens for each of ours, and some beside the turns that nobody here
-has seen (its own instructions, tools that the session was not told of). Both are estimated from one report after the other, and what follows is the one
-number that everything else goes by: how many of our tokens the window has room for. The journal holds neither reports nor room.
+A turn is counted once and its count stays. A provider counts otherwise: some tokens for each of
+ours, and some beside the turns that nobody here has seen (its own instructions, tools that the
+session was not told of). Both are estimated from one report after the other, and what follows is
+the one
+number that everything else goes by: how many of our tokens the window has room for. The journal
+holds neither reports nor room.
 """
 
 from collections.abc import Mapping
@@ -18,13 +21,15 @@ from .delivery import SentRequest
 from .options import is_whole
 
 LEAST_FACTOR, MOST_FACTOR = 0.5, 2.5
-"""Tokens of a provider for each of a counter's, as far as they can be explained by another tokenizer: the rest stands beside the turns."""
+"""Tokens of a provider for each of a counter's, as far as they can be explained by another
+tokenizer: the rest stands beside the turns."""
 
 WEIGHT = 200
 """Tokens for which a request as a whole stands, against what is learned from how requests grow."""
 
 TELLING = 1_000
-"""Tokens from which on a request as a whole tells anything: of a small one most may stand beside the turns."""
+"""Tokens from which on a request as a whole tells anything: of a small one most may stand beside
+the turns."""
 
 STEPS = 128
 """The room changes by so many parts of the window: what was read for gists is remembered by it."""
@@ -39,8 +44,9 @@ _USAGE = "the usage of a response: prompt_tokens of OpenAI's chat, input_tokens 
 class Measured:
     """Say how a model counts, by what its provider has reported.
 
-    Of the last request: `counted` tokens here, `reported` by the provider, tools and all. `factor` tokens of the provider's stand for each of ours, and
-    `besides` of them beside the turns. `room` is how many of our tokens the window has room for from now on.
+    Of the last request: `counted` tokens here, `reported` by the provider, tools and all. `factor`
+    tokens of the provider's stand for each of ours, and `besides` of them beside the turns. `room`
+    is how many of our tokens the window has room for from now on.
     """
 
     model: str
@@ -61,7 +67,10 @@ class Evidence:
     grown_reported: int = 0
 
     def after(self, request: SentRequest, reported: int) -> "Evidence":
-        """Return what is known after one more report; a request that has grown since the last one tells what its new turns took."""
+        """Return what is known after one more report.
+
+        A request that has grown since the last one tells what its new turns took.
+        """
         counted, told = request.tokens - self.last.tokens, reported - self.reported
         learns = (
             request.epoch == self.last.epoch
@@ -138,7 +147,8 @@ def _room(sizes: Sizes, evidence: Evidence) -> int:
 def input_tokens(given: object) -> tuple[int | None, str]:
     """Return the tokens that a request had by what is reported of it, cached ones too, and the model's name where it is said.
 
-    None where the provider summed up the conversation before it read it: of what was sent nothing is told then.
+    None where the provider summed up the conversation before it read it: of what was sent nothing
+    is told then.
 
     Raises:
         InvalidDataError: no usage; names what is missing.
@@ -175,7 +185,8 @@ def _sent(usage: Mapping[str, Any]) -> int | None:
     if "prompt_tokens" in usage:
         return _whole(usage, "prompt_tokens")
     for entry in usage.get("iterations") or ():
-        # Where a provider's own tools run, the totals are those of several requests: the first of them is ours.
+        # Where a provider's own tools run, the totals are those of several requests: the first of
+        # them is ours.
         kind = entry.get("type") if isinstance(entry, Mapping) else None
         if kind == "compaction":
             return None

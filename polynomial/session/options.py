@@ -204,7 +204,9 @@ def room_of(
     counter: TokenCounter | None,
     provider: Provider | str | None = None,
 ) -> Room:
-    """Return the room that a model has, or a number of tokens; what is said beside it goes before the model's profile.
+    """Return the room that a model has, or a number of tokens.
+
+    What is said beside it goes before the model's profile.
 
     Raises:
         InvalidOptionError: an option is out of its range, or nothing says how much room there is.
@@ -274,7 +276,10 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
 
 
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:
-    """Return `value` if it is a whole number of at least `least`; raise `InvalidOptionError` otherwise."""
+    """Return `value` if it is a whole number of at least `least`.
+
+    Raise `InvalidOptionError` otherwise.
+    """
     require(
         option,
         value,
@@ -291,7 +296,10 @@ def require(option: str, value: object, fits: object, legal: str) -> None:
 
 
 def check_counter(counter: object) -> None:
-    """Raise `InvalidOptionError` for what does not count tokens of a text in whole numbers; it is asked once."""
+    """Raise `InvalidOptionError` for what does not count tokens of a text in whole numbers.
+
+    It is asked once.
+    """
     legal = 'an object with count(text) -> tokens, for example TiktokenCounter("o200k_base")'
     count: Any = getattr(counter, "count", None)
     require(
@@ -312,7 +320,11 @@ def check_counter(counter: object) -> None:
 
 
 def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
-    """Return tool definitions, none for None; raise `InvalidOptionError` for what is no list of them, `InvalidDataError` for what no request can hold."""
+    """Return tool definitions, none for None.
+
+    Raise `InvalidOptionError` for what is no list of them, `InvalidDataError` for what no request
+    can hold.
+    """
     if tools is None:
         return ()
     legal = 'a list of tool definitions, such as [{"type": "function", "function": {"name": "search", "parameters": {}}}]'
@@ -333,7 +345,10 @@ def check_rules(rules: Any) -> tuple[ToolRule, ...]:
 
 
 def check_prices(prices: Any) -> Any:
-    """Return `prices`; raise `InvalidOptionError` for what are none, or have no price of the input."""
+    """Return `prices`.
+
+    Raise `InvalidOptionError` for what are none, or have no price of the input.
+    """
     if prices is not None:
         from polycontext.pressure.cache import Prices  # noqa: PLC0415 - for those who say what tokens cost
 
@@ -354,7 +369,10 @@ def check_arguments(**given: object) -> None:
 
 
 def encode(data: object, name: str) -> str:
-    """Return a companion's data as JSON text, which nobody can change; raise `InvalidDataError` for what is no JSON."""
+    """Return a companion's data as JSON text, which nobody can change.
+
+    Raise `InvalidDataError` for what is no JSON.
+    """
     try:
         return orjson.dumps(data).decode()
     except TypeError as error:

@@ -1,8 +1,8 @@
 """What a session answers by name: every path, what it does and what it takes (docs/paths.md).
 
-A path is for callers that hold names and not code: another agent, a configuration, a line of a protocol. Each does what the session,
-its window or its ledger does under a name of its own. What is wrong with a call is said before anything is done: which path, which argument,
-what would be legal.
+A path is for callers that hold names and not code: another agent, a configuration, a line of a
+protocol. Each does what the session, its window or its ledger does under a name of its own. What is
+wrong with a call is said before anything is done: which path, which argument, what would be legal.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,12 +49,18 @@ def _focus(session: "ContextSession") -> Turn | None:
 
 
 def _map(session: "ContextSession", function: Callable[[ContextWindow], B]) -> Store[B]:
-    """Return what `function` makes of the window focused on every position in turn; computed when it is read."""
+    """Return what `function` makes of the window focused on every position in turn.
+
+    Computed when it is read.
+    """
     return session.window.extend(function)
 
 
 def _seek(session: "ContextSession", position: int) -> ContextWindow:
-    """Return the window focused on `position`, 0 to the number of turns; the session's own stays at its end."""
+    """Return the window focused on `position`, 0 to the number of turns.
+
+    The session's own stays at its end.
+    """
     return session.window.seek(position)
 
 
@@ -76,7 +82,10 @@ def _compress(
     query: str | None = None,
     **when: Unpack[WriteOptions],
 ) -> Steps[ContextOutput]:
-    """Compress to a target pressure, by default to 40 % of the free room at most; the output reports what it did."""
+    """Compress to a target pressure, by default to 40 % of the free room at most.
+
+    The output reports what it did.
+    """
     output: ContextOutput = yield call(session, "compress", target, query=query, **when)
     return output
 
@@ -95,7 +104,10 @@ def _tag(
     rationale: str = "",
     **when: Unpack[WriteOptions],
 ) -> Steps[ContextOutput]:
-    """Give a turn a class; one that it has already stays as it is, a higher one promotes it, a lower one is refused."""
+    """Give a turn a class.
+
+    One that it has already stays as it is, a higher one promotes it, a lower one is refused.
+    """
     output = session.output
     if session.window.linearity.get(resource_id) is not class_of(resource_class):
         output = yield call(
@@ -188,7 +200,10 @@ class ContextPath:
 
 
 def _expand(parameter: Parameter) -> list[Parameter]:
-    """Return what every write can be given under the names that it has there; any other parameter as it is."""
+    """Return what every write can be given under the names that it has there.
+
+    Any other parameter as it is.
+    """
     if parameter.annotation != Unpack[WriteOptions]:
         return [parameter]
     return [
@@ -242,7 +257,8 @@ ALIASES: Mapping[str, str] = {
     "self.stream.linearity": f"{ROOT}.linearity",
     "self.stream.pressure": f"{ROOT}.pressure",
 }
-"""Former paths, deprecated, and where they lead; what is below the two namespaces among them has its former path too."""
+"""Former paths, deprecated, and where they lead; what is below the two namespaces among them has
+its former path too."""
 
 _BY_NAME = {path.name: path for path in PATHS}
 
@@ -264,10 +280,13 @@ def paths(under: str = ROOT) -> tuple[ContextPath, ...]:
 
 
 def find_path(name: str) -> ContextPath:
-    """Return what stands at a path, today's or a former one; at a namespace, with or without ``.*``, the list of what is below it.
+    """Return what stands at a path, today's or a former one.
+
+    At a namespace, with or without ``.*``, the list of what is below it.
 
     Raises:
-        UnknownPathError: nothing does; names paths like it, and what is legal where it was looked for.
+        UnknownPathError: nothing does; names paths like it, and what is legal where it was looked
+            for.
         InvalidOptionError: `name` is no text.
     """
     require("path", name, isinstance(name, str), f"a text, such as '{PATHS[0].name}'")

@@ -87,7 +87,8 @@ def maker_for(
     """Return who makes the prompt of an agent: the caller's own, or the one that is announced.
 
     Raises:
-        InvalidOptionError: what the prompt is to be made of cannot be. PluginError: none is announced.
+        InvalidOptionError: what the prompt is to be made of cannot be. PluginError: none is
+            announced.
     """
     check_arguments(
         agent_type=agent_type,

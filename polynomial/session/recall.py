@@ -1,6 +1,7 @@
 """Recall: raise atoms back to VERBATIM from the log.
 
-That is not `expand`: compressing is lossy, so it needs the log. Recalled atoms come back whole and where they stood.
+That is not `expand`: compressing is lossy, so it needs the log. Recalled atoms come back whole and
+where they stood.
 """
 
 from bisect import bisect_right
@@ -22,7 +23,10 @@ from .drafts import Draft, DraftSteps
 
 @frozen
 class _View:
-    """Know where the turns of a window stand in the log; a gist stands where its first source stood."""
+    """Know where the turns of a window stand in the log.
+
+    A gist stands where its first source stood.
+    """
 
     turns: Sequence[Turn]
     keys: list[int]
@@ -30,7 +34,10 @@ class _View:
 
 
 def recall_turns(draft: Draft, resource_ids: Iterable[str]) -> DraftSteps:
-    """Bring turns back; where they find no room and the session is automatic, compress before it."""
+    """Bring turns back.
+
+    Where they find no room and the session is automatic, compress before it.
+    """
     draft.check_direction(InputKind.RECALL)
     window, log = draft.conversation.window, draft.conversation.log
     # A compression may take the gist that was named.
@@ -46,7 +53,9 @@ def recall_turns(draft: Draft, resource_ids: Iterable[str]) -> DraftSteps:
 
 
 def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) -> Edit:
-    """Return the edit that brings the atoms of `resource_ids` back; a gist's id brings all its sources.
+    """Return the edit that brings the atoms of `resource_ids` back.
+
+    A gist's id brings all its sources.
 
     Raises:
         UnknownResourceError: an id that is neither in the log nor a gist of the window.
@@ -83,7 +92,10 @@ def _view(window: ContextWindow, log: Log) -> _View:
 
 
 def _stands(window: ContextWindow, view: _View, logged: Turn) -> bool:
-    """Tell whether a turn of the log is all there; what was bound to another prefix cannot come back."""
+    """Tell whether a turn of the log is all there.
+
+    What was bound to another prefix cannot come back.
+    """
     index = view.standing.get(logged.resource_id)
     return index is not None and view.turns[index] in (logged, unbound(logged, window.counter))
 

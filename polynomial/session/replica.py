@@ -62,7 +62,8 @@ class Replica:
     def _open(self) -> None:
         """Begin to follow and be followed; nothing of this travels with a copy."""
         self.live: Any = None  # a LiveMachine once somebody looks at it
-        # Guards the exchange of the value and the machine that follows; nobody waits inside, but a listener may look at the machine.
+        # Guards the exchange of the value and the machine that follows; nobody waits inside, but a
+        # listener may look at the machine.
         self._publishing = RLock()
         self._near: deque[Conversation] = deque(maxlen=_NEAR)
 
@@ -81,7 +82,8 @@ class Replica:
         opened = None if self._snapshots is None else self._snapshots.opened(self.session_id)
         if opened is not None:
             snapped = journal.snapshots.restored(opened, self.empty) or self.empty
-        # A snapshot that cannot be read, or that the conversation has gone back behind, is none to go on from.
+        # A snapshot that cannot be read, or that the conversation has gone back behind, is none to
+        # go on from.
         if (
             opened is None
             or not snapped.revision
@@ -163,7 +165,10 @@ class Replica:
         policy: ContextPolicy | None = None,
         read: Sequence[object] = (None,),
     ) -> None:
-        """Go on with another budget or policy: the state is what the guards say by it. The next commit stores it; `read` as for `_settle`."""
+        """Go on with another budget or policy: the state is what the guards say by it.
+
+        The next commit stores it; `read` as for `_settle`.
+        """
         with self._publishing:
             now, room = self.empty.window.max_tokens, max_tokens or self.empty.window.max_tokens
             if room != now or policy not in (None, self.policy):
@@ -171,7 +176,10 @@ class Replica:
                 self._settle(read)
 
     def _settle(self, read: Sequence[object] = (None,)) -> None:
-        """Give the conversation the budget of today, and the state that the guards say; `read` are the events that it was read from just now."""
+        """Give the conversation the budget of today, and the state that the guards say.
+
+        `read` are the events that it was read from just now.
+        """
         stored, room = self.stored, self.empty.window.max_tokens
         window, same = stored.window, stored.window.max_tokens == room
         # A compression ends in COMPRESSED whatever its pressure.

@@ -1,4 +1,7 @@
-"""What of a conversation that is kept elsewhere is new here, and what of it the view has; see `ContextSession.sync`."""
+"""What of a conversation that is kept elsewhere is new here, and what of it the view has.
+
+See `ContextSession.sync`.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -28,7 +31,9 @@ if TYPE_CHECKING:
 
 @frozen
 class Kept:
-    """Hold a turn of the view with the object that it came as; None where nobody knows it, or some of it has fallen: then the turn says what is left.
+    """Hold a turn of the view with the object that it came as.
+
+    None where nobody knows it, or some of it has fallen: then the turn says what is left.
 
     `came` is the object of a turn of which some has fallen: it tells where the turn stood.
     """
@@ -144,7 +149,9 @@ def _repair(pairs: Sequence[Pair]) -> Iterator[Pair]:
 def command_to_sync(
     session: "ContextSession", pairs: Sequence[Pair], *, rewind: bool
 ) -> Command | None:
-    """Return the command that makes the conversation that of `pairs`; None where it is that already.
+    """Return the command that makes the conversation that of `pairs`.
+
+    None where it is that already.
 
     Raises:
         ConflictError: it has gone on otherwise, and is not to be rewound.
@@ -174,7 +181,9 @@ def _common(log: Iterable[Turn], pairs: Sequence[Pair]) -> int:
 
 
 def says_the_same(logged: Turn, turn: Turn) -> bool:
-    """Tell whether a turn of the log is `turn`, as far as somebody else can know; one whose words are erased is known by its place.
+    """Tell whether a turn of the log is `turn`, as far as somebody else can know.
+
+    One whose words are erased is known by its place.
 
     >>> says_the_same(Turn("user", "hi", resource_id="t1", tokens=3), Turn("user", "hi"))
     True
@@ -228,7 +237,8 @@ def estimate_needs(
     counter = session.window.counter
     tools = check_tools(tools)
     require("system", system, system is None or isinstance(system, str), "a text, or None")
-    # The window was made without the session's own reserve and tools: they are not taken off it twice.
+    # The window was made without the session's own reserve and tools: they are not taken off it
+    # twice.
     reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)
     told = max(0, (count_tools(counter, tools) if tools else 0) - session._asking.tool_tokens)
     said = (
@@ -238,7 +248,9 @@ def estimate_needs(
 
 
 def compress_to_fit(session: "ContextSession", needs: Needed) -> Compress | None:
-    """Return the command after which the view fits beside what a request needs besides; None where it does already.
+    """Return the command after which the view fits beside what a request needs besides.
+
+    None where it does already.
 
     Raises:
         ContextOverflowError: not even then.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from .context_session import ContextSession
 
 Moment = int | datetime | str
-"""A point of a conversation: a revision, a time, or the id of the turn that was the last one then."""
+"""A point of a conversation: a revision, a time, or the id of the turn that was the last one then.
+"""
 
 _NEWEST = 256
 """Events that are looked at first when a turn is sought: most of what is taken back is new."""
@@ -35,7 +36,10 @@ def past_session(session: "ContextSession", revision: int) -> "ContextSession":
 
 
 def conversation_at(session: "ContextSession", revision: int) -> Conversation:
-    """Return the conversation as it stood after its first `revision` events; O(events since the nearest one that is remembered)."""
+    """Return the conversation as it stood after its first `revision` events.
+
+    O(events since the nearest one that is remembered).
+    """
     writer = session._writer
     nearest = writer.nearest(revision)
     if nearest.revision == revision:
@@ -72,7 +76,8 @@ def revision_at(session: "ContextSession", moment: Moment) -> int:
     """Return how many events of `session` there were at a moment.
 
     Raises:
-        InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the journal has the id.
+        InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the journal
+            has the id.
     """
     revision = session.conversation.revision
     legal = f"a revision from 0 to {revision}, a time with its zone, or the id of a turn"
@@ -158,7 +163,10 @@ def _came_with(session: "ContextSession", resource_id: str) -> int:
 
 
 def _numbers(events: Sequence[Event], first: int, resource_id: str) -> list[int]:
-    """Return the numbers of the events that brought in a turn of that id, the newest first; the first event has number `first` + 1."""
+    """Return the numbers of the events that brought in a turn of that id, the newest first.
+
+    The first event has number `first` + 1.
+    """
     pairs = enumerate(events, first + 1)
     return [
         number

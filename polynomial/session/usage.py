@@ -85,7 +85,10 @@ class Billing:
     def bill(
         self, conversation: Conversation, prices: Prices | None, provider: Provider | None
     ) -> Bill:
-        """Return the bill so far; without `prices` at the list prices of the model, where there are some."""
+        """Return the bill so far.
+
+        Without `prices` at the list prices of the model, where there are some.
+        """
         with self._lock:
             self._hear(conversation)
         return self.account.bill(self.prices_or_listed(prices), provider)
@@ -157,7 +160,9 @@ class Usage(SessionPart):
     def bill(self, prices: Prices | None = None, provider: Provider | str | None = None) -> Bill:
         """Return what requests cost so far, as the provider's prompt cache would have served them, and why they missed what they missed.
 
-        Every list that `messages` or `request` returned counts; of several in one state of the conversation and one format the last one. Money is told at `prices`, or the list prices of the session's model. O(requests).
+        Every list that `messages` or `request` returned counts; of several in one state of the
+        conversation and one format the last one. Money is told at `prices`, or the list prices of
+        the session's model. O(requests).
 
         Raises:
             UnknownNameError: no such provider. InvalidOptionError: `prices` are none.
@@ -183,11 +188,13 @@ class Usage(SessionPart):
     ) -> None:
         """Let no request be handed out with which more would be spent: in tokens, sent and answered, or in money at `prices`.
 
-        What is on the bill already counts. An answer counts as `answer` tokens until it is there, the session's reserve unless said. Both None take
-        the limit away. Copies and forks of the session have neither its bill nor its limit.
+        What is on the bill already counts. An answer counts as `answer` tokens until it is there,
+        the session's reserve unless said. Both None take the limit away. Copies and forks of the
+        session have neither its bill nor its limit.
 
         Raises:
-            InvalidOptionError: a limit that is no number, or money where neither prices nor the model's are known.
+            InvalidOptionError: a limit that is no number, or money where neither prices nor the
+                model's are known.
         """
         billing = self._billing
         if tokens is None and money is None:
@@ -208,16 +215,20 @@ class Usage(SessionPart):
     def reported(self, usage: object, *, model: str | None = None) -> Measured | None:
         """Learn from what a provider reports of the request that was handed out last, and give the window the room that it has by that.
 
-        `usage` is a response, or its `usage`: of OpenAI's chat or Responses, or of Anthropic's messages, JSON data or the SDK's object. The counts of turns
-        stay as they are; what changes is how many of them fit (docs/counting.md, "Counting that learns"). Returns what is known by now of the model, None where
-        the provider has cut the request before reading it, so that nothing can be learned of it. `model` is who answered, where the response does not say.
+        `usage` is a response, or its `usage`: of OpenAI's chat or Responses, or of Anthropic's
+        messages, JSON data or the SDK's object. The counts of turns stay as they are; what changes
+        is how many of them fit (docs/counting.md, "Counting that learns"). Returns what is known by
+        now of the model, None where the provider has cut the request before reading it, so that
+        nothing can be learned of it. `model` is who answered, where the response does not say.
 
-        Law: where a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides, no request is over the budget by its count once one of
-        1,000 tokens or more was reported.
+        Law: where a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides,
+        no request is over the budget by its count once one of 1,000 tokens or more was reported.
 
         Raises:
-            InvalidDataError: no usage; names what is missing. InvalidOptionError: nothing was handed out yet.
-            ContextOverflowError: what is sent beside the turns leaves them no room. Then nothing has changed.
+            InvalidDataError: no usage; names what is missing. InvalidOptionError: nothing was
+                handed out yet.
+            ContextOverflowError: what is sent beside the turns leaves them no room. Then nothing
+                has changed.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)

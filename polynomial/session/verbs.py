@@ -1,6 +1,8 @@
 """Verbs: one typed function for each thing that a session is asked to do, from which both of its methods are made.
 
-A `verb` returns a command to write, a `procedure` steps that yield what they need. Out of it the method that waits is made; `twin` is the one for tasks, whose name has an a before it. Both keep the parameters. The verbs of a subject stand in a part of the session, by its name.
+A `verb` returns a command to write, a `procedure` steps that yield what they need. Out of it the
+method that waits is made; `twin` is the one for tasks, whose name has an a before it. Both keep the
+parameters. The verbs of a subject stand in a part of the session, by its name.
 """
 
 import asyncio
@@ -43,7 +45,9 @@ _OPTIONS = {Unpack[each]: frozenset(get_type_hints(each)) for each in (WriteOpti
 def verb(
     make: Callable[Concatenate[S, P], Command | None],
 ) -> Callable[Concatenate[S, P], ContextOutput]:
-    """Return the method that writes the command that `make` returns; where that is None there is nothing to write.
+    """Return the method that writes the command that `make` returns.
+
+    Where that is None there is nothing to write.
 
     Raises:
         TypeError: when called, for a name that is none of its parameters.
@@ -113,7 +117,10 @@ def _named(whole: Signature) -> frozenset[str]:
 def _when(
     make: Callable[..., Any], known: frozenset[str], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what of `given` is said of a write; raise `TypeError` for a name that means nothing."""
+    """Return what of `given` is said of a write.
+
+    Raise `TypeError` for a name that means nothing.
+    """
     for name in given:
         if name not in known:
             raise TypeError(f"{make.__qualname__}() got an unexpected keyword argument {name!r}")
@@ -124,7 +131,10 @@ def _when(
 
 
 class SessionPart:
-    """Do what concerns one subject of a session; it holds nothing but the session, which does not hold it."""
+    """Do what concerns one subject of a session.
+
+    It holds nothing but the session, which does not hold it.
+    """
 
     def __init__(self, session: "ContextSession") -> None:
         self._session = session
@@ -142,7 +152,10 @@ class SessionPart:
 
 
 class HistoryPart:
-    """Hand out the history of a session; where a class of sessions is asked, the archive of what is kept of any of them."""
+    """Hand out the history of a session.
+
+    Where a class of sessions is asked, the archive of what is kept of any of them.
+    """
 
     @overload
     def __get__(self, session: None, owner: type[Session]) -> "Archive[Session]": ...

@@ -1,7 +1,8 @@
 """The one way a session is written: decide, store, and only then be it.
 
-Readers need no lock: they read a value that is replaced as a whole. No summariser runs and no store waits under a
-lock that a reader needs; while a summary is made other writers go on, and whoever is late decides again.
+Readers need no lock: they read a value that is replaced as a whole. No summariser runs and no store
+waits under a lock that a reader needs; while a summary is made other writers go on, and whoever is
+late decides again.
 """
 
 import asyncio
@@ -62,12 +63,14 @@ class Writer(Replica):
 
     def __getstate__(self) -> dict[str, Any]:
         if not isinstance(self.store, InMemoryStore):
-            # TypeError is what pickle and copy say of what cannot travel, and what their callers catch.
+            # TypeError is what pickle and copy say of what cannot travel, and what their callers
+            # catch.
             kind = type(self.store).__name__
             raise TypeError(
                 f"a session kept in a {kind} cannot be copied. Open it again over its store, or export it."
             )
-        # The conversation first: a store that is ahead of its session is caught up with, the other way round there is no way.
+        # The conversation first: a store that is ahead of its session is caught up with, the other
+        # way round there is no way.
         return {name: getattr(self, name) for name in _TRAVELS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -97,9 +100,11 @@ class Writer(Replica):
         """Do what is asked, or raise and change nothing.
 
         Raises:
-            ConflictError: `expected_revision` is not the current one, or other writers were first too often.
+            ConflictError: `expected_revision` is not the current one, or other writers were first
+                too often.
             InvalidOptionError: there is a key, and a store that keeps none.
-            SessionWriteError: the call comes from inside another write of this session, or a listener has to be awaited and an event loop runs.
+            SessionWriteError: the call comes from inside another write of this session, or a
+                listener has to be awaited and an event loop runs.
         """
         live = self.live
         if live is not None and not live.may_block():
@@ -150,7 +155,10 @@ class Writer(Replica):
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """Let no other thread write through this session meanwhile; refuses to be entered from inside a write."""
+        """Let no other thread write through this session meanwhile.
+
+        Refuses to be entered from inside a write.
+        """
         with self._enter(), self._turnstile:
             yield
 
@@ -161,7 +169,10 @@ class Writer(Replica):
         return base
 
     def _drive_decision(self, steps: DecisionSteps, base: Conversation) -> Steps[Decision | None]:
-        """Drive a decision, which takes as long as the texts are; None where another writer was first while words were made."""
+        """Drive a decision, which takes as long as the texts are.
+
+        None where another writer was first while words were made.
+        """
         made: SummaryRequest | Decision = yield in_thread(go_on, steps)
         while isinstance(made, SummaryRequest):
             fulfil = partial(self._projector(made).afulfil, made.plan, reading=made.reading)
@@ -187,7 +198,10 @@ class Writer(Replica):
     # --- storing, then being -----------------------------------------------------
 
     def _store(self, base: Conversation, decision: Decision, key: str | None) -> Steps[bool]:
-        """Store a decision and become it; False where the store has more than was known, which is known then."""
+        """Store a decision and become it.
+
+        False where the store has more than was known, which is known then.
+        """
         storing = self._store_steps(base, decision, key)
         return (yield in_thread(drive, storing)) if self._async is None else (yield from storing)
 
@@ -230,7 +244,10 @@ class Writer(Replica):
         )
 
     def has_happened(self, key: str) -> bool:
-        """Tell whether the command of that key is stored; then its effects are known from here on."""
+        """Tell whether the command of that key is stored.
+
+        Then its effects are known from here on.
+        """
         if not callable(getattr(self.store, "committed", None)):
             raise InvalidOptionError(
                 "idempotency_key",
@@ -268,13 +285,15 @@ class Writer(Replica):
         with self._publishing:
             if snapped:
                 self._snapped = decision.after
-            # Somebody who came late to the store has loaded these events already: then there is nothing left to do.
+            # Somebody who came late to the store has loaded these events already: then there is
+            # nothing left to do.
             if self.conversation.revision != base.revision:
                 return
             state, room = self.stored.state, after.window.max_tokens
             if room != base.window.max_tokens:
                 self.given, self.empty = room, self.empty.with_room(room)
-            # Decided by the guards; they are asked again only where budget or policy have changed since.
+            # Decided by the guards; they are asked again only where budget or policy have changed
+            # since.
             self._near.append(self.stored)
             self.stored = self.conversation = after
             if self.empty.window.max_tokens != room or self.policy is not decision.policy:
@@ -324,13 +343,19 @@ class Writer(Replica):
         )
 
     def _task_lock(self) -> asyncio.Lock:
-        """Return the lock of the running event loop's tasks; a lock belongs to one loop, a session to nobody."""
+        """Return the lock of the running event loop's tasks.
+
+        A lock belongs to one loop, a session to nobody.
+        """
         with self._publishing:
             return self._task_locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
 
 class _WriteScope:
-    """Mark what runs within as a write of the session whose writes are `under_way`; no frame of its own in what is raised."""
+    """Mark what runs within as a write of the session whose writes are `under_way`.
+
+    No frame of its own in what is raised.
+    """
 
     __slots__ = ("_outer", "_token", "_under_way")
 

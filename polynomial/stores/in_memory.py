@@ -14,7 +14,10 @@ from .session_store import Rewritten, Stored, check_fork
 
 @define
 class _Kept:
-    """Hold a session's events. Most say the same of one turn after another: that is held once, and the turns beside it."""
+    """Hold a session's events.
+
+    Most say the same of one turn after another: that is held once, and the turns beside it.
+    """
 
     said: list[Event] = field(factory=list)
     turns: list[Turn | None] = field(factory=list)

@@ -18,7 +18,9 @@ _LEGAL = (
 
 
 def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionStore:
-    """Return the store at `url`: opened, or the store itself where it is one. Without `create`, a file has to be there.
+    """Return the store at `url`: opened, or the store itself where it is one.
+
+    Without `create`, a file has to be there.
 
     Raises:
         InvalidOptionError: no store can be there; shows no secret of the URL.
@@ -27,7 +29,9 @@ def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionS
 
     >>> store_at("oracle://scott:tiger@host/db?token=1")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: url = 'oracle://***@host/db?***'. Use the path of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind it, or a store with load and append.
+    polycontext.linearity.errors.InvalidOptionError: url = 'oracle://***@host/db?***'. Use the path
+    of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind it,
+    or a store with load and append.
     """
     if isinstance(url, Path):
         return SQLiteStore(url, timeout=timeout, create=create)

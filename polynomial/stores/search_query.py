@@ -1,8 +1,10 @@
 """What a search asks for: words and quoted phrases of a text that somebody typed, and the line that shows where a turn says them.
 
-SQLite's FTS5 takes words apart at everything that is no letter or digit. Scripts without spaces between words have nothing to be
-taken apart at: their characters become words of their own, both in what is indexed and in what is asked, and what is asked for are
-pairs of them. So nobody needs a dictionary, and "快递" finds "我的快递在哪里".
+SQLite's FTS5 takes words apart at everything that is no letter or digit. Scripts without spaces
+between words have nothing to be
+taken apart at: their characters become words of their own, both in what is indexed and in what is
+asked, and what is asked for are pairs of them. So nobody needs a dictionary, and "快递" finds
+"我的快递在哪里".
 """
 
 import re
@@ -26,7 +28,8 @@ MOST_TERMS = 64
 """Of a query: so many different words and phrases are looked for, the first ones."""
 
 MOST_TOKENS = 96
-"""Of a query: its terms are looked for up to this many tokens in all, since each one that is common costs a pass over the index."""
+"""Of a query: its terms are looked for up to this many tokens in all, since each one that is common
+costs a pass over the index."""
 
 MOST_TOKENS_A_TERM = 32
 """Of a term: a longer one is looked for by its first tokens."""
@@ -57,9 +60,12 @@ class AskedWords:
 
     @classmethod
     def of(cls, query: str) -> Self:
-        """Return what `query` asks for: nothing where it holds neither letter nor digit. Any text is a query.
+        """Return what `query` asks for: nothing where it holds neither letter nor digit.
 
-        A query that repeats a term asks for it once. What stands behind `MOST_CHARACTERS`, `MOST_TERMS` or `MOST_TOKENS` is passed over.
+        Any text is a query.
+
+        A query that repeats a term asks for it once. What stands behind `MOST_CHARACTERS`,
+        `MOST_TERMS` or `MOST_TOKENS` is passed over.
 
         Raises:
             InvalidOptionError: it is no text.
@@ -157,7 +163,10 @@ def _tokens(term: str) -> int:
 
 
 def _indexed(term: str) -> str:
-    """Return a term with a space for each sign that ends a token in FTS5; accents and vowel signs are part of one."""
+    """Return a term with a space for each sign that ends a token in FTS5.
+
+    Accents and vowel signs are part of one.
+    """
     return "".join(
         char if category(char)[0] in "LN" or category(char) in {"Co", "Mn", "Mc"} else " "
         for char in term

@@ -15,8 +15,8 @@ from ..journal.events import Event
 class Stored:
     """Hold what a store has of one session: the events behind some revision, and its companions, as JSON texts, as they are now.
 
-    What gists stand for may still be told by ranges, as it was written: see `evolve`. `snapshot` is the revision of the newest
-    snapshot, 0 where there is none.
+    What gists stand for may still be told by ranges, as it was written: see `evolve`. `snapshot` is
+    the revision of the newest snapshot, 0 where there is none.
     """
 
     events: Sequence[Event] = ()
@@ -25,13 +25,18 @@ class Stored:
 
 
 class SessionStore(Protocol):
-    """Keep the journals of sessions. A session needs the first two methods; what the others do is asked for by those who need it.
+    """Keep the journals of sessions.
+
+    A session needs the first two methods; what the others do is asked for by those who need it.
 
     A store that waits for a disk or a network should be an `AsyncSessionStore` too.
     """
 
     def load(self, session_id: str, after: int = 0) -> Stored:
-        """Return the events behind revision `after` and the companions; nothing for a session that was never stored."""
+        """Return the events behind revision `after` and the companions.
+
+        Nothing for a session that was never stored.
+        """
         ...
 
     def append(
@@ -43,7 +48,9 @@ class SessionStore(Protocol):
         *,
         key: str | None = None,
     ) -> None:
-        """Store `events` behind revision `base`, and the companions that changed, all or none; and with them, where there is one, the `key` of the command.
+        """Store `events` behind revision `base`, and the companions that changed, all or none.
+
+        And with them, where there is one, the `key` of the command.
 
         Raises:
             ConflictError: the session does not stand at `base`; somebody else was first.
@@ -51,7 +58,10 @@ class SessionStore(Protocol):
         ...
 
     def committed(self, session_id: str, key: str) -> int | None:
-        """Return the revision to which the command of that key led; None where no such command was stored."""
+        """Return the revision to which the command of that key led.
+
+        None where no such command was stored.
+        """
         ...
 
     def list_sessions(self) -> Sequence[str]:
@@ -92,7 +102,8 @@ class AsyncSessionStore(SessionStore, Protocol):
 class Snapshot:
     """Hold where a session stood, so that opening it need not replay all that led there.
 
-    `piece` tells what came to its ledger and log since the snapshot of revision `base`, `head` what stood in the view: both are
+    `piece` tells what came to its ledger and log since the snapshot of revision `base`, `head` what
+    stood in the view: both are
     opaque to a store. They are derived: without them everything is replayed.
     """
 
@@ -116,7 +127,10 @@ class Opened:
 
 @runtime_checkable
 class SnapshotStore(SessionStore, Protocol):
-    """Keep snapshots beside the journals. Snapshots are only ever given to `append`, and may be forgotten at any time."""
+    """Keep snapshots beside the journals.
+
+    Snapshots are only ever given to `append`, and may be forgotten at any time.
+    """
 
     def append(
         self,
@@ -130,23 +144,32 @@ class SnapshotStore(SessionStore, Protocol):
     ) -> None:
         """Store what `SessionStore.append` stores, and the snapshot of where it leads.
 
-        It takes the place of all others if its `base` is 0, goes behind the newest one if that is its `base`, and is left out otherwise.
+        It takes the place of all others if its `base` is 0, goes behind the newest one if that is
+        its `base`, and is left out otherwise.
         """
         ...
 
     def opened(self, session_id: str) -> Opened | None:
-        """Return a session as its newest snapshot has it and what came since; None where there is no snapshot."""
+        """Return a session as its newest snapshot has it and what came since.
+
+        None where there is no snapshot.
+        """
         ...
 
 
 @runtime_checkable
 class ForkingStore(SessionStore, Protocol):
-    """Keep sessions that share what they have in common; where a store does not, a fork is a copy."""
+    """Keep sessions that share what they have in common.
+
+    Where a store does not, a fork is a copy.
+    """
 
     def fork(
         self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
     ) -> None:
-        """Store a session of the first `revision` events of another one, with these companions; texts are shared, keys are not.
+        """Store a session of the first `revision` events of another one, with these companions.
+
+        Texts are shared, keys are not.
 
         Raises:
             ConflictError: there is a session of that id, or the other one has not so many events.
@@ -174,7 +197,9 @@ class ErasingStore(SessionStore, Protocol):
         ...
 
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
-        """Rewrite the journals of some sessions, all or none; snapshots go, and what was replaced cannot be read anywhere in the store then.
+        """Rewrite the journals of some sessions, all or none.
+
+        Snapshots go, and what was replaced cannot be read anywhere in the store then.
 
         Raises:
             ConflictError: one of the sessions has not as many events as its `base` says.
@@ -197,13 +222,19 @@ class Found:
 
 @runtime_checkable
 class SearchableStore(SessionStore, Protocol):
-    """Search the journals of sessions where they are; sessions of other stores are searched in memory."""
+    """Search the journals of sessions where they are.
+
+    Sessions of other stores are searched in memory.
+    """
 
     def search(self, session_id: str, query: str, limit: int) -> Sequence[Found]:
-        """Return at most `limit` turns of a session that say what `query` asks for, best first; none for a session that is not there.
+        """Return at most `limit` turns of a session that say what `query` asks for, best first.
 
-        All that `append` has returned from is searched: turns, and no gists. Any text is a query: it is words, of which a turn says one
-        at least, and phrases in double quotes, all of which it must say.
+        None for a session that is not there.
+
+        All that `append` has returned from is searched: turns, and no gists. Any text is a query:
+        it is words, of which a turn says one at least, and phrases in double quotes, all of which
+        it must say.
         """
         ...
 

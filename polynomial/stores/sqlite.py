@@ -24,10 +24,13 @@ from .word_index import drop_index, next_index
 
 
 class SQLiteStore:
-    """Keep sessions in a SQLite file; any number of them, from any thread and event loop of one process.
+    """Keep sessions in a SQLite file.
 
-    What `append` has returned from is on the disk, whatever happens then. Stores of one path share one connection; another process
-    waits `timeout` seconds for it. Without `create`, a file that is not there is not made.
+    Any number of them, from any thread and event loop of one process.
+
+    What `append` has returned from is on the disk, whatever happens then. Stores of one path share
+    one connection; another process waits `timeout` seconds for it. Without `create`, a file that is
+    not there is not made.
 
     Raises:
         StoreBusyError: another process has the file open; names it.
@@ -72,7 +75,10 @@ class SQLiteStore:
     aload = twin(load)
 
     def opened(self, session_id: str) -> Opened | None:
-        """Return a session as its newest snapshot has it and what came since; None where there is no snapshot that can be read."""
+        """Return a session as its newest snapshot has it and what came since.
+
+        None where there is no snapshot that can be read.
+        """
         with self._reading() as journals:
             session, revision = journals.find(session_id)
             snapshot = None if session is None else journals.snapshot(session)
@@ -83,7 +89,9 @@ class SQLiteStore:
         return Opened(pieces, head, stored, partial(self._turns_between, session_id))
 
     def search(self, session_id: str, query: str, limit: int) -> tuple[Found, ...]:
-        """Return the turns of a session that say what `query` asks for, best first; what is new is indexed before (docs/history.md).
+        """Return the turns of a session that say what `query` asks for, best first.
+
+        What is new is indexed before (docs/history.md).
 
         Raises:
             StoreError: what is new could not be indexed; says what to do.
@@ -105,7 +113,10 @@ class SQLiteStore:
                     return found
 
     def _search(self, session_id: str, asked: AskedWords, limit: int) -> tuple[Found, ...] | None:
-        """Index a batch of what is new; return what is found, None where there is more to index: others write between two batches."""
+        """Index a batch of what is new.
+
+        Return what is found, None where there is more to index: others write between two batches.
+        """
         with self._report_damage(self._open.transaction()) as journals:
             session, revision = journals.find(session_id)
             if session is None:
@@ -173,7 +184,9 @@ class SQLiteStore:
     def fork(
         self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
     ) -> None:
-        """Store a session of the first `revision` events of another one, with these companions; texts are shared, keys are not.
+        """Store a session of the first `revision` events of another one, with these companions.
+
+        Texts are shared, keys are not.
 
         Raises:
             ConflictError: there is a session of that id, or the other one has not so many events.
@@ -198,7 +211,9 @@ class SQLiteStore:
         return found
 
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
-        """Rewrite the journals of some sessions, all or none; what was replaced is nowhere in the store's files then.
+        """Rewrite the journals of some sessions, all or none.
+
+        What was replaced is nowhere in the store's files then.
 
         Raises:
             ConflictError: one of the sessions has not as many events as its `base` says.
@@ -216,7 +231,10 @@ class SQLiteStore:
         self._file.checkpoint()
 
     def delete(self, session_id: str) -> bool:
-        """Forget a session with all that belongs to it; tell whether there was one. Its words are nowhere in the store's files then."""
+        """Forget a session with all that belongs to it; tell whether there was one.
+
+        Its words are nowhere in the store's files then.
+        """
         with self._writing() as journals:
             session, _ = journals.find(session_id)
             if session is None:
@@ -250,7 +268,10 @@ class SQLiteStore:
 
     @contextmanager
     def _writing(self) -> Generator[SQLiteJournals]:
-        """Hand out what is written; it is durable behind the block, or nothing of it has happened."""
+        """Hand out what is written.
+
+        It is durable behind the block, or nothing of it has happened.
+        """
         with self._open.transaction() as db:
             yield SQLiteJournals(self._file, db)
 

@@ -1,8 +1,8 @@
 """One connection to one database file, held by this process alone, and shared by all who use the file in it.
 
-SQLite 3.7 to 3.51.2 can lose a commit where two connections write and checkpoint one file in WAL mode
-(https://sqlite.org/wal.html#walresetbug): so there is never a second one. A lock beside the file keeps other processes out, and
-tells them who is in.
+SQLite 3.7 to 3.51.2 can lose a commit where two connections write and checkpoint one file in WAL
+mode (https://sqlite.org/wal.html#walresetbug): so there is never a second one. A lock beside the
+file keeps other processes out, and tells them who is in.
 """
 
 import ctypes
@@ -67,7 +67,10 @@ _PROBLEMS = {
 
 
 class SQLiteFile:
-    """Hold the only connection to a file; `transaction` and `reading` hand it out to one thread at a time."""
+    """Hold the only connection to a file.
+
+    `transaction` and `reading` hand it out to one thread at a time.
+    """
 
     opening: ClassVar = RLock()
 
@@ -75,7 +78,8 @@ class SQLiteFile:
         self.path, self.name = path, f"store {str(path)!r}"
         self.users = 0
         self.known: dict[str, tuple[int, int]] = {}
-        """Of sessions that were asked for: their numbers and their revisions. Nobody else writes."""
+        """Of sessions that were asked for: their numbers and their revisions. Nobody else writes.
+        """
         self._using = Lock()
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
@@ -91,7 +95,9 @@ class SQLiteFile:
 
     @classmethod
     def shared(cls, path: Path, timeout: float) -> Self:
-        """Return the file at `path`, opened if nobody in this process has it open; `release` it as often.
+        """Return the file at `path`, opened if nobody in this process has it open.
+
+        `release` it as often.
 
         Raises:
             StoreBusyError: another process has it, for longer than `timeout` seconds.
@@ -119,7 +125,8 @@ class SQLiteFile:
     def abandon(self) -> None:
         """Never touch the connection again: it belongs to the process that this one was forked from.
 
-        Even closing it would write to the file (https://sqlite.org/howtocorrupt.html, "Carrying an open database connection across a fork()"), and so would its
+        Even closing it would write to the file (https://sqlite.org/howtocorrupt.html, "Carrying an
+        open database connection across a fork()"), and so would its
         end: it must never be collected.
         """
         if self._connection is not None:
@@ -136,7 +143,9 @@ class SQLiteFile:
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
-        """Hand out the connection; what is done with it is durable behind the block, or nothing of it has happened.
+        """Hand out the connection.
+
+        What is done with it is durable behind the block, or nothing of it has happened.
 
         Raises:
             StoreError: it could not be stored; says what to do.
@@ -172,7 +181,10 @@ class SQLiteFile:
             )
 
     def _acquire_lock(self, timeout: float) -> FileLock:
-        """Return the lock of the file, taken; whoever waits for it can read in it which process has it."""
+        """Return the lock of the file, taken.
+
+        Whoever waits for it can read in it which process has it.
+        """
         place = self.path.with_name(f"{self.path.name}.lock")
         if not place.parent.is_dir():
             raise StoreError(
@@ -181,7 +193,8 @@ class SQLiteFile:
                 _FOLDER,
             )
         lock = FileLock(place, timeout=timeout, thread_local=False, mode=PRIVATE)
-        # Before it is tried: up to filelock 3.29 whoever tries in vain empties the file of whoever has it.
+        # Before it is tried: up to filelock 3.29 whoever tries in vain empties the file of whoever
+        # has it.
         before = _pid_in(place)
         try:
             lock.acquire()
@@ -202,7 +215,8 @@ class SQLiteFile:
         make_private(self.path)
         db = sqlite3.connect(self.path, timeout=1, isolation_level=None, check_same_thread=False)
         try:
-            # Before the file is first looked at: then nothing is shared with other processes, not even memory.
+            # Before the file is first looked at: then nothing is shared with other processes, not
+            # even memory.
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._check(db)
             for setting in _SETTINGS:
@@ -247,7 +261,10 @@ class SQLiteFile:
                 connection.close()
 
     def _roll_back(self, db: sqlite3.Connection, error: BaseException) -> None:
-        """Undo a transaction. Where the disk failed, what the file holds is found out by opening it again."""
+        """Undo a transaction.
+
+        Where the disk failed, what the file holds is found out by opening it again.
+        """
         self.known.clear()
         with suppress(*_FAILED):
             db.execute("ROLLBACK")
@@ -275,7 +292,10 @@ def may_exist(path: Path) -> bool:
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that its owner alone can read, where none is there; what SQLite writes beside a database has its mode."""
+    """Make an empty file that its owner alone can read, where none is there.
+
+    What SQLite writes beside a database has its mode.
+    """
     with suppress(OSError):  # what is wrong with the place is told by whoever opens the file
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE))
 

@@ -23,7 +23,10 @@ _LARGE = 1_000
 
 @frozen
 class SQLiteJournals:
-    """Read and write what a session is, by its number, through the connection `db` to `file`; rows are checked to be what was written."""
+    """Read and write what a session is, by its number, through the connection `db` to `file`.
+
+    Rows are checked to be what was written.
+    """
 
     file: SQLiteFile
     db: sqlite3.Connection
@@ -60,7 +63,10 @@ class SQLiteJournals:
         return Stored(events, {name: body for name, body, _ in companions}, head[0] if head else 0)
 
     def snapshot(self, session: int) -> tuple[list[tuple[int, bytes]], bytes] | None:
-        """Return the pieces of a session's newest snapshot and its head; None where there is none, or it is damaged: the journal is there."""
+        """Return the pieces of a session's newest snapshot and its head.
+
+        None where there is none, or it is damaged: the journal is there.
+        """
         select = "SELECT revision, body, checksum FROM pieces WHERE session = ? ORDER BY revision"
         pieces, head = self.db.execute(select, (session,)).fetchall(), self._head(session)
         if head is None or not pieces or pieces[-1][0] != head[0]:
@@ -147,7 +153,10 @@ class SQLiteJournals:
         self.db.execute(sql.DELETE_TEXTS, (orjson.dumps(texts).decode(),))
 
     def _numbers_of(self, session: int, resource_ids: Sequence[str]) -> dict[str, int]:
-        """Return the numbers of the events with which turns came in; of an id that came in twice (the conversation went back between) the turn itself says which."""
+        """Return the numbers of the events with which turns came in.
+
+        Of an id that came in twice (the conversation went back between) the turn itself says which.
+        """
         select = sql.NUMBERS.format(marks=", ".join("?" * len(resource_ids)))
         return dict(self.db.execute(select, (session, *resource_ids)).fetchall())
 
@@ -181,7 +190,10 @@ class SQLiteJournals:
             self.db.execute(sql.PUT_ROW.format(table=table), values)
 
     def copy_snapshot(self, session: int | None, fork: int, revision: int) -> None:
-        """Give the snapshot of a session to its fork; one of later than `revision` is none of the fork."""
+        """Give the snapshot of a session to its fork.
+
+        One of later than `revision` is none of the fork.
+        """
         select = "SELECT 1 FROM heads WHERE session = ? AND revision <= ?"
         if self.db.execute(select, (session, revision)).fetchone():
             for table in ("pieces", "heads"):
@@ -203,7 +215,10 @@ def _words_checksum(content: str | None, more: str | bytes | None) -> int:
 
 
 def _pack(row: Row) -> str | bytes | None:
-    """Return what a row has besides its words; what is large and not a turn, as gists are, in a third of its size."""
+    """Return what a row has besides its words.
+
+    What is large and not a turn, as gists are, in a third of its size.
+    """
     if row.more is None or row.content is not None or len(row.more) < _LARGE:
         return row.more
     return compress(row.more.encode(), 1)

@@ -1,11 +1,14 @@
 """The tables of a SQLite store, as numbered steps from one version to the next.
 
-Words stand in `texts`, once, however many events and sessions refer to them; events are small and tell everything else. `pieces` and
-`heads` are derived (snapshots), and so are `indexes`, which tell up to which event the words of a session are indexed in a table of
-their own, made at its first search (`word_index`): losing them costs time and nothing else. Each row that is read back carries a checksum, and each session
-says how many events it had when the file was closed or a snapshot made, since SQLite would not notice what is missing or changed.
+Words stand in `texts`, once, however many events and sessions refer to them; events are small and
+tell everything else. `pieces` and `heads` are derived (snapshots), and so are `indexes`, which tell
+up to which event the words of a session are indexed in a table of
+their own, made at its first search (`word_index`): losing them costs time and nothing else. Each
+row that is read back carries a checksum, and each session says how many events it had when the file
+was closed or a snapshot made, since SQLite would not notice what is missing or changed.
 
-A step that has been released is never changed. What is new goes behind it (docs/decisions/2026-11-23-sqlite-store.md).
+A step that has been released is never changed. What is new goes behind it
+(docs/decisions/2026-11-23-sqlite-store.md).
 """
 
 import sqlite3
@@ -79,7 +82,10 @@ DELETE_ROWS = "DELETE FROM {table} WHERE session = ?"
 
 
 def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
-    """Return why a database is none that can be opened here, and what would be legal; None where it can."""
+    """Return why a database is none that can be opened here, and what would be legal.
+
+    None where it can.
+    """
     application, version = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
     )
@@ -99,7 +105,10 @@ def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Bring a database up to the newest version, in one transaction; an empty file is of version 0."""
+    """Bring a database up to the newest version, in one transaction.
+
+    An empty file is of version 0.
+    """
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == len(STEPS):
         return

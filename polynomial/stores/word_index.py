@@ -1,7 +1,8 @@
 """The words of one session, indexed by SQLite's FTS5: a table that keeps no text, whose rows are numbers of turns.
 
-Each session has a table of its own. So what a search takes grows with the session and not with the file, what ranks are made of is
-said in the session alone, and dropping the table leaves no word behind (docs/history.md, "Search").
+Each session has a table of its own. So what a search takes grows with the session and not with the
+file, what ranks are made of is said in the session alone, and dropping the table leaves no word
+behind (docs/history.md, "Search").
 """
 
 import sqlite3
@@ -21,7 +22,9 @@ _FIND = "SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ? ORDER B
 
 @frozen
 class WordIndex:
-    """Index the turns of one session in a database, and find them again; `table` is a name of our own.
+    """Index the turns of one session in a database, and find them again.
+
+    `table` is a name of our own.
 
     >>> index = WordIndex(sqlite3.connect(":memory:"), "words")
     >>> index.make()
@@ -69,14 +72,15 @@ class WordIndex:
 
 
 # --- in a file -------------------------------------------------------------------------
-# The index of a session is made at its first search and updated at each further one, so that no append waits for it.
-# Deleting a session deletes its index.
+# The index of a session is made at its first search and updated at each further one, so that no
+# append waits for it. Deleting a session deletes its index.
 
 BATCH = 2_000
 """Events that are indexed in one transaction: others may write behind each."""
 
 MOST_INDEXES = 1_000
-"""Sessions of a file that have an index; where there are more, the first one that was made goes, until its session is searched again."""
+"""Sessions of a file that have an index; where there are more, the first one that was made goes,
+until its session is searched again."""
 
 Turns = Callable[[int, int], Iterable[tuple[int, Turn]]]
 """Reads the turns that came in with the events first..last, each with its number."""
@@ -85,7 +89,10 @@ Turns = Callable[[int, int], Iterable[tuple[int, Turn]]]
 def next_index(
     db: sqlite3.Connection, session: int, revision: int, turns: Turns
 ) -> WordIndex | None:
-    """Index what is new of a session, up to `BATCH` events; return its index where that was all, None where there is more to do."""
+    """Index what is new of a session, up to `BATCH` events.
+
+    Return its index where that was all, None where there is more to do.
+    """
     index = WordIndex(db, _table(session))
     (upto,) = db.execute("SELECT upto FROM indexes WHERE session = ?", (session,)).fetchone() or (
         None,
@@ -105,7 +112,10 @@ def next_index(
 
 
 def drop_index(db: sqlite3.Connection, session: int | None) -> None:
-    """Drop the index of a session if there is one, with all its words; the next search makes it anew."""
+    """Drop the index of a session if there is one, with all its words.
+
+    The next search makes it anew.
+    """
     WordIndex(db, _table(session)).drop()
     db.execute("DELETE FROM indexes WHERE session = ?", (session,))
 

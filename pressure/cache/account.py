@@ -1,7 +1,8 @@
 """The account of a session: what it asked for, as the vendors' prompt caches would have served it.
 
-A request counts once it is known to stand: of several that are asked for in one state of the conversation the last one counts, when
-the conversation has gone on, or when somebody looks. So looking at a list twice, or asking again after a failure, pays nothing.
+A request counts once it is known to stand: of several that are asked for in one state of the
+conversation the last one counts, when the conversation has gone on, or when somebody looks. So
+looking at a list twice, or asking again after a failure, pays nothing.
 """
 
 from bisect import bisect_right
@@ -132,7 +133,10 @@ class _Thread:
 
 @define
 class Account:
-    """Keep the account of one session's requests; `clock` tells seconds, `tools` are sent with every request. Safe under threads."""
+    """Keep the account of one session's requests.
+
+    `clock` tells seconds, `tools` are sent with every request. Safe under threads.
+    """
 
     clock: Callable[[], float]
     counter: TokenCounter
@@ -153,7 +157,9 @@ class Account:
     def ask(
         self, request: Request, plan: CachePlan | None = None, key: str | None = None
     ) -> tuple[Blocks, tuple[Breakpoint, ...]]:
-        """Take in that a request is asked for; return how it is laid out and where breakpoints go: those of `plan`, or its own.
+        """Take in that a request is asked for.
+
+        Return how it is laid out and where breakpoints go: those of `plan`, or its own.
 
         Raises:
             SpendingError: with it the limit would be crossed; then nothing has been asked for.
@@ -169,13 +175,19 @@ class Account:
             return draft.blocks, draft.marks
 
     def restrict(self, limit: Limit | None) -> None:
-        """Say what may be spent in all, what was spent before included; None takes the limit away."""
+        """Say what may be spent in all, what was spent before included.
+
+        None takes the limit away.
+        """
         with self._lock:
             self.limit = limit
             self._spent = self._counted(limit)
 
     def bill(self, prices: Prices | None = None, provider: Provider | None = None) -> Bill:
-        """Return what was spent so far, in all formats or in one; without `prices` in tokens alone."""
+        """Return what was spent so far, in all formats or in one.
+
+        Without `prices` in tokens alone.
+        """
         with self._lock:
             threads = [thread for own, thread in self._threads.items() if provider in (None, own)]
             return _billed(threads, prices, self._latest)

@@ -23,7 +23,8 @@ class Why(StrEnum):
 class Miss:
     """Hold tokens that were not read, of one request or of several alike.
 
-    `what` names what changed: ``tools``, ``system``, or the turn and the epoch that began with it. `block` is where, the first time.
+    `what` names what changed: ``tools``, ``system``, or the turn and the epoch that began with it.
+    `block` is where, the first time.
 
     >>> print(Miss(Why.CHANGED, 412, "turn g7, epoch 2 by compress", 3))
     412 tokens: changed at block 3 (turn g7, epoch 2 by compress)
@@ -50,9 +51,12 @@ class Miss:
 class Bill:
     """Hold what requests cost so far, in tokens.
 
-    `read` were found in the cache, `written` put into it (by the seconds that they are kept), `plain` neither. The same tokens, looked at
-    the other way: `new` were sent for the first time, `missed` were sent before and not read. `output` is what the model has said. `units` is
-    what the input cost in tokens at the input price, `money` what all of it cost, None where no price is known. `last` are the misses of the last request.
+    `read` were found in the cache, `written` put into it (by the seconds that they are kept),
+    `plain` neither. The same tokens, looked at
+    the other way: `new` were sent for the first time, `missed` were sent before and not read.
+    `output` is what the model has said. `units` is what the input cost in tokens at the input
+    price, `money` what all of it cost, None where no price is known. `last` are the misses of the
+    last request.
 
     Law: ``input == read + new + what is missed``.
     """

@@ -1,7 +1,8 @@
 """A request as a prompt cache sees it: block after block in the order tools, system, messages, each with a digest of all up to it.
 
-A conversation is laid out once: what stood in the last request is neither digested nor counted again. What is no content (cache
-breakpoints, whether a text came as a string or as one block) has no part in a digest.
+A conversation is laid out once: what stood in the last request is neither digested nor counted
+again. What is no content (cache breakpoints, whether a text came as a string or as one block) has
+no part in a digest.
 """
 
 from bisect import bisect_right
@@ -60,10 +61,10 @@ class Chain(Generic[T]):
 class Blocks:
     """Hold a request, laid out: `digests` of all prefixes, `sums` of their tokens, one each a block, and where messages end.
 
-    `begun` is what it begins with: what its cache goes by, tools, system. `tools` and `system` are how many blocks of these stand before the
-    messages (none with OpenAI). `unmarked` are blocks
-    that no breakpoint may stand on, `carried` the breakpoints that the blocks themselves have. `common` are the blocks that are as they were in the
-    request before.
+    `begun` is what it begins with: what its cache goes by, tools, system. `tools` and `system` are
+    how many blocks of these stand before the messages (none with OpenAI). `unmarked` are blocks
+    that no breakpoint may stand on, `carried` the breakpoints that the blocks themselves have.
+    `common` are the blocks that are as they were in the request before.
     """
 
     begun: tuple[bytes, bytes]
@@ -93,7 +94,9 @@ class Blocks:
 
 @define
 class Layout:
-    """Lay out the requests of one conversation in one format; the next one goes on from the last that was taken.
+    """Lay out the requests of one conversation in one format.
+
+    The next one goes on from the last that was taken.
 
     Law: the same as laying every request out anew.
     """
@@ -112,7 +115,8 @@ class Layout:
     ) -> Blocks:
         """Return a request laid out.
 
-        `start` names what its cache goes by beside the blocks, `grown` says that all messages but the last of the request before stand there.
+        `start` names what its cache goes by beside the blocks, `grown` says that all messages but
+        the last of the request before stand there.
         """
         is_anthropic = self.provider is Provider.ANTHROPIC
         head = [*tools, *rendered.system] if is_anthropic else []

@@ -1,8 +1,10 @@
 """Where cache breakpoints go by the vendor's rules, and under which key requests are cached.
 
-A vendor that wants marks (Anthropic) looks back a number of blocks from each and reads the longest prefix that it finds written. So one stands
-at the end of each request, where the next one will look; one at the end of the last request, where its own blocks would lie too far back; one
-behind the system, which other conversations share; and one behind what the next compression will leave standing.
+A vendor that wants marks (Anthropic) looks back a number of blocks from each and reads the longest
+prefix that it finds written. So one stands at the end of each request, where the next one will
+look; one at the end of the last request, where its own blocks would lie too far back; one behind
+the system, which other conversations share; and one behind what the next compression will leave
+standing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,17 +38,22 @@ class CachePlan:
 
     Args:
         ttl: how long what each turn adds is kept, by a vendor that wants breakpoints.
-        head_ttl: how long tools, system and what stands before the first gist are kept; never for less than `ttl`, which it is unless said.
-        key: under which key requests go out, by a vendor that takes one; a session gives one of its own unless said.
-        tools: the definitions of tools that are sent with the request, where they are others than the session's.
-        mark_tools: whether the caller marks the last of them, by `marked_tools`: for those who share them between systems.
+        head_ttl: how long tools, system and what stands before the first gist are kept; never for
+            less than `ttl`, which it is unless said.
+        key: under which key requests go out, by a vendor that takes one; a session gives one of its
+            own unless said.
+        tools: the definitions of tools that are sent with the request, where they are others than
+            the session's.
+        mark_tools: whether the caller marks the last of them, by `marked_tools`: for those who
+            share them between systems.
 
     Raises:
         InvalidOptionError: an option that no vendor takes.
 
     >>> CachePlan(ttl="1h", head_ttl="5m")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that: longer times stand before shorter ones.
+    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that:
+    longer times stand before shorter ones.
     """
 
     ttl: str = field(default="5m", validator=_check_ttl)
@@ -68,7 +75,8 @@ class CachePlan:
     ) -> tuple[Breakpoint, ...]:
         """Return where breakpoints go, at most four, in the order of the blocks.
 
-        `head` are the blocks that the next compression leaves standing, `before` is the last marked block of the request before.
+        `head` are the blocks that the next compression leaves standing, `before` is the last marked
+        block of the request before.
 
         Law: what was written at `before` is found again, however many blocks came since.
         """
@@ -91,7 +99,9 @@ class CachePlan:
         )
 
     def marked_tools(self, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return definitions of tools, the last one with a breakpoint; for a plan with ``mark_tools=True``.
+        """Return definitions of tools, the last one with a breakpoint.
+
+        For a plan with ``mark_tools=True``.
 
         >>> CachePlan(mark_tools=True).marked_tools([{"name": "look"}])
         [{'name': 'look', 'cache_control': {'type': 'ephemeral'}}]
@@ -103,7 +113,10 @@ class CachePlan:
 
 
 def apply_marks(rendered: Rendered, blocks: Blocks, marks: Iterable[Breakpoint]) -> Rendered:
-    """Return `rendered` with breakpoints at `marks` and no others; messages are changed in place, so they are the caller's own."""
+    """Return `rendered` with breakpoints at `marks` and no others.
+
+    Messages are changed in place, so they are the caller's own.
+    """
     for message in rendered.messages:
         for block in message["content"] if isinstance(message["content"], list) else ():
             _unmark(block)

@@ -1,11 +1,13 @@
 """What a prompt cache still holds: prefixes by their digest, until they expire.
 
-A caller gives the digest of every prefix of the request (one a content block) with the tokens up to there. Two
-vendors' rules stand on it: marked breakpoints that look back (Anthropic), and steps that are cached by themselves
-(OpenAI). `rules_of` says which of them hold for a model. The oldest prefixes are forgotten when there are too many.
+A caller gives the digest of every prefix of the request (one a content block) with the tokens up to
+there. Two vendors' rules stand on it: marked breakpoints that look back (Anthropic), and steps that
+are cached by themselves (OpenAI). `rules_of` says which of them hold for a model. The oldest
+prefixes are forgotten when there are too many.
 
-Sources: platform.claude.com, "Prompt caching" (breakpoints, look-back, floors by model); developers.openai.com, "Prompt caching"
-(1,024 tokens, steps of 128, half an hour from GPT-5.6 on). Read in November 2026.
+Sources: platform.claude.com, "Prompt caching" (breakpoints, look-back, floors by model);
+developers.openai.com, "Prompt caching" (1,024 tokens, steps of 128, half an hour from GPT-5.6 on).
+Read in November 2026.
 """
 
 import re
@@ -51,8 +53,9 @@ class Held(Enum):
 class CacheUse:
     """Say how many tokens of a prompt were read from the cache, and how many were written for how long; the rest is new.
 
-    `written` has tokens by the seconds that they are kept. `hit` is the block up to which (and with which) was found, None where nothing was;
-    `entries` are the digests that live on or begin to, with their seconds.
+    `written` has tokens by the seconds that they are kept. `hit` is the block up to which (and with
+    which) was found, None where nothing was; `entries` are the digests that live on or begin to,
+    with their seconds.
     """
 
     read: int
@@ -76,7 +79,9 @@ class Breakpoint:
 
 @define
 class PrefixCache:
-    """Remember prefixes by digest for some seconds of `clock`. What is used is kept as long again. Safe under threads.
+    """Remember prefixes by digest for some seconds of `clock`.
+
+    What is used is kept as long again. Safe under threads.
 
     >>> seconds = 0.0
     >>> cache = PrefixCache(lambda: seconds)
@@ -109,9 +114,11 @@ class PrefixCache:
     ) -> CacheUse:
         """Account for a request with breakpoints; ``tokens[i]`` are those up to and with block i.
 
-        From each breakpoint, the last one first, up to `look_back` blocks are asked for, the marked one among them. A breakpoint
-        below `floor` tokens is ignored. What lies between what was read and the last breakpoint is written, each stretch for the time of
-        the breakpoint that ends it. Marked prefixes of what was read are used by it, and live on. One that is not `sent` changes nothing: `keep` says later that it was.
+        From each breakpoint, the last one first, up to `look_back` blocks are asked for, the marked
+        one among them. A breakpoint below `floor` tokens is ignored. What lies between what was
+        read and the last breakpoint is written, each stretch for the time of the breakpoint that
+        ends it. Marked prefixes of what was read are used by it, and live on. One that is not
+        `sent` changes nothing: `keep` says later that it was.
         """
         usable = [
             mark
@@ -207,7 +214,8 @@ FLOORS: Mapping[str, int] = {
     "claude-opus-4-7": 2048,
     "claude-opus-5": 512,
 }
-"""Tokens from which on a model of Anthropic's caches, where that is not 1,024; of later models no page that was read says it."""
+"""Tokens from which on a model of Anthropic's caches, where that is not 1,024; of later models no
+page that was read says it."""
 
 _HALF_AN_HOUR = re.compile(r"gpt-(?:5\.[6-9]|[6-9])")
 
@@ -216,8 +224,9 @@ _HALF_AN_HOUR = re.compile(r"gpt-(?:5\.[6-9]|[6-9])")
 class CacheRules:
     """Hold the rules of one vendor for one model.
 
-    `marked` caches what stands before a breakpoint and looks back `look_back` blocks from each; otherwise everything is cached by itself
-    in steps of `step` tokens, for `seconds`. Below `floor` tokens nothing is.
+    `marked` caches what stands before a breakpoint and looks back `look_back` blocks from each;
+    otherwise everything is cached by itself in steps of `step` tokens, for `seconds`. Below `floor`
+    tokens nothing is.
 
     >>> rules_of(Provider.ANTHROPIC, "claude-haiku-4-5").floor, rules_of(Provider.OPENAI, "gpt-6-sol").seconds
     (4096, 1800.0)
@@ -231,7 +240,10 @@ class CacheRules:
 
 
 def rules_of(provider: Provider, model: str | None = None) -> CacheRules:
-    """Return the rules for requests in this format; of a model that is not known, the usual ones."""
+    """Return the rules for requests in this format.
+
+    Of a model that is not known, the usual ones.
+    """
     if provider is Provider.ANTHROPIC:
         return CacheRules(marked=True, floor=FLOORS.get(model or "", FLOOR))
     return CacheRules(

@@ -1,7 +1,9 @@
 """What tokens cost: by the million, read from a cache, written into one, and said by the model.
 
-List prices come from the table of `window.model_table`, and from a small one here, read in November 2026, of models whose long requests
-are dearer. Vendors change them: pass your own `Prices` where you need today's. A model in neither has no price here, rather than a guessed one.
+List prices come from the table of `window.model_table`, and from a small one here, read in November
+2026, of models whose long requests
+are dearer. Vendors change them: pass your own `Prices` where you need today's. A model in neither
+has no price here, rather than a guessed one.
 """
 
 from collections.abc import Mapping
@@ -34,8 +36,10 @@ class Prices:
     Args:
         input, output: of the request, of the answer.
         read: found in the cache; `input` unless said.
-        write, write_long: put into the cache, for less than an hour or for longer; `input` unless said, `write` unless said.
-        above: tokens of a request above which all of it is dearer, by `dearer_input` and `dearer_output`.
+        write, write_long: put into the cache, for less than an hour or for longer; `input` unless
+            said, `write` unless said.
+        above: tokens of a request above which all of it is dearer, by `dearer_input` and
+            `dearer_output`.
         source: where they were read.
 
     Raises:
@@ -163,4 +167,5 @@ TABLE: Mapping[str, Prices] = {
     "gpt-6-sol": _gpt(2, 10, 0.2, "github.com/merefield/codexometer, release 0.18.4"),
     "gpt-6.2-sol": _gpt(2, 10, 0.1, "developers.openai.com, api/docs/models/gpt-6.2-sol"),
 }
-"""US dollars a million tokens, of models whose long requests are dearer; those of all others are in the larger table."""
+"""US dollars a million tokens, of models whose long requests are dearer; those of all others are in
+the larger table."""

@@ -1,9 +1,11 @@
 """When compressing is cheaper than going on: carried long enough, tokens cost more than sending the rest anew.
 
-A compression makes the provider process anew what it leaves behind the unchanged head; from then on every request is shorter. What comes is not
-known, so the rule is the one of lot sizing without a forecast: order when holding has cost as much as the order will (J. J. DeMatteis and
-A. G. Mendoza, "An economic lot-sizing technique", IBM Systems Journal 7, 1968, part-period balancing). Where a conversation grows evenly that is
-the best moment there is (F. W. Harris, 1913), and it costs at most twice the best where it does not and where it ends.
+A compression makes the provider process anew what it leaves behind the unchanged head; from then on
+every request is shorter. What comes is not known, so the rule is the one of lot sizing without a
+forecast: order when holding has cost as much as the order will (J. J. DeMatteis and A. G. Mendoza,
+"An economic lot-sizing technique", IBM Systems Journal 7, 1968, part-period balancing). Where a
+conversation grows evenly that is the best moment there is (F. W. Harris, 1913), and it costs at
+most twice the best where it does not and where it ends.
 """
 
 from bisect import bisect_right
@@ -29,10 +31,12 @@ def pays(
 ) -> bool:
     """Tell whether compressing `window` to `low` now is cheaper than going on.
 
-    `summary` is what writing the gist costs, in tokens at the input price. `rest` is how many requests are still expected, as many as since the last
-    compression unless said. O(turns since then), but for the first part of the way O(1).
+    `summary` is what writing the gist costs, in tokens at the input price. `rest` is how many
+    requests are still expected, as many as since the last compression unless said. O(turns since
+    then), but for the first part of the way O(1).
 
-    Laws: never of a window that compressing would not make smaller; what is dearer to send anew is sent anew later.
+    Laws: never of a window that compressing would not make smaller; what is dearer to send anew is
+    sent anew later.
 
     Raises:
         InvalidOptionError: `prices` without a price of the input.

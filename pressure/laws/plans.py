@@ -89,7 +89,10 @@ def plans_respect_the_class_floors(plan: Plan) -> None:
 
 @law(PLANS)
 def plans_touch_no_turn_twice(plan: Plan) -> None:
-    """What a plan replaces and drops are disjoint runs of turns; the prompt cache ends at the first of them, or where parts fall before it."""
+    """What a plan replaces and drops are disjoint runs of turns.
+
+    The prompt cache ends at the first of them, or where parts fall before it.
+    """
     runs = sorted(
         [run for job in plan.jobs for run in job.runs]
         + [(drop.start, drop.stop) for drop in plan.drops]
@@ -134,7 +137,10 @@ def reports_tell_what_happened(result: CompressionResult) -> None:
 def compressions_do_what_their_plans_say(
     planner: ContextProjector, window: ContextWindow, target: float, other_target: float
 ) -> None:
-    """``view_of(after) == view_of(before) ∧ ceiling``, the first and the second time; where a gist could not be made, at least that."""
+    """``view_of(after) == view_of(before) ∧ ceiling``, the first and the second time.
+
+    Where a gist could not be made, at least that.
+    """
     log = said_atoms(window)
     first = planner.compress(window, target)
     second = planner.compress(first.window, other_target)

@@ -1,4 +1,7 @@
-"""The laws of compressing, nothing preserved is lost and nothing invalid is left; and those of views, an order with meets and a Galois connection."""
+"""The laws of compressing, nothing preserved is lost and nothing invalid is left.
+
+And those of views, an order with meets and a Galois connection.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -149,7 +152,10 @@ def ledger_survives_compression(
 def open_calls_and_last_user_turn_never_yield(
     projector: Compressor, window: ContextWindow, target: float
 ) -> None:
-    """Calls that wait stand whatever their class, each result they had whole or cut; and so does the question, unless the reach cuts it."""
+    """Calls that wait stand whatever their class, each result they had whole or cut.
+
+    And so does the question, unless the reach cuts it.
+    """
     said = [turn for turn in window.all_turns() if turn.role is Role.USER and not is_summary(turn)]
     waiting = [turn for atom in window.atoms() if atom.is_open for turn in atom.turns]
     after = projector.compress(window, target).window
@@ -232,7 +238,10 @@ def _preserved(window: ContextWindow) -> list[Turn]:
 
 
 def _continued(window: ContextWindow, turns: Sequence[Turn]) -> ContextWindow:
-    """Append as new turns those that may come then; results of calls that are not open are left out."""
+    """Append as new turns those that may come then.
+
+    Results of calls that are not open are left out.
+    """
     for turn in turns:
         waiting = window.open_calls
         if turn.tool_call_id in waiting or not (waiting or turn.role is Role.TOOL):
@@ -282,7 +291,10 @@ def meet_is_idempotent(first_view: View) -> None:
 
 @law(_ORDER)
 def meet_is_the_greatest_lower_bound(first_view: View, second_view: View, third_view: View) -> None:
-    """Greatest lower bound: ``u <= v ∧ w`` exactly when ``u <= v`` and ``u <= w``; so the meet itself is below both."""
+    """Greatest lower bound: ``u <= v ∧ w`` exactly when ``u <= v`` and ``u <= w``.
+
+    So the meet itself is below both.
+    """
     meet = first_view.meet(second_view)
     holds(meet <= first_view and meet <= second_view, "below both", meet)
     agree(third_view <= meet, third_view <= first_view and third_view <= second_view)

@@ -15,7 +15,10 @@ _SUMMARISER = 'docs/summarisers.md, "What happens to a bad summary"'
 def summaries_keep_to_their_allowance(
     summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
 ) -> None:
-    """A summary takes at most the tokens it was allowed, by the counter it was given; for fewer than 16 it is never asked."""
+    """A summary takes at most the tokens it was allowed, by the counter it was given.
+
+    For fewer than 16 it is never asked.
+    """
     if allowance >= LEAST_ASKED:
         tokens = counter.count(summariser.summarise(turns, allowance, counter=counter))
         holds(tokens <= allowance, f"at most {allowance} tokens", tokens)

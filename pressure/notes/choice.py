@@ -20,7 +20,8 @@ COST_POWER = 0.7
 """How strongly cost counts against worth; below 1 it favours longer units (Lin and Bilmes 2011)."""
 
 STANDING_SHARE, STEP_SHARE, ASKED_SHARE = 0.5, 0.2, 0.7
-"""The shares of the tokens in which standing instructions, what comes next, and what the query asks about go before all else."""
+"""The shares of the tokens in which standing instructions, what comes next, and what the query asks
+about go before all else."""
 
 USER_SHARE, USER_FROM = 0.2, 1_000
 """The share of the tokens that the user's words have first, and from how many tokens on."""
@@ -32,7 +33,8 @@ _NEARLY, _TRIES, _LEAST_LETTERS, _LEAST_BEGUN = 1.05, 12, 6, 12
 _SPECK = 1e-6
 
 Bundle = tuple[int, ...]
-"""Indices of units that are told together: the pairs of a short record, or one unit behind what names it."""
+"""Indices of units that are told together: the pairs of a short record, or one unit behind what
+names it."""
 
 
 def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
@@ -56,7 +58,8 @@ def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
 class Chooser:
     """Rank bundles by the weight of the terms that they add, for their tokens: lazy greedy coverage (Minoux 1978).
 
-    The first of an entry pays for its opening, the first of a record for its header. `ranks` says which units go before others
+    The first of an entry pays for its opening, the first of a record for its header. `ranks` says
+    which units go before others
     whatever they add: what the query asks about, by how much of it.
     """
 
@@ -175,7 +178,10 @@ class Fitter:
     counter: TokenCounter
 
     def fit(self, order: Sequence[Bundle]) -> str:
-        """Return what comes first in `order` and fits; where not even one unit does, a marked start of the first."""
+        """Return what comes first in `order` and fits.
+
+        Where not even one unit does, a marked start of the first.
+        """
         count = most(len(order), lambda number: self._tokens(order[:number]) <= self.max_tokens)
         kept = [*order[:count]]
         left = self.max_tokens - self._tokens(kept)
@@ -192,7 +198,10 @@ class Fitter:
         )
 
     def _extend(self, kept: Sequence[Bundle], rest: Sequence[Bundle]) -> str:
-        """Return what is kept with the marked start of the next sentence or line; empty where there is no room for one."""
+        """Return what is kept with the marked start of the next sentence or line.
+
+        Empty where there is no room for one.
+        """
         taken = {*chain.from_iterable(kept)}
         left = self.max_tokens - self._tokens(kept)
         single = (bundle[0] for bundle in rest if len(bundle) == 1)

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 MOST_STEPS, LONGEST_STEP = 2, 300
-"""How many open items of one plan go before all else, the one at work and what follows it; how many characters of each."""
+"""How many open items of one plan go before all else, the one at work and what follows it; how many
+characters of each."""
 
 _FAILURE = re.compile(
     r"[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|Unhandled |ERROR\b|FAIL(?:ED)?\b|E (?=\S)|fatal:|panic:"
@@ -31,7 +32,8 @@ _PAIR = re.compile(
     re.IGNORECASE,
 )
 _LISTED = r"\s*(?:[-*+•|]|\d{1,3}[.)]|\d{1,3}\.\d{1,3}\b|[A-Za-z][.)]|[A-Z][.-]?\d{1,3}\b)"
-"""What begins an entry of a list: a state at the end of any other line is that of a thing, not of work."""
+"""What begins an entry of a list: a state at the end of any other line is that of a thing, not of
+work."""
 
 _MARKED = re.compile(
     r"(?:[-*+•]|\d{1,3}[.)])?\s*(?:\[ ?\]|\[[~>/.]\]|[☐⬜◻▢□⏳🔲🔜➡→▶🚧🔄⌛🕐])\s*\S"
@@ -97,7 +99,9 @@ def asks_about_the_past(text: str) -> bool:
 
 
 def steps(text: str) -> list[str]:
-    r"""Return the first open items of a plan in `text`; where it has none, what its speaker says last that will be done.
+    r"""Return the first open items of a plan in `text`.
+
+    Where it has none, what its speaker says last that will be done.
 
     >>> steps("Fixed.\n1. [x] Find the crash\n2. [ ] Add a test\n3. [ ] Write it down")
     ['2. [ ] Add a test', '3. [ ] Write it down']

@@ -1,7 +1,8 @@
 """What a summary of turns must not lose, as data, and how a text that does not say all of it is completed.
 
-A model that was told what must stay says most of it. What it forgot is put behind its words, under their heads, so that a later
-summary finds it again. It also lists standing instructions as quotes, and each counts only where the user said it word for word.
+A model that was told what must stay says most of it. What it forgot is put behind its words, under
+their heads, so that a later summary finds it again. It also lists standing instructions as quotes,
+and each counts only where the user said it word for word.
 """
 
 import re
@@ -23,7 +24,8 @@ from .terms import STRONG, kind_of, terms_of
 from .units import Unit
 
 MOST_IDS, MOST_NEWEST = 20, 20
-"""How many identifiers are told, those that matter most first, and how many newer values, the latest."""
+"""How many identifiers are told, those that matter most first, and how many newer values, the
+latest."""
 
 NAMED = frozenset({Head.FACTS, Head.FILES})
 """Heads whose facts are told once their identifiers are; the words of all others must stand."""
@@ -44,7 +46,8 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
     >>> from polycontext.window import TiktokenCounter
     >>> turns = [Turn("user", "Sort them. Never delete a file."), Turn("assistant", "Next I'll count the files in shelf-42.")]
     >>> [(fact.head.value, fact.text) for fact in facts_of(turns, TiktokenCounter("o200k_base"))]
-    [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."), ('Next step', "Next I'll count the files in shelf-42.")]
+    [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."),
+    ('Next step', "Next I'll count the files in shelf-42.")]
     """
     candidates = ExtractiveSummariser().read(turns, counter=counter)
     coming = [unit for unit in candidates.current.units if unit.step]
@@ -98,9 +101,11 @@ def _naming(candidates: Candidates) -> Iterator[Unit]:
 def complete_text(text: str, facts: Iterable[Fact], fits: Callable[[str], bool]) -> str:
     r"""Return `text` with those of `facts` behind it that it does not tell, in the order of the heads, each while the whole `fits`.
 
-    Pure. A text that is blank, or that does not fit as it is, comes back unchanged: it is for others to refuse.
+    Pure. A text that is blank, or that does not fit as it is, comes back unchanged: it is for
+    others to refuse.
 
-    Laws: the result begins with `text`; it fits where `text` does; completing it again changes nothing.
+    Laws: the result begins with `text`; it fits where `text` does; completing it again changes
+    nothing.
 
     >>> facts = [Fact(Head.CONSTRAINTS, "Never delete a file.", "t1"), Fact(Head.FILES, "I count shelf-42.", "t2")]
     >>> complete_text("Shelf-42? No: shelf-42 is counted.", facts, lambda text: len(text) < 100)
@@ -118,7 +123,9 @@ def complete_text(text: str, facts: Iterable[Fact], fits: Callable[[str], bool])
 
 
 def is_told(fact: Fact, text: str) -> bool:
-    """Tell whether `text` says `fact`: its words, case and white space aside, and its identifiers; of values and files the identifiers are enough.
+    """Tell whether `text` says `fact`: its words, case and white space aside, and its identifiers.
+
+    Of values and files the identifiers are enough.
 
     An identifier stands where it is no part of a longer one: ``run-1`` is not in ``run-12``.
     """
@@ -135,7 +142,8 @@ def is_told(fact: Fact, text: str) -> bool:
 
 
 SHORTEST_QUOTE, LONGEST_QUOTE, MOST_QUOTES = 4, 400, 100
-"""How many characters a quote has at least and at most, and how many quotes of a summary are looked for."""
+"""How many characters a quote has at least and at most, and how many quotes of a summary are looked
+for."""
 TITLE = f"{Head.CONSTRAINTS.value}:"
 USER = "user: "
 """How a line under `TITLE` begins that holds the user's own words: a later summary keeps it."""

@@ -37,7 +37,10 @@ _CLITIC = re.compile("^[ldnmtsj]['’]|['’]s$")
 
 @cache
 def table() -> tuple[dict[str, str], dict[str, float]]:
-    """Return the class of each word that has one, and the weight of each feature; they are read when the first sentence is scored."""
+    """Return the class of each word that has one, and the weight of each feature.
+
+    They are read when the first sentence is scored.
+    """
     data = json.loads(FILE.read_text(encoding="utf-8"))
     return {word: name for name, words in data["classes"].items() for word in words.split()}, data[
         "weights"

@@ -23,7 +23,10 @@ STANDING, NEXT, CONVERSATION = "Standing instructions:", "Next:", "Conversation:
 
 
 class Head(Enum):
-    """Name what a note is about that a model writes; the order of the members is that of its summary."""
+    """Name what a note is about that a model writes.
+
+    The order of the members is that of its summary.
+    """
 
     TASK = "Task"
     CONSTRAINTS = "Constraints"
@@ -53,7 +56,8 @@ HEADED_FROM = 300
 """From how many tokens on there are headings."""
 
 NOTICE = "[text addressed to the assistant{}]"
-"""Stands in place of what the text of a tool tells the assistant to do; it names the turn to see."""
+"""Stands in place of what the text of a tool tells the assistant to do; it names the turn to see.
+"""
 
 
 def left_out(number: int, what: str) -> str:
@@ -68,7 +72,10 @@ def left_out(number: int, what: str) -> str:
 def render_notes(
     entries: Mapping[int, "Entry"], units: Sequence["Unit"], *, headed: bool = False
 ) -> str:
-    """Return `units`, which are in order, on the lines of their entries; standing instructions and what comes next apart where it is `headed`."""
+    """Return `units`, which are in order, on the lines of their entries.
+
+    Standing instructions and what comes next apart where it is `headed`.
+    """
     standing = [unit for unit in units if unit.standing] if headed else []
     coming = [unit for unit in units if unit.step and not unit.standing] if headed else []
     if not standing and not coming:
@@ -93,12 +100,16 @@ def _lines(entries: Mapping[int, "Entry"], units: Sequence["Unit"]) -> Iterator[
         opening, body = opening_of(entry, arguments), "\n".join(_body(entry, records))
         arrow = " -> " if entry.arguments is not None and body else ""
         text = f"{opening}{arrow}{body}"
-        # Text that goes on below its line stands behind a space, so that nothing quoted can pose as another speaker.
+        # Text that goes on below its line stands behind a space, so that nothing quoted can pose as
+        # another speaker.
         yield text.replace("\n", "\n ") if opening else text
 
 
 def _body(entry: "Entry", records: Sequence[Sequence["Unit"]]) -> Iterator[str]:
-    """Yield what an entry says, a line for each record; how many records are left out stands last."""
+    """Yield what an entry says, a line for each record.
+
+    How many records are left out stands last.
+    """
     named = set[str]()
     told = 0
     for units in records:
@@ -172,9 +183,12 @@ class SummaryLine(NamedTuple):
 
 
 def parse_summary(gist: Turn) -> Iterator[SummaryLine]:
-    """Yield the lines of a summary that stands in a conversation; of one that came in only the user's own words are taken as such.
+    """Yield the lines of a summary that stands in a conversation.
 
-    What carries no label there may be the user's too, who wrote something that looks like a summary: what it demands stands.
+    Of one that came in only the user's own words are taken as such.
+
+    What carries no label there may be the user's too, who wrote something that looks like a
+    summary: what it demands stands.
     """
     trusted, under = bool(gist.sources), ""
     text = unframed(gist.text.strip())

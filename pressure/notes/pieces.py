@@ -1,4 +1,7 @@
-"""Split text into whole pieces: sentences of prose, lines of code or of a log. A piece that must be parted says on which side."""
+"""Split text into whole pieces: sentences of prose, lines of code or of a log.
+
+A piece that must be parted says on which side.
+"""
 
 import re
 import unicodedata
@@ -17,13 +20,15 @@ GAP = "…"
 """Stands where something is left out."""
 
 LONGEST_LINE, LONGEST_SENTENCE = 320, 90
-"""From how many characters on a line of code, and a sentence of prose, is parted: prose between clauses."""
+"""From how many characters on a line of code, and a sentence of prose, is parted: prose between
+clauses."""
 
 _SHORT = 24
 """A sentence shorter than this stays with the next one of its line."""
 
 _WRAPPED = 55
-"""A line of at least this many characters whose sentence goes on below in lower case was wrapped."""
+"""A line of at least this many characters whose sentence goes on below in lower case was wrapped.
+"""
 
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|approx|Fig|Jr|Sr|cf|al|z\.B|bzw)|\b[A-Z]|^\s*\d{1,3}|\b\d{1,2})\.$"
@@ -49,8 +54,8 @@ Hides = Callable[[Sequence[str]], Iterable[bool]]
 class Piece(NamedTuple):
     """Hold a piece: its text, what joins it to the piece before, whether a unit begins and ends with it, and its heads.
 
-    `under` is the place of the piece that names what this one belongs to (a class, a list's head), -1 for none. `hidden` says
-    that its words may not be shown.
+    `under` is the place of the piece that names what this one belongs to (a class, a list's head),
+    -1 for none. `hidden` says that its words may not be shown.
     """
 
     text: str
@@ -62,7 +67,9 @@ class Piece(NamedTuple):
 
 
 def split(text: str, hides: Hides | None = None) -> Iterator[Piece]:
-    r"""Yield the sentences and lines of `text` with white space normalised; `hides` tells which sentences are hidden.
+    r"""Yield the sentences and lines of `text` with white space normalised.
+
+    `hides` tells which sentences are hidden.
 
     >>> [piece.text for piece in split("I need it today, Mr. Bell. Can you do that?\n  ok = 1")]
     ['I need it today, Mr. Bell.', 'Can you do that?', 'ok = 1']
@@ -89,7 +96,10 @@ def split(text: str, hides: Hides | None = None) -> Iterator[Piece]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield lines without margins or blank ones, each with its indent; a sentence that was wrapped is one line again."""
+    """Yield lines without margins or blank ones, each with its indent.
+
+    A sentence that was wrapped is one line again.
+    """
     whole: list[str] = []
     indent = 0
     for raw in text.splitlines():
@@ -219,10 +229,12 @@ def most(limit: int, fits: Callable[[int], bool]) -> int:
 
 
 MOST_CHARS, MOST_DEMANDS = 200_000, 400
-"""How many characters a text has that is read whole, and how many demands of a longer one are found."""
+"""How many characters a text has that is read whole, and how many demands of a longer one are
+found."""
 
 _EDGE, _LONG_LINE, _LINE = 40, 2_000, 40
-"""How many lines at either end are kept first, how long one is, and what one costs beside its characters."""
+"""How many lines at either end are kept first, how long one is, and what one costs beside its
+characters."""
 
 
 def excerpt(text: str, query: str = "", *, demands: bool = False) -> str:

@@ -19,7 +19,9 @@ _WORD = re.compile(r"\w+")
 
 
 def find_sources(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Return the turns, in their order, that together say all pieces of `line`; as few as will do, later ones first. None: nobody said it.
+    """Return the turns, in their order, that together say all pieces of `line`.
+
+    As few as will do, later ones first. None: nobody said it.
 
     >>> turns = [Turn("user", "Book it."), Turn("assistant", "I booked seat 12A for you. Anything else?")]
     >>> [turn.text for turn in find_sources("assistant: I booked seat 12A for you.", turns)]
@@ -62,7 +64,10 @@ def _unlabelled(line: str) -> str:
 
 
 def _atoms(turns: Sequence[Turn], pieces: Iterable[str]) -> Iterator[tuple[range, str]]:
-    """Yield the places of turns, results with their call, and what notes of them say; those that share no word with a piece left out."""
+    """Yield the places of turns, results with their call, and what notes of them say.
+
+    Those that share no word with a piece left out.
+    """
     words = {max(_WORD.findall(piece), key=len, default="") for piece in pieces}
     start = 0
     for stop in range(1, len(turns) + 1):

@@ -64,7 +64,10 @@ def read_json(text: str) -> Any:
 
 
 def parse_records(text: str) -> tuple[str, Any]:
-    """Return what a text says before its records, and the object or array that the rest is; None where there are none."""
+    """Return what a text says before its records, and the object or array that the rest is.
+
+    None where there are none.
+    """
     text = text.strip()
     opening = _JSON_LINE.search(text)
     if opening is not None:
@@ -250,7 +253,10 @@ def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) 
 
 
 def inline(value: Any, most: int = 0) -> str:
-    """Return a value on one line: ``{key value, key value}``, ``[a, b]``, or itself; past `most` characters it need not be all."""
+    """Return a value on one line: ``{key value, key value}``, ``[a, b]``, or itself.
+
+    Past `most` characters it need not be all.
+    """
     if not isinstance(value, dict | list):
         return plain(value)
     texts, size = [], 0
@@ -264,7 +270,9 @@ def inline(value: Any, most: int = 0) -> str:
 
 
 def plain(value: Any) -> str:
-    """Return a scalar as it is written in notes; a text that could be taken for something else is quoted.
+    """Return a scalar as it is written in notes.
+
+    A text that could be taken for something else is quoted.
 
     >>> [plain(each) for each in ("Mia Li", "12", 12, None, "a, b")]
     ['Mia Li', '"12"', '12', 'null', '"a, b"']

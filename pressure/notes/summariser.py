@@ -1,7 +1,8 @@
 """The summariser that needs no model: it chooses among whole units of what was said and prints them as notes.
 
-No network, nothing invented: whatever it returns stood in the turns. It is deterministic, so that replaying a journal gives the
-same bytes, and it fits whatever the text. It is the default, and what a model's refused summary falls back to.
+No network, nothing invented: whatever it returns stood in the turns. It is deterministic, so that
+replaying a journal gives the same bytes, and it fits whatever the text. It is the default, and what
+a model's refused summary falls back to.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +25,8 @@ from .units import Entry, Unit, parse_turns
 from .updates import drop_outdated
 
 SLACK = 1.5
-"""How much more than wanted is held before what is worth least goes: pruning then costs little a turn."""
+"""How much more than wanted is held before what is worth least goes: pruning then costs little a
+turn."""
 
 _LEAST_ROOM = 0.3
 """The share of the room that must be left beside what is frozen."""
@@ -47,8 +49,9 @@ class Estimate:
 class Candidates:
     """Hold what may be said of the turns read so far (immutable): entries by number, and their units in order.
 
-    What a summary was chosen from goes on into the next one, so that each turn is read and counted once and nothing is summarised
-    from a summary. `turns` and `read` are how many turns and entries have been read.
+    What a summary was chosen from goes on into the next one, so that each turn is read and counted
+    once and nothing is summarised from a summary. `turns` and `read` are how many turns and entries
+    have been read.
     """
 
     entries: Mapping[int, Entry] = {}
@@ -170,14 +173,17 @@ def _hashable(value: Any) -> Any:
 class ExtractiveSummariser:
     """Summarise turns by copying out what matters most, in whole units, within the tokens there are (docs/summarisers.md).
 
-    Standing instructions ("from now on", "never", "must") and what comes next go first. A unit is a sentence, a line of code or of
-    a log, a key with its value, a call; where one is shortened or something between two is left out, "…" says so. JSON becomes
-    notes under the identifiers of its records. The order of the conversation is kept. Gists among the turns are read back.
+    Standing instructions ("from now on", "never", "must") and what comes next go first. A unit is a
+    sentence, a line of code or of a log, a key with its value, a call; where one is shortened or
+    something between two is left out, "…" says so. JSON becomes notes under the identifiers of its
+    records. The order of the conversation is kept. Gists among the turns are read back.
 
-    `failure_bonus` multiplies the worth of an error line and its nearest frame. Unless `query_bonus` is 0, what speaks of the query
-    goes first; text addressed to the assistant is shown to a query about such text alone. For `frozen` compressions in a row the first half of a gist stays as it was (a provider's cache then holds more), before all of it
-    is chosen anew. With `ids` every line begins with the id of its turn, which `ContextSession.recall` takes: about five tokens a
-    line. Time is close to linear in the text.
+    `failure_bonus` multiplies the worth of an error line and its nearest frame. Unless
+    `query_bonus` is 0, what speaks of the query goes first; text addressed to the assistant is
+    shown to a query about such text alone. For `frozen` compressions in a row the first half of a
+    gist stays as it was (a provider's cache then holds more), before all of it is chosen anew. With
+    `ids` every line begins with the id of its turn, which `ContextSession.recall` takes: about five
+    tokens a line. Time is close to linear in the text.
 
     >>> from polycontext.window import TiktokenCounter
     >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y, for two persons. How is your day going?")]
@@ -216,7 +222,10 @@ class ExtractiveSummariser:
         counter: TokenCounter,
         most: int | None = None,
     ) -> Candidates:
-        """Return what could be kept of `turns` and of what was `known` before; of more than `most` tokens what is worth most."""
+        """Return what could be kept of `turns` and of what was `known` before.
+
+        Of more than `most` tokens what is worth most.
+        """
         known = known or Candidates()
         entries, units = parse_turns(
             turns, known.read, known.turns, counter, self.failure_bonus, ids=self.ids
@@ -239,7 +248,10 @@ class ExtractiveSummariser:
         query: str | None = None,
         former: Turn | None = None,
     ) -> str:
-        """Return the summary of at most `max_tokens` that `candidates` make; `former` is the gist that it takes the place of."""
+        """Return the summary of at most `max_tokens` that `candidates` make.
+
+        `former` is the gist that it takes the place of.
+        """
         if max_tokens <= 0:
             return ""
         if (
@@ -289,10 +301,12 @@ def truncate(
 ) -> str:
     r"""Return the most useful part of `text` within `max_tokens`: `text` itself where it fits, empty where nothing does.
 
-    `wanted` is what the reader asked for: what holds its words comes first, wherever it stands. `whole` says in a last line how to
-    get the whole text; there is no such line where it would take half of the tokens. Time is linear in the text.
+    `wanted` is what the reader asked for: what holds its words comes first, wherever it stands.
+    `whole` says in a last line how to get the whole text; there is no such line where it would take
+    half of the tokens. Time is linear in the text.
 
-    Laws: ``counter.count(truncate(text, n, counter)) <= n``; cutting to the same number again changes nothing.
+    Laws: ``counter.count(truncate(text, n, counter)) <= n``; cutting to the same number again
+    changes nothing.
 
     >>> from polycontext.window import TiktokenCounter
     >>> log = "".join(f"step {n} is done\n" for n in range(1_000))

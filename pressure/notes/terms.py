@@ -1,7 +1,7 @@
 """Terms: the words of a text, what kind each is, and what it is worth to keep one.
 
-What an agent needs again is seldom prose. Identifiers and paths cannot be guessed back once they are gone, so they weigh most;
-prose words weigh by how rare they are in the conversation.
+What an agent needs again is seldom prose. Identifiers and paths cannot be guessed back once they
+are gone, so they weigh most; prose words weigh by how rare they are in the conversation.
 """
 
 import re
@@ -16,7 +16,8 @@ UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\uff10-\uffdc\U00020000-\U0003ffff"
 )
-"""Scripts without white space between words (and Korean, whose particles stick to them): their terms are pairs of characters."""
+"""Scripts without white space between words (and Korean, whose particles stick to them): their
+terms are pairs of characters."""
 
 _LETTER = (
     "A-Za-z0-9_\u00aa\u00b5\u00ba\u00c0-\u0dff\u10a0-\u177f\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff"
@@ -33,7 +34,8 @@ _FILE = re.compile(
 )
 _SHORT_TEXT, _LOOKED_AT = 400, 4_000
 _LETTERS_SHARE, _LONG_LINE = 0.85, 40
-"""The share of letters and spaces, and the characters of a line, from which on a text in whatever language is prose."""
+"""The share of letters and spaces, and the characters of a line, from which on a text in whatever
+language is prose."""
 _SHORTEST_STRONG = 4
 _SHORTEST_WORD = 3
 _STOP = frozenset(
@@ -47,13 +49,17 @@ _STOP = frozenset(
 
 
 class Kind(Enum):
-    """Tell terms apart by how hard they would be to do without; the value is what keeping one is worth."""
+    """Tell terms apart by how hard they would be to do without.
+
+    The value is what keeping one is worth.
+    """
 
     ID = 3.0
     PATH = 2.5
     SYMBOL = 1.5
     FAILURE = 2.0
-    """An error line as a whole, behind a sign: what went wrong is told once, however its words are spread."""
+    """An error line as a whole, behind a sign: what went wrong is told once, however its words are
+    spread."""
     FILE = 1.0
     NAME = 0.36
     WORD = 0.35
@@ -219,4 +225,5 @@ def by_relevance(texts: Sequence[str], query: str) -> list[int]:
 
 
 _LENGTH = 0.3
-"""The power of its length by which a text's relevance falls: a long one has many words by chance."""
+"""The power of its length by which a text's relevance falls: a long one has many words by chance.
+"""

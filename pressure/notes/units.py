@@ -1,7 +1,7 @@
 """Read turns into entries, the lines of a summary, and units, the whole pieces that may be said on them; both are kept flat.
 
-One entry is what somebody said (``user: ...``) or a call with its result (``search(city=Ulm) -> ...``). A gist among the turns
-is read back into the entries that it was printed as.
+One entry is what somebody said (``user: ...``) or a call with its result (``search(city=Ulm) ->
+...``). A gist among the turns is read back into the entries that it was printed as.
 """
 
 import json
@@ -34,7 +34,8 @@ from .terms import FAILED, is_prose, terms_of
 ATTACHED = "attached "
 
 SHOWN_ARGUMENT, SHOWN_ARGUMENTS, MOST_ARGUMENTS = 40, 60, 40
-"""How many characters an argument, and all of a call, may have to be shown whenever the call is; how many arguments are."""
+"""How many characters an argument, and all of a call, may have to be shown whenever the call is;
+how many arguments are."""
 
 MOST_RECORDS = 4_000
 """How many records of one text are read in detail, half at either end."""
@@ -64,8 +65,9 @@ _FAILED_WITHIN = 200
 class Entry(NamedTuple):
     """Hold a line of a summary: what it begins with, the turn it ended in, the speaker's role, and the id of that turn.
 
-    `arguments` are a call's, each whole or a name and ``=`` that units go on from; None for what is no call. A later entry of the
-    same `key` has the current text. `records` is how many records its result has.
+    `arguments` are a call's, each whole or a name and ``=`` that units go on from; None for what is
+    no call. A later entry of the same `key` has the current text. `records` is how many records its
+    result has.
     """
 
     opening: str
@@ -82,8 +84,10 @@ class Entry(NamedTuple):
 class Unit(NamedTuple):
     """Hold a whole piece of an entry, or a marked part of a long one: where it stands, its text, and what is printed around it.
 
-    `record` is -1 for the arguments of a call, `item` the pair and `place` the piece in it; `items` is how many pairs the record
-    has, `pieces` how many pieces the pair has where all of them belong together. `subject` is what the unit tells of: a later unit with the same subject is newer; `was` is the value that it replaces.
+    `record` is -1 for the arguments of a call, `item` the pair and `place` the piece in it; `items`
+    is how many pairs the record has, `pieces` how many pieces the pair has where all of them belong
+    together. `subject` is what the unit tells of: a later unit with the same subject is newer;
+    `was` is the value that it replaces.
     """
 
     entry: int
@@ -149,7 +153,10 @@ class _TurnParser:
         return number
 
     def call(self, turn: Turn, index: int, call: ToolCall) -> tuple[int, str]:
-        """Add a call, its long arguments as units, each in the place of its name; return its number and the key that a result gives it."""
+        """Add a call, its long arguments as units, each in the place of its name.
+
+        Return its number and the key that a result gives it.
+        """
         value = read_json(call.arguments)
         value = value if isinstance(value, dict) else None
         arguments, items = _arguments(call.arguments, value)
@@ -271,7 +278,10 @@ def parse_turns(
     *,
     ids: bool = False,
 ) -> tuple[dict[int, Entry], list[Unit]]:
-    """Return the entries of `turns` by number and their units, in order, counted; each result stands on the line of its call."""
+    """Return the entries of `turns` by number and their units, in order, counted.
+
+    Each result stands on the line of its call.
+    """
     parser = _TurnParser(first_entry, counter, failure_bonus, ids=ids)
     calls: dict[str | None, tuple[int, str]] = {}
     for index, turn in enumerate(turns, first_turn):
@@ -331,7 +341,10 @@ _NO_ITEM = Item("", ())
 
 
 def _file_key(name: str, value: Mapping[str, Any]) -> str:
-    """Return what tells that a call reads or writes all of a file, or the same part of it; empty where it does neither."""
+    """Return what tells that a call reads or writes all of a file, or the same part of it.
+
+    Empty where it does neither.
+    """
     path = next(
         (value[key] for key in value if _PATH_KEY.fullmatch(key) and isinstance(value[key], str)),
         "",

@@ -1,7 +1,10 @@
-"""Updates: of what is told again the newest stands, marked with what it replaces; what merely looks alike stays.
+"""Updates: of what is told again the newest stands, marked with what it replaces.
 
-A result yields to that of the same call, a text of a file to a later one of it, a pair to that of the same record and key, a setting to
-that of the same file and section, a line or sentence to one with the same words and other numbers, dates or states.
+What merely looks alike stays.
+
+A result yields to that of the same call, a text of a file to a later one of it, a pair to that of
+the same record and key, a setting to that of the same file and section, a line or sentence to one
+with the same words and other numbers, dates or states.
 """
 
 import re
@@ -17,7 +20,8 @@ from .terms import STRONG, kind_of, plain_terms, terms_of
 from .units import Entry, Unit
 
 LONGEST_WAS, LEAST_SHARED = 40, 12
-"""How long a value is that is shown as what was, and how many letters two sentences about one thing share at least."""
+"""How long a value is that is shown as what was, and how many letters two sentences about one thing
+share at least."""
 
 NEWER_BOOST = 3.0
 """How much more is worth what has replaced something."""
@@ -27,7 +31,8 @@ _VALUE = re.compile(
     r"|(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|on|off|up|down|true|false|yes|no|none|open|closed|running|done|enabled|disabled|ok|failed|passed)(?!\w)"
     r"|(?<!/)(?!(?:GET|PUT|POST|HEAD|API|INFO|WARN|ERROR|DEBUG)\b)[A-Z]{3,}(?!\w))"
 )
-"""What may change in a sentence or line that tells of the same thing: numbers and codes, days, states."""
+"""What may change in a sentence or line that tells of the same thing: numbers and codes, days,
+states."""
 
 _TIME = re.compile(
     r"^\W?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\W*|^\W?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?\W+"
@@ -86,7 +91,10 @@ class Telling(NamedTuple):
 
 
 def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
-    """Return `units`, which are in order, without those that a later one makes out of date; that one says what it replaces."""
+    """Return `units`, which are in order, without those that a later one makes out of date.
+
+    That one says what it replaces.
+    """
     last = {entries[unit.entry].key: unit.entry for unit in units}
     gone = {
         index
@@ -202,7 +210,11 @@ def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[t
 def _records(
     indices: Sequence[int], units: Sequence[Unit], rank: int
 ) -> Iterator[tuple[str, Telling]]:
-    """Yield the pairs of records, each under its record; one without an identifier is known by all that it says beside the pair, as what says which of several it is."""
+    """Yield the pairs of records, each under its record.
+
+    One without an identifier is known by all that it says beside the pair, as what says which of
+    several it is.
+    """
     pairs = [index for index in indices if units[index].subject]
     for _, group in groupby(pairs, key=lambda index: units[index].record):
         record = {index: units[index].text for index in group}
@@ -259,7 +271,9 @@ def _lines(
 def _line(
     text: str, file: str, section: str, head: str, *, is_prose: bool
 ) -> tuple[str, str, tuple[str, ...]] | None:
-    """Return what a line or sentence tells of, the words around its values, and the values; None where it tells nothing that may change.
+    """Return what a line or sentence tells of, the words around its values, and the values.
+
+    None where it tells nothing that may change.
 
     `file` and `section` are where a setting stands, `head` the frame of the first line of a result.
     """

@@ -12,7 +12,10 @@ DEMAND = "Never buy wine."
 
 @define
 class Looking:
-    """Script a model that looks two things up before it answers, `steps` times in a row; it remembers the requests."""
+    """Script a model that looks two things up before it answers, `steps` times in a row.
+
+    It remembers the requests.
+    """
 
     steps: int = 1
     requests: list[Mapping[str, Any]] = field(factory=list)
@@ -20,7 +23,10 @@ class Looking:
     def _looks(
         self, entries: Sequence[Mapping[str, Any]], is_result: Callable[[Mapping[str, Any]], bool]
     ) -> bool:
-        """Tell whether it looks things up: after the user's words; or, for more steps than one, as often as it was asked to."""
+        """Tell whether it looks things up: after the user's words.
+
+        Or, for more steps than one, as often as it was asked to.
+        """
         if self.steps > 1:
             # A view may have lost the first of them: whoever counts results would look for ever.
             return len(self.requests) <= self.steps

@@ -141,7 +141,10 @@ def test_what_is_reported_is_learned() -> None:
 
 
 def test_what_tells_of_no_tokens_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
-    """Fake models report zeros, and whatever they report breaks nothing; what is no usage is refused."""
+    """Fake models report zeros, and whatever they report breaks nothing.
+
+    What is no usage is refused.
+    """
     fitted = Bridge(Made(), model=4_000, counter=FAST).fit_with_session(talk(40))
     nothing: list[Any] = [
         None,

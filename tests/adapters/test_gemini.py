@@ -79,7 +79,10 @@ def test_media_count_as_what_they_are() -> None:
 
 
 def test_results_are_told_by_name_and_order() -> None:
-    """Where neither has an id; a result that nothing asked for has none of theirs, and words beside results come after them."""
+    """Where neither has an id.
+
+    A result that nothing asked for has none of theirs, and words beside results come after them.
+    """
     asked = {"role": "model", "parts": [CALL, {"function_call": {"name": "taste"}}, CALL]}
     results = [
         _result("taste", {"sweet": "süß"}),

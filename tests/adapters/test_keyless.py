@@ -34,7 +34,10 @@ OPENING = [
 
 
 def conversation(name: str, exchanges: int = EXCHANGES) -> list[Native]:
-    """Return a conversation that begins as all others do; every message but the first two has a word of its own."""
+    """Return a conversation that begins as all others do.
+
+    Every message but the first two has a word of its own.
+    """
     says = [
         Native("user" if n % 2 == 0 else "assistant", f"mark-{name}-{n} " + "plums and pears " * 12)
         for n in range(2 * exchanges - 1)
@@ -133,7 +136,10 @@ def check(view: Sequence[Native], natives: Sequence[Native], wrong: dict[str, st
 def test_each_view_is_of_its_own_conversation(
     run: Callable[..., dict[str, str]], kept: bool, tmp_path: Path
 ) -> None:
-    """All of it and nothing else, though they begin alike and come at once; and the journals were never rewound."""
+    """All of it and nothing else, though they begin alike and come at once.
+
+    And the journals were never rewound.
+    """
     store = SQLiteStore(tmp_path / "s.db") if kept else None
     bridge, lists = (
         bridge_of(store),
@@ -154,7 +160,10 @@ def test_each_view_is_of_its_own_conversation(
 def test_whoever_has_waited_for_a_session_looks_again_whether_it_is_still_its_own(
     awaited: bool,
 ) -> None:
-    """Nobody has it at the same time; and where it has gone on otherwise meanwhile, another one is taken."""
+    """Nobody has it at the same time.
+
+    And where it has gone on otherwise meanwhile, another one is taken.
+    """
     sessions, one, other = (
         bridge_of().sessions,
         [*map(turn_of, conversation("one"))],

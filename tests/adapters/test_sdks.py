@@ -186,7 +186,10 @@ def test_thoughts_that_are_not_wanted_stay_away(served: Served) -> None:
 def test_the_callers_thinking_is_kept_behind_a_compression(
     thinking: dict[str, Any], served: Served
 ) -> None:
-    """What the provider needs once thoughts have fallen stands beside it; every request is accepted."""
+    """What the provider needs once thoughts have fallen stands beside it.
+
+    Every request is accepted.
+    """
     with anthropic_adapter.wrap(
         anthropic.Anthropic(base_url=served.url, api_key="none"), 2 * ROOM
     ) as client:

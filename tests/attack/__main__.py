@@ -1,4 +1,6 @@
-"""Give hostile texts to everything that reads from outside, and print what each costs a megabyte; exit code 1 where it is over the bound.
+"""Give hostile texts to everything that reads from outside, and print what each costs a megabyte.
+
+Exit code 1 where it is over the bound.
 
 Each text is read in a process of its own, whose peak resident size tells the memory.
 What a small text shows to be far over the bound is not tried at full size.
@@ -24,12 +26,16 @@ MOST_SECONDS, MOST_MEGABYTES = 1.0, 300.0
 FULL, PROBE, SHORT = 1_000_000, 20_000, 50_000
 _MEMORY = 6_000_000_000
 _GENEROUS = 30
-"""How many times the bound the short form allows: it finds what is quadratic, on machines that are busy as well."""
+"""How many times the bound the short form allows: it finds what is quadratic, on machines that are
+busy as well."""
 _NO_ANSWER = Cost(math.inf, math.inf)
 
 
 def _attacked(read: Reader, kind: str, most: int) -> Cost:
-    """Return what a megabyte of `kind` costs, by a text of `most` characters; by a smaller one where that is far over the bound."""
+    """Return what a megabyte of `kind` costs, by a text of `most` characters.
+
+    By a smaller one where that is far over the bound.
+    """
     size = (
         PROBE
         if _seconds(read, hostile_text(kind, PROBE)) > 20 * MOST_SECONDS * PROBE / FULL
@@ -49,14 +55,20 @@ def _seconds(read: Reader, text: str) -> float:
 
 
 def _peak() -> float:
-    """Return the most megabytes that this process has held; a new one begins with what its parent holds."""
+    """Return the most megabytes that this process has held.
+
+    A new one begins with what its parent holds.
+    """
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
         1e6 if sys.platform == "darwin" else 1e3
     )
 
 
 def _apart(read: Reader, kind: str, most: int) -> Cost:
-    """Return what `_attacked` does, from a process of its own; more than any bound where that ends without an answer."""
+    """Return what `_attacked` does, from a process of its own.
+
+    More than any bound where that ends without an answer.
+    """
     hears, says = os.pipe()
     if child := os.fork():
         os.close(says)

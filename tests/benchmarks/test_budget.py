@@ -85,7 +85,11 @@ def test_the_best_schedule_is_found_among_all() -> None:
 
 
 def test_prefixes_of_a_short_session_are_kept_but_for_its_compressions() -> None:
-    """Shares are shares; a session pays about what the best schedule pays; of other libraries those that are installed are measured."""
+    """Shares are shares.
+
+    A session pays about what the best schedule pays; of other libraries those that are installed
+    are measured.
+    """
     row, others = cache_rows(Scale(turns=400))
     kept, bill, *_ = (found.value for found in row.found)
     assert 0.5 < kept <= 1.0
@@ -129,7 +133,10 @@ def test_imports_and_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_server_and_the_stores_of_others_are_measured_beside_a_bare_commit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An append on a server is more than nothing, or it is said why there is none; of other libraries those that are installed are measured."""
+    """An append on a server is more than nothing, or it is said why there is none.
+
+    Of other libraries those that are installed are measured.
+    """
     monkeypatch.setattr("benchmarks.budget.server.MEASURED", 10)
     (row,) = server_rows(Scale(200))
     assert row.notes

@@ -164,7 +164,10 @@ terms(room_id=R-8812) -> deposit 40, until 10 May"""
 def test_a_broken_summariser_is_found_out_by_the_measure_and_the_judge(
     broken: Callable[[str], str], kept: int
 ) -> None:
-    """The old measure and a bag of values see no difference; the new one does, and the judge resolves nothing that is wrong."""
+    """The old measure and a bag of values see no difference.
+
+    The new one does, and the judge resolves nothing that is wrong.
+    """
     body = broken(GOOD)
     values = ("128", "garden", "99", "street", "10 May")
     assert all(value in body for value in values)

@@ -101,7 +101,10 @@ def test_tails_end_at_the_end() -> None:
 
 
 def test_an_anchored_tail_has_no_gap_and_parts_no_exchange() -> None:
-    """It ends before the first exchange that does not fit, whatever would fit behind it; a result never stands without its call."""
+    """It ends before the first exchange that does not fit, whatever would fit behind it.
+
+    A result never stands without its call.
+    """
     messages = [
         *agent_messages(3),
         {"role": "assistant", "content": "x " * 200},
@@ -119,7 +122,10 @@ def test_the_lot_is_another_for_another_conversation() -> None:
 
 
 def test_bm25_keeps_the_messages_that_speak_of_the_question() -> None:
-    """The message that names what is asked for stands, at a fraction of the tokens; without a question the latest ones do."""
+    """The message that names what is asked for stands, at a fraction of the tokens.
+
+    Without a question the latest ones do.
+    """
     messages = monologue_messages()
     max_tokens = MONOLOGUE.budget(len(messages), 0.3)
     assert messages[3] in bm25(Asked(messages, max_tokens, query="When was I in Tarn3burg?"))
@@ -127,7 +133,10 @@ def test_bm25_keeps_the_messages_that_speak_of_the_question() -> None:
 
 
 def test_gates_notice_what_a_view_breaks() -> None:
-    """Over budget, calls without results, a task that is gone or changed: each by its name; a good view breaks none."""
+    """Over budget, calls without results, a task that is gone or changed: each by its name.
+
+    A good view breaks none.
+    """
     messages = agent_messages(2)
     most = request_tokens(messages)
     assert broken_by(messages, messages, most) == []
@@ -166,7 +175,10 @@ def test_gates_notice_what_shows_the_second_time() -> None:
 
 
 def test_a_refusal_misses_every_needle_and_is_counted() -> None:
-    """Two needles, one call that is refused: recall 0 of 2, no gate; another error is a gate as well."""
+    """Two needles, one call that is refused: recall 0 of 2, no gate.
+
+    Another error is a gate as well.
+    """
 
     def refuse(given: Asked) -> list[Message]:
         raise ContextOverflowError(2, 1, "the conversation")
@@ -183,7 +195,10 @@ def test_a_refusal_misses_every_needle_and_is_counted() -> None:
 
 
 def test_long_range_asks_only_for_what_no_tail_holds() -> None:
-    """The key of the last shelf stands in a tail, that of the first does not; a tail of the same size scores 0."""
+    """The key of the last shelf stands in a tail, that of the first does not.
+
+    A tail of the same size scores 0.
+    """
     data = measure(METHODS["plain tail"], [AGENT], 0.3, gates=False).as_data()["recalls"]
     assert (data["bound"]["of"], data["bound"]["share"]) == (2, 0.5)
     assert (data["long range"]["of"], data["long range"]["share"]) == (1, 0.0)
@@ -215,7 +230,10 @@ def test_the_largest_list_that_fits_is_found() -> None:
 
 
 def test_dialogues_are_asked_blind_once_and_once_for_each_question() -> None:
-    """One call without a question for both answers, one with each; evidence only with the question."""
+    """One call without a question for both answers, one with each.
+
+    Evidence only with the question.
+    """
     assert [(call.query is None, len(call.probes)) for call in calls_of(MONOLOGUE)] == [
         (True, 2),
         (False, 1),

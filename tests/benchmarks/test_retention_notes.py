@@ -87,7 +87,10 @@ def test_what_is_put_in_makes_a_list_that_providers_take(share: float) -> None:
 
 
 def test_two_things_at_one_place_both_stand() -> None:
-    """In a short recording a third and two thirds may be the same place; what comes first stands first."""
+    """In a short recording a third and two thirds may be the same place.
+
+    What comes first stands first.
+    """
     (short,) = [host for host in hosts() if host.set != "tau"]
     host = evolve(short, messages=short.messages[:2], tokens=short.tokens[:2])
     put = noted.with_put(

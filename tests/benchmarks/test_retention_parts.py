@@ -24,7 +24,10 @@ def summary(body: str) -> list[Message]:
 
 
 def test_chats_are_long_and_unlike_and_hold_their_evidence_once() -> None:
-    """At least 20 of 60 or more turns; what is asked for stands in one message, seldom in the assistant's; sentences hardly repeat."""
+    """At least 20 of 60 or more turns.
+
+    What is asked for stands in one message, seldom in the assistant's; sentences hardly repeat.
+    """
     made = chats.chats("all")
     assert len(made) >= 20
     replies = [
@@ -79,7 +82,10 @@ def test_evidence_is_found_with_all_the_room_and_not_in_an_empty_view() -> None:
 
 @pytest.mark.parametrize("kind", logs.KINDS)
 def test_a_wanted_line_stands_in_its_log_and_not_beside_it(kind: logs.Kind) -> None:
-    """So many lines, what is wanted in one of them, the same at every run; found in the whole list, lost without the result."""
+    """So many lines, what is wanted in one of them, the same at every run.
+
+    Found in the whole list, lost without the result.
+    """
     log = logs.log_of(kind, 400)
     assert log == logs.log_of(kind, 400)
     assert abs(log.text.count("\n") - 400) <= 1
@@ -95,7 +101,10 @@ def test_a_wanted_line_stands_in_its_log_and_not_beside_it(kind: logs.Kind) -> N
 
 
 def test_a_wanted_row_may_stand_as_a_note_of_its_record() -> None:
-    """The value with its key under its order: found. Under another order, or without its key: not."""
+    """The value with its key under its order: found.
+
+    Under another order, or without its key: not.
+    """
     log = logs.log_of(logs.json_lines, 50)
     line = log.wanted[0]
     assert logs.stands(
@@ -144,7 +153,10 @@ def test_attacks_are_counted_as_shown_and_what_stands_beside_them_as_kept(
 
 
 def test_what_fits_is_looked_for_unit_by_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it where all was copied; a missing sentence and a missing pair are missed; notes are weighed beside their JSON."""
+    """All of it where all was copied.
+
+    A missing sentence and a missing pair are missed; notes are weighed beside their JSON.
+    """
     order = {
         "order_id": "W-11",
         "items": [

@@ -1,4 +1,7 @@
-"""Sessions that are measured: what they keep, how they age, where they end; and the command that prints it."""
+"""Sessions that are measured: what they keep, how they age, where they end.
+
+And the command that prints it.
+"""
 
 import json
 from pathlib import Path
@@ -32,7 +35,10 @@ def test_a_session_with_all_the_room_keeps_what_a_projection_keeps() -> None:
 
 
 def test_a_session_in_little_room_compresses_and_says_how_often() -> None:
-    """Half of the tokens: compressions, turns a compression, a prefix that is a share; no gate broken."""
+    """Half of the tokens: compressions, turns a compression, a prefix that is a share.
+
+    No gate broken.
+    """
     data = measure([agent()], 0.5, Way(0.9, 0.5)).as_data()
     assert data["compressions"] > 0
     assert data["turns a compression"] == 20 / data["compressions"]
@@ -108,7 +114,11 @@ def test_cycles_are_counted_and_never_the_same_twice() -> None:
 
 
 def test_loops_are_the_same_at_every_run_and_as_hard_as_they_say() -> None:
-    """Seeded; windows of 500 to 3,000 tokens; parallel calls; results far larger than the window; every call answered."""
+    """Seeded.
+
+    Windows of 500 to 3,000 tokens; parallel calls; results far larger than the window; every call
+    answered.
+    """
     loops = [loop_of(seed) for seed in range(40)]
     assert loops == [loop_of(seed) for seed in range(40)]
     assert all(WINDOWS[0] <= loop.max_tokens <= WINDOWS[1] for loop in loops)
@@ -120,7 +130,10 @@ def test_loops_are_the_same_at_every_run_and_as_hard_as_they_say() -> None:
 
 
 def test_dead_ends_are_looked_for_in_loops_and_recordings() -> None:
-    """Every session is counted, each turn looked at; what is within its window breaks no other gate."""
+    """Every session is counted, each turn looked at.
+
+    What is within its window breaks no other gate.
+    """
     loops = in_loops(range(4), Way()).as_data()
     assert loops["sessions"] == 4
     assert set(loops["gates"]) == {"dead end"}
@@ -170,7 +183,10 @@ def folder(tmp_path: Path) -> Path:
 def test_the_command_measures_all_its_parts(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every part over two small sets; the results are JSON, and a second run differs in nothing but time."""
+    """Every part over two small sets.
+
+    The results are JSON, and a second run differs in nothing but time.
+    """
     sets = [
         "--data",
         str(folder),

@@ -23,13 +23,17 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # what runs in the background of a script is told to ignore it
 os.execv(sys.executable, [sys.executable, "-m", "polycontext", *sys.argv[1:]])
 """
-"""Makes the terminal the one that controls the program: keys such as Ctrl+C are signals where no editor reads them."""
+"""Makes the terminal the one that controls the program: keys such as Ctrl+C are signals where no
+editor reads them."""
 
 _WHERE_IS_THE_CURSOR, _THERE = b"\x1b[6n", b"\x1b[1;1R"
 
 
 class OnATerminal:
-    """Run `polycontext` with these arguments on a terminal of its own; whatever is left of it is ended with the context."""
+    """Run `polycontext` with these arguments on a terminal of its own.
+
+    Whatever is left of it is ended with the context.
+    """
 
     def __init__(self, folder: Path, *arguments: object, **environment: str) -> None:
         self._master, slave = pty.openpty()
@@ -59,7 +63,10 @@ class OnATerminal:
         os.write(self._master, text.encode())
 
     def see(self, *wanted: str) -> str:
-        """Wait until each of these was shown, in order, behind what was waited for last; return what was shown on the way."""
+        """Wait until each of these was shown, in order, behind what was waited for last.
+
+        Return what was shown on the way.
+        """
         start = self._seen
         for text in wanted:
             until = monotonic() + PATIENCE

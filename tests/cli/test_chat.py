@@ -18,7 +18,10 @@ Talk = Callable[..., Ran]
 
 
 class Scripted:
-    """Say these pieces, one script an answer; an exception is raised, a function called where it stands."""
+    """Say these pieces, one script an answer.
+
+    An exception is raised, a function called where it stands.
+    """
 
     def __init__(self, *scripts: Sequence[Piece]) -> None:
         self.scripts = list(scripts)
@@ -70,7 +73,10 @@ def test_each_line_is_a_message(talk: Talk, tmp_path: Path) -> None:
 
 
 def test_a_file_is_attached_to_the_next_message(talk: Talk, tmp_path: Path) -> None:
-    """By the command, or named in the message; what the model sees already is not attached again."""
+    """By the command, or named in the message.
+
+    What the model sees already is not attached again.
+    """
     ran = talk("/attach agent.py\nWhat is this?\nAnd [@agent.py] again?")
     assert (ran.code, ran.err) == (0, "attached agent.py (file, 24 characters)\n")
     said = log(tmp_path)
@@ -140,7 +146,10 @@ def test_a_system_prompt_is_for_a_new_session(polycontext: Command, tmp_path: Pa
 def test_an_endpoint_answers_and_a_known_model_has_its_window(
     polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Streamed over loopback, without a key; its name says how large the window is, unless a number does."""
+    """Streamed over loopback, without a key.
+
+    Its name says how large the window is, unless a number does.
+    """
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("POLYCONTEXT_STORE", str(tmp_path / "chat.db"))
     with StrictServer((StrictChat(lambda _: "Plums and pears."),)) as server:

@@ -29,7 +29,10 @@ def test_what_is_fine_is_said_to_be(polycontext: Command, path: Path) -> None:
 def test_a_fault_is_told_with_its_line_its_rule_and_the_vendors_words(
     polycontext: Command, tmp_path: Path
 ) -> None:
-    """Where it is, what it breaks, what would be legal; below it what the provider would say. Exit code 1."""
+    """Where it is, what it breaks, what would be legal; below it what the provider would say.
+
+    Exit code 1.
+    """
     lines = ",\n ".join(json.dumps(message) for message in (user("a"), CALL, RESULT, BLANK))
     ran = polycontext("check", saved(tmp_path, "chat.json", f'{{"messages": [\n {lines}]}}'))
     assert ran.code == 1
@@ -65,7 +68,10 @@ def test_json_is_one_object(polycontext: Command, tmp_path: Path) -> None:
 def test_a_request_is_judged_whole_and_a_record_by_its_messages(
     polycontext: Command, tmp_path: Path
 ) -> None:
-    """An object with a model is what would be sent; one without is somebody's record of a conversation."""
+    """An object with a model is what would be sent.
+
+    One without is somebody's record of a conversation.
+    """
     record: dict[str, Any] = {"id": 7, "messages": [user("a")]}
     assert (
         polycontext("check", saved(tmp_path, "record.json", record), "--format", "anthropic").code

@@ -38,7 +38,10 @@ class Check:
 
 
 def test_a_room_whose_laws_hold(polycontext: Command) -> None:
-    """The table has a row a law with its examples and verdict, and a line for all; progress goes to standard error."""
+    """The table has a row a law with its examples and verdict, and a line for all.
+
+    Progress goes to standard error.
+    """
     ran = polycontext("laws", *ROOM, "--examples", 7)
     laws = all_laws(["linearity"])
     rows = [line.split() for line in ran.out.splitlines()]
@@ -50,7 +53,10 @@ def test_a_room_whose_laws_hold(polycontext: Command) -> None:
 
 
 def test_rooms_and_laws_are_chosen_by_name(polycontext: Command) -> None:
-    """Both options may be given again; a law may be given with its room, where two rooms have one of that name."""
+    """Both options may be given again.
+
+    A law may be given with its room, where two rooms have one of that name.
+    """
     chosen = (
         "--room",
         "window",
@@ -140,7 +146,10 @@ def test_where_hypothesis_keeps_its_files_is_for_the_environment_to_say(
 
 
 def test_a_summariser_that_ignores_its_budget_is_found_out(check: Check) -> None:
-    """The law of the allowance is broken, with the smallest turns that are too many; the others are run as well."""
+    """The law of the allowance is broken, with the smallest turns that are too many.
+
+    The others are run as well.
+    """
     ran = check("Chatty")
     assert ran.code == 1
     assert ran.out.startswith(
@@ -334,7 +343,10 @@ def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.Monk
 
 
 def test_strategies_without_hypothesis_name_the_extra() -> None:
-    """Importing them, as importing any module that is not there, raises `ModuleNotFoundError`; this one helps."""
+    """Importing them, as importing any module that is not there, raises `ModuleNotFoundError`.
+
+    This one helps.
+    """
     with pytest.raises(ModuleNotFoundError, match=r"pip install .\.\[laws\].") as caught:
         require_extra("no_such_module_anywhere", extra="laws", purpose="generated conversations")
     assert caught.value.name == "no_such_module_anywhere"

@@ -95,7 +95,10 @@ def test_what_a_message_names_is_attached(send: Callable[..., Ran], tmp_path: Pa
 
 
 def test_what_cannot_be_attached_is_told(send: Callable[..., Ran], tmp_path: Path) -> None:
-    """Exit code 1 for a refusal, with the message added all the same; symbols are found where no file is."""
+    """Exit code 1 for a refusal, with the message added all the same.
+
+    Symbols are found where no file is.
+    """
     text = "[@long.txt] [@Agent.run] [@gone] [@picture.png] [@../x] [@Agent]"
     ran = send(text, "--json")
     assert (ran.code, len(ran.json()["added"])) == (1, len(words(tmp_path)))

@@ -109,7 +109,10 @@ def test_a_budget_that_cannot_be_met_is_a_no(polycontext: Command) -> None:
 
 
 def test_a_model_says_how_much_there_is(polycontext: Command) -> None:
-    """Without --max-tokens its window is filled but for the longest reply; with both the smaller budget is kept."""
+    """Without --max-tokens its window is filled but for the longest reply.
+
+    With both the smaller budget is kept.
+    """
     by_model = polycontext("project", EXAMPLE, "--model", "gpt-4", "--json").json()["report"]
     assert (by_model["max_tokens"], by_model["dropped"], by_model["gisted"]) == (8_192, [], [])
     both = polycontext(

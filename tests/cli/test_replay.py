@@ -43,7 +43,10 @@ TOO_LARGE = {"role": "system", "content": "word " * 5000}
 
 
 def test_one_conversation_is_shown_step_by_step(polycontext: Command) -> None:
-    """Every turn has a row with its role, class, tokens, pressure, state and beginning; then comes the summary."""
+    """Every turn has a row with its role, class, tokens, pressure, state and beginning.
+
+    Then comes the summary.
+    """
     ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200")
     assert (ran.code, ran.err) == (0, "")
     assert [
@@ -109,7 +112,10 @@ def test_the_summary_is_shown_and_every_turn_once(polycontext: Command) -> None:
 
 
 def test_a_compression_tells_each_turn_once(polycontext: Command) -> None:
-    """What was summarised before is not told again where the summary is written anew; the new summary's words are in the JSON."""
+    """What was summarised before is not told again where the summary is written anew.
+
+    The new summary's words are in the JSON.
+    """
     steps = [
         step
         for step in polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--json").json()["steps"]
@@ -133,7 +139,10 @@ def test_a_shortened_answer_is_called_one(polycontext: Command) -> None:
 
 
 def test_a_long_view_is_cut_in_its_middle(polycontext: Command, tmp_path: Path) -> None:
-    """Of messages that stand word for word the first and last are shown; a long summary is cut; with --all nothing is."""
+    """Of messages that stand word for word the first and last are shown.
+
+    A long summary is cut; with --all nothing is.
+    """
     path = saved(tmp_path, "chat.json", chat(40))
     seen = polycontext("replay", path, "--max-tokens", "20000").out.partition(
         "what the model sees now"
@@ -205,7 +214,10 @@ def test_who_is_stuck_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_model_sets_window_and_counting(polycontext: Command) -> None:
-    """--model takes the window but for the reply, the counting and the format; --max-tokens goes before it."""
+    """--model takes the window but for the reply, the counting and the format.
+
+    --max-tokens goes before it.
+    """
     claude = polycontext("replay", EXAMPLE, "--model", "claude-sonnet-4-5", "--json").json()[
         "summary"
     ]
@@ -507,7 +519,10 @@ def test_a_plot_that_cannot_be_written_is_refused(polycontext: Command, tmp_path
 
 
 def test_the_low_mark_follows_a_low_threshold() -> None:
-    """Unless said, both are a session's own; the low one is half of a threshold that is not above it."""
+    """Unless said, both are a session's own.
+
+    The low one is half of a threshold that is not above it.
+    """
     assert marks(None, None) == (0.97, 0.8)
     assert marks(0.9, None) == (0.9, 0.8)
     assert marks(0.8, None) == (0.8, 0.4)
@@ -607,7 +622,10 @@ def test_an_ascii_terminal_gets_its_table_and_valid_json(tmp_path: Path) -> None
 def test_recordings_replay(
     polycontext: Command, tmp_path: Path, name: str, count: int, one_of: int
 ) -> None:
-    """Recorded conversations replay at 4000 tokens; every list was handed out or refused for a reason."""
+    """Recorded conversations replay at 4000 tokens.
+
+    Every list was handed out or refused for a reason.
+    """
     ran = polycontext(
         "replay", recordings(name, tmp_path, one_of), "--max-tokens", "4000", "--json"
     )

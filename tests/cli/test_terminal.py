@@ -49,10 +49,15 @@ def test_an_interrupt_empties_the_line(
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_program_with_the_code_that_shells_expect(number: int) -> None:
     """What was handled before is handled after."""
+
+    def run() -> None:
+        with orderly_end():
+            os.kill(os.getpid(), number)
+            signal.pause()
+
     before = signal.getsignal(number)
-    with pytest.raises(SystemExit) as end, orderly_end():
-        os.kill(os.getpid(), number)
-        signal.pause()
+    with pytest.raises(SystemExit) as end:
+        run()
     assert end.value.code == 128 + number
     assert signal.getsignal(number) is before
 

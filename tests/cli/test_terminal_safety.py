@@ -25,7 +25,10 @@ def store(tmp_path: Path) -> Path:
 def test_no_command_lets_a_conversation_command_the_terminal(
     polycontext: Command, tmp_path: Path, store: Path
 ) -> None:
-    """Neither as text nor as JSON; letters of all scripts and joined emoji stay, and JSON says what it said."""
+    """Neither as text nor as JSON.
+
+    Letters of all scripts and joined emoji stay, and JSON says what it said.
+    """
     messages = [
         {"role": "system", "content": SAID},
         {"role": "user", "content": SAID},

@@ -18,7 +18,11 @@ from tests.postgresql import running
 
 
 def main() -> int:
-    """Print the table; return 1 where anything was lost, there twice, there in part, or refused without a word on what to do."""
+    """Print the table.
+
+    Return 1 where anything was lost, there twice, there in part, or refused without a word on what
+    to do.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--rounds",

@@ -17,7 +17,9 @@ COUNTED = ("rounds", "acknowledged", "lost", "duplicated", "half", "told", "sile
 
 @define
 class Tally:
-    """Count what a fault came to: what was acknowledged, and what of it is lost; what is there twice, or in part.
+    """Count what a fault came to: what was acknowledged, and what of it is lost.
+
+    What is there twice, or in part.
 
     `told` counts the errors that said what to do, `silent` those that did not.
     """
@@ -73,9 +75,12 @@ def parts_of(number: int) -> int:
 
 
 def judge(session: ContextSession, last: int, tally: Tally) -> int:
-    """Count what is wrong with a log in which the commands up to `last` were acknowledged; return the last one that is there.
+    """Count what is wrong with a log in which the commands up to `last` were acknowledged.
 
-    The one behind `last` may be there: whoever was killed between a commit and its answer has acknowledged nothing.
+    Return the last one that is there.
+
+    The one behind `last` may be there: whoever was killed between a commit and its answer has
+    acknowledged nothing.
     """
     parts = Counter(_marks(turn.text for turn in session.log()))
     numbers = {number for number, _ in parts}

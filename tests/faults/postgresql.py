@@ -87,7 +87,10 @@ def _harmed(
 
 
 def gone(server: Server, rounds: int, random: Random) -> Tally:
-    """Stop the server, and start it once the writer has given up waiting; what was refused is said again, and is there once."""
+    """Stop the server, and start it once the writer has given up waiting.
+
+    What was refused is said again, and is there once.
+    """
     tally, last = Tally("PG: gone"), -1
     for _ in range(rounds):
         with opened(server.url, timeout=0.2) as session:

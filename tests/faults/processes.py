@@ -15,9 +15,12 @@ from tests.faults.numbered_commands import COUNTED, Tally, judge, opened, say
 def kill_writers(
     tally: Tally, place: Path | str, rounds: int, random: Random, longest: tuple[float, float]
 ) -> Tally:
-    """Kill the writer at any moment, with a signal that nobody can catch; the next one says again what was not acknowledged.
+    """Kill the writer at any moment, with a signal that nobody can catch.
 
-    It lives for `longest` seconds at most: in one round of four while it opens the store, in the others from then on.
+    The next one says again what was not acknowledged.
+
+    It lives for `longest` seconds at most: in one round of four while it opens the store, in the
+    others from then on.
     """
     last = -1
     for number in range(rounds):

@@ -32,7 +32,10 @@ def killed(folder: Path, rounds: int, random: Random) -> Tally:
 
 
 def filled(folder: Path, rounds: int, random: Random) -> Tally:
-    """Let files grow no further in the middle of a conversation; what was refused is said again once there is room."""
+    """Let files grow no further in the middle of a conversation.
+
+    What was refused is said again once there is room.
+    """
 
     def fill(tally: Tally) -> None:
         path, last = folder / "filled.db", -1
@@ -66,7 +69,10 @@ def filled(folder: Path, rounds: int, random: Random) -> Tally:
 
 
 def read_only(folder: Path, rounds: int, random: Random) -> Tally:
-    """Open, as somebody who is nobody, a file or a folder that may not be written to; nothing changes."""
+    """Open, as somebody who is nobody, a file or a folder that may not be written to.
+
+    Nothing changes.
+    """
     # Not in `folder`: pytest shuts others out of its folders anew whenever it is started somewhere.
     with TemporaryDirectory(prefix="polycontext-") as outside:
         Path(outside).chmod(0o755)

@@ -3,7 +3,8 @@
 A law that no instance can fail says nothing. The modules of `tests.laws.broken` bring
 for every law something broken; `test_laws.py` passes only if that very law objects:
 
-    breaks(stores.seek_to_the_focus_changes_nothing, "a seek that always moves", lambda law: law(OffByOne(...)))
+    breaks(stores.seek_to_the_focus_changes_nothing, "a seek that always moves", lambda law:
+    law(OffByOne(...)))
 """
 
 from collections.abc import Callable
@@ -31,7 +32,8 @@ class Instance:
 BROKEN: list[Instance] = []
 """What must be rejected."""
 SOUND: list[Instance] = []
-"""What is like a broken instance but for the fault, and must be accepted: it shows that the fault is what was rejected."""
+"""What is like a broken instance but for the fault, and must be accepted: it shows that the fault
+is what was rejected."""
 
 
 def breaks(law: F, what: str, *calls: Callable[[F], object]) -> None:

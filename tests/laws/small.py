@@ -1,7 +1,8 @@
 """Every small input of a law, one after the other: what is so few that nothing needs to be left to chance.
 
-Ledgers of up to two ids, stores of up to three positions over two letters with all views of them, views of
-three atoms. A law all of whose parameters are here holds for every combination, or the test fails.
+Ledgers of up to two ids, stores of up to three positions over two letters with all views of them,
+views of three atoms. A law all of whose parameters are here holds for every combination, or the
+test fails.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +53,10 @@ def _all_readings(last: int) -> Iterator[Reading]:
 
 
 def _telling_readings(last: int) -> Iterator[Reading]:
-    """Yield for every small store the view that tells it from all others; what these cannot tell apart is the same to all views."""
+    """Yield for every small store the view that tells it from all others.
+
+    What these cannot tell apart is the same to all views.
+    """
     return (partial(_is, _shown(store)) for store in small_stores(last))
 
 

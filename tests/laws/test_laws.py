@@ -1,6 +1,7 @@
 """Every law of every room holds on what is generated and on all that is small, and rejects something broken.
 
-Generated inputs come from the strategies that the package ships, so whoever runs ``polycontext laws`` tries the same.
+Generated inputs come from the strategies that the package ships, so whoever runs ``polycontext
+laws`` tries the same.
 """
 
 from importlib import import_module
@@ -117,7 +118,10 @@ def test_a_violation_shows_its_law_both_sides_and_the_inputs() -> None:
 
 
 def test_a_violation_shows_what_its_law_was_given() -> None:
-    """A law need not repeat its parameters; what it says beside them is added, or stands in the place of one."""
+    """A law need not repeat its parameters.
+
+    What it says beside them is added, or stands in the place of one.
+    """
 
     def promotes(ledger: str, resource_id: str, place: int) -> None:
         before = ledger

@@ -335,7 +335,10 @@ class Picky:
 
 
 def test_what_a_record_refuses_by_itself_is_named_too() -> None:
-    """An error with facts keeps them, under its path; of any other the text is shown, with what the reader calls legal."""
+    """An error with facts keeps them, under its path.
+
+    Of any other the text is shown, with what the reader calls legal.
+    """
     with pytest.raises(InvalidDataError, match=r"^\$\[1\]\.name: is taken. Use another name\.$"):
         structured(CONVERTER, [{"name": "a"}, {"name": "own"}], tuple[Picky, ...])
     with pytest.raises(InvalidDataError, match=r"^\$\[0\]: no such luck. Use what we wrote\.$"):

@@ -79,7 +79,10 @@ def nested(levels: int, make: Any) -> Any:
 
 @given(JSON)
 def test_thawing_gives_back_what_was_frozen(value: Any) -> None:
-    """Lists become tuples and dicts frozen, at every depth; thaw they are what was given, and so is a copy."""
+    """Lists become tuples and dicts frozen, at every depth.
+
+    Thaw they are what was given, and so is a copy.
+    """
     frozen = freeze(value)
     assert is_frozen(frozen)
     assert thaw(frozen) == value == copy_json(value) == copy_json(frozen)
@@ -95,7 +98,10 @@ def test_what_is_frozen_is_returned_itself(value: Any) -> None:
 
 @given(ANYTHING)
 def test_no_writer_fails_on_what_was_taken(value: Any) -> None:
-    """Whatever is taken is written by json and by orjson, and read back exactly; all else is refused in one way."""
+    """Whatever is taken is written by json and by orjson, and read back exactly.
+
+    All else is refused in one way.
+    """
     try:
         plain = thaw(freeze(value))
     except InvalidDataError as error:
@@ -251,7 +257,10 @@ def test_what_json_cannot_hold_is_refused(name: str, judge: Any) -> None:
 
 
 def test_integers_are_those_that_every_reader_keeps() -> None:
-    """The first and the last legal integer are taken and written; one further on each side is refused with the range."""
+    """The first and the last legal integer are taken and written.
+
+    One further on each side is refused with the range.
+    """
     ends = [INTEGERS.start, INTEGERS.stop - 1]
     assert ends == [-(2**63), 2**64 - 1]
     assert orjson.loads(orjson.dumps(freeze(ends))) == ends

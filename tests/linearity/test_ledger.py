@@ -143,7 +143,10 @@ def test_only_droppable_resources_may_leave(ledger: LinearityMap, resource_id: s
 
 @pytest.mark.parametrize("read", [LinearityMap.get, LinearityMap.tag_of, LinearityMap.drop])
 def test_an_unknown_id_is_refused_with_near_misses(ledger: LinearityMap, read: object) -> None:
-    """A slip of the pen gets the id that was meant; the error is a KeyError with a readable message."""
+    """A slip of the pen gets the id that was meant.
+
+    The error is a KeyError with a readable message.
+    """
     assert callable(read)
     with pytest.raises(UnknownResourceError) as caught:
         read(ledger, "midle")

@@ -139,7 +139,10 @@ def test_missing_and_unknown_fields_are_told_apart() -> None:
     [("promotions", 3, "0..2"), ("promotions", -1, "0..2"), ("drops", -1, "a whole number from 0")],
 )
 def test_a_counter_that_cannot_be_names_its_bounds(counter: str, value: int, legal: str) -> None:
-    """Promotions are bounded by the classes there are; a droppable resource can have been dropped any number of times."""
+    """Promotions are bounded by the classes there are.
+
+    A droppable resource can have been dropped any number of times.
+    """
     with pytest.raises(InvalidDataError) as caught:
         LinearityMap.from_json({**written(), counter: value})
     assert (caught.value.path, caught.value.legal) == (f"$.{counter}", legal)

@@ -45,7 +45,10 @@ def test_who_knows_the_mark_of_a_text_cannot_put_it_there() -> None:
 
 
 def test_what_turns_said_is_told_with_who_said_it() -> None:
-    """Calls with their arguments, pictures by their kind; what only the provider can read is left out, and earlier notes are named so."""
+    """Calls with their arguments, pictures by their kind.
+
+    What only the provider can read is left out, and earlier notes are named so.
+    """
     picture = Part(
         "anthropic", '{"type":"image","source":{"type":"url","url":"https://example.org/a.png"}}'
     )

@@ -218,7 +218,10 @@ NO_SUMMARIES: dict[str, tuple[str, Any, str]] = {
 def test_what_is_no_summary_is_named_and_the_extract_stands(
     name: str, says: Any, came: str
 ) -> None:
-    """The error says what came, whichever way was asked; in a session nothing is lost but the model's words."""
+    """The error says what came, whichever way was asked.
+
+    In a session nothing is lost but the model's words.
+    """
     with serving(name) as vendor:
         vendor.says = vendor.answer(*says) if isinstance(says, tuple) else says
         summariser = vendor.summariser()
@@ -461,7 +464,10 @@ def test_the_summary_is_read_from_the_cache(vendor: Vendor) -> None:
 
 
 def same_but_marks(asked: Any, sent: Any, before: Any) -> bool:
-    """Tell whether `asked` is the request `sent` and what has come since, and a question behind it; marks for the cache aside."""
+    """Tell whether `asked` is the request `sent` and what has come since, and a question behind it.
+
+    Marks for the cache aside.
+    """
     plain, messages = (blocks(each) for each in (asked["messages"], before))
     shared = all(asked.get(name) == sent.get(name) for name in ("model", "tools", "system"))
     return shared and plain[:-1] == messages and "about the conversation above" in str(plain[-1])

@@ -80,7 +80,10 @@ def thoughts(session: ContextSession) -> int:
 
 
 def test_results_that_were_cleared_become_digests() -> None:
-    """The oldest, but for those that are kept; the count is what the provider counts, and the log has all of them."""
+    """The oldest, but for those that are kept.
+
+    The count is what the provider counts, and the log has all of them.
+    """
     provider, session = StrictAnthropic(thinks), begun()
     for _ in range(6):
         asked(provider, session)
@@ -178,7 +181,10 @@ def test_a_count_tells_what_would_be_cleared() -> None:
 
 @pytest.mark.parametrize("question", ["And then?", "Please sum up."])
 def test_a_summary_at_a_threshold_stands_for_all_before_the_answer(question: str) -> None:
-    """The thinking of an answer behind it stays; that of an open call falls, since the task is said again before it."""
+    """The thinking of an answer behind it stays.
+
+    That of an open call falls, since the task is said again before it.
+    """
     provider, session = (
         StrictAnthropic(thinks, summary=lambda _: "Many shelves were seen, all full."),
         begun(),
@@ -322,7 +328,10 @@ def test_openai_compacts_at_a_threshold_and_the_session_follows() -> None:
 
 
 def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_taken() -> None:
-    """The view stays as it is; what was thought behind the summary is bound to nothing that stands there."""
+    """The view stays as it is.
+
+    What was thought behind the summary is bound to nothing that stands there.
+    """
     session = begun()
     session.add_assistant_turn(JARS)
     session.add_user_turn("And now?")

@@ -47,7 +47,10 @@ def counters() -> Iterator[tuple[AnthropicTokens, OpenAITokens]]:
 def test_a_text_counts_what_the_provider_counts_without_the_frame(
     counters: tuple[AnthropicTokens, OpenAITokens],
 ) -> None:
-    """The same number as by the provider's own vocabulary; nothing for nothing; white space, which alone would be refused, to within a token."""
+    """The same number as by the provider's own vocabulary.
+
+    Nothing for nothing; white space, which alone would be refused, to within a token.
+    """
     for counter in counters:
         assert counter.exact
         assert counter.count("") == 0
@@ -58,7 +61,10 @@ def test_a_text_counts_what_the_provider_counts_without_the_frame(
 
 
 def test_each_text_is_asked_for_once_and_few_are_remembered() -> None:
-    """Answers are remembered by digests, the newest so many; short texts are counted here where that is wanted."""
+    """Answers are remembered by digests, the newest so many.
+
+    Short texts are counted here where that is wanted.
+    """
     asked: list[Any] = []
 
     class Counting:

@@ -2,8 +2,9 @@
 
 Usage: python -m tests.native.loops --seeds 0-999 [--jobs N]
 
-Summaries land some steps after they were asked for, in the middle of open calls too; some are broken; in between turns are
-recalled and words forgotten, and our own summariser writes. In the end the conversation goes to the other vendor and back.
+Summaries land some steps after they were asked for, in the middle of open calls too; some are
+broken; in between turns are recalled and words forgotten, and our own summariser writes. In the end
+the conversation goes to the other vendor and back.
 """
 
 import argparse
@@ -85,7 +86,10 @@ class Loop:
         }
 
     def run(self) -> Found:
-        """Go through the script with one vendor, then with the other and back; the first thing that is refused ends it."""
+        """Go through the script with one vendor, then with the other and back.
+
+        The first thing that is refused ends it.
+        """
         first, other = (ANTHROPIC, RESPONSES) if self.seed % 2 == 0 else (RESPONSES, ANTHROPIC)
         self.session.add_system(self.script.system)
         self.session.extend([first.user(self.script.task, 0)], first.provider)

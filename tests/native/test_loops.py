@@ -1,4 +1,7 @@
-"""Scripted conversations whose past the provider summarises itself. The many are run by `just native`."""
+"""Scripted conversations whose past the provider summarises itself.
+
+The many are run by `just native`.
+"""
 
 from unittest.mock import patch
 
@@ -16,7 +19,8 @@ BROKEN = range(6)
 def test_conversations_go_through_and_show_what_they_are_to_show() -> None:
     """Nothing is refused, kept thinking stays, PRESERVED turns stand, the other vendor goes on, and replaying gives the same.
 
-    Summaries of both vendors land, some are not taken, thinking is kept, and turns behind them come back and are forgotten.
+    Summaries of both vendors land, some are not taken, thinking is kept, and turns behind them come
+    back and are forgotten.
     """
     found = [loops.run_loop(seed) for seed in range(SEEDS)]
     assert [each.wrong for each in found] == [[]] * SEEDS

@@ -67,7 +67,10 @@ def test_what_is_at_hand_goes_into_the_next_user_turn(say: Say) -> None:
 
 @BOTH
 def test_what_stands_in_the_view_is_not_said_again(say: Say) -> None:
-    """Until it has changed, or is no longer there word for word; what was removed is not sent any more."""
+    """Until it has changed, or is no longer there word for word.
+
+    What was removed is not sent any more.
+    """
     session = ContextSession(max_tokens=8000)
     managers = ContextManagers(session)
     notes = managers.open("notes")
@@ -105,7 +108,10 @@ def test_a_bound_pushes_the_oldest_out_and_the_caller_is_told() -> None:
 
 
 def test_managers_are_listed_opened_and_removed_by_name() -> None:
-    """Opening again gives the one that is there; a bound that it has not is refused, and so is a name that nobody has."""
+    """Opening again gives the one that is there.
+
+    A bound that it has not is refused, and so is a name that nobody has.
+    """
     managers = ContextManagers(ContextSession(max_tokens=8000))
     files = managers.open("files", max_items=2)
     assert (
@@ -133,7 +139,10 @@ def test_managers_are_listed_opened_and_removed_by_name() -> None:
 
 
 def test_managers_are_saved_with_their_session() -> None:
-    """Names, bounds, items, ids and times; a session that is opened again has them at hand, and its ids go on behind theirs."""
+    """Names, bounds, items, ids and times.
+
+    A session that is opened again has them at hand, and its ids go on behind theirs.
+    """
     store = InMemoryStore()
     session = ContextSession(max_tokens=8000, store=store)
     managers = ContextManagers(session)

@@ -21,7 +21,10 @@ def loaded_after(code: str) -> set[str]:
 
 
 def test_the_room_itself_loads_nothing() -> None:
-    """Importing it loads no module of any room; the first name that is asked for loads its own layer."""
+    """Importing it loads no module of any room.
+
+    The first name that is asked for loads its own layer.
+    """
     bare = {
         name for name in loaded_after("import polycontext.nodes") if name.startswith("polycontext.")
     }
@@ -67,7 +70,10 @@ def test_the_help_of_the_commands_loads_no_room() -> None:
 
 
 def test_the_lists_of_names_agree() -> None:
-    """Every exported name can be had, and no name can be had that is not exported; there are about thirty at most."""
+    """Every exported name can be had, and no name can be had that is not exported.
+
+    There are about thirty at most.
+    """
     assert sorted(nodes.__all__) == sorted(dir(nodes))
     assert [name for name in nodes.__all__ if getattr(nodes, name, None) is None] == []
     assert len(nodes.__all__) <= 40

@@ -86,7 +86,10 @@ def test_a_pill_goes_all_the_way(root: Path, send: Send) -> None:
 
 @BOTH
 def test_a_second_message_does_not_send_it_twice(root: Path, send: Send) -> None:
-    """While it stands in the view; content that changed is attached anew, and supersedes the old."""
+    """While it stands in the view.
+
+    Content that changed is attached anew, and supersedes the old.
+    """
     session = ContextSession(max_tokens=8000)
     resolvers = [FileResolver([root])]
     document = typed("explain @src/ag", root)
@@ -148,7 +151,10 @@ def test_a_message_without_pills_is_a_plain_turn() -> None:
 
 
 def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
-    """A symbol as code with its lines, a buffer as text under its name; a symbol that moved supersedes itself."""
+    """A symbol as code with its lines, a buffer as text under its name.
+
+    A symbol that moved supersedes itself.
+    """
     session = ContextSession(max_tokens=8000)
     resolvers: list[Resolver] = [SymbolResolver([root]), BufferResolver({"*scratch*": "notes"})]
     document = (

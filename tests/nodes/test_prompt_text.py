@@ -8,7 +8,10 @@ from tests.nodes.memory.records import SAID
 
 @given(SAID)
 def test_further_lines_stand_behind_the_mark(text: str) -> None:
-    """However a text breaks its lines, every one but the first starts with the mark; in a block the first does too."""
+    """However a text breaks its lines, every one but the first starts with the mark.
+
+    In a block the first does too.
+    """
     assert all(line.startswith(MARK) for line in f"label {quote(text)}".splitlines()[1:])
     assert all(line.startswith(MARK) for line in quote_block(text).splitlines())
 

@@ -79,7 +79,10 @@ def drawn(session: ContextSession, width: int = 100, **options: Any) -> str:
 
 
 def test_the_number_is_the_sum_of_its_parts_and_the_guards() -> None:
-    """After thoughts, calls, attachments, a compression and a recall; with the reply and the tools taken off once."""
+    """After thoughts, calls, attachments, a compression and a recall.
+
+    With the reply and the tools taken off once.
+    """
     session = lived(reserve=100, tools=TOOLS)
     found = waffle(session)
     a_waffle_is_what_the_guard_weighs(session)
@@ -104,7 +107,10 @@ def test_a_session_as_it_stood_is_drawn_by_the_same_law(session: ContextSession,
 def test_it_says_pressured_where_the_machine_is(
     moves: list[tuple[Turn, ResourceClass | None]], high: float
 ) -> None:
-    """The state behind the last turn that was taken in is what the waffle says of it; a compression ends in COMPRESSED whatever the guard says."""
+    """The state behind the last turn that was taken in is what the waffle says of it.
+
+    A compression ends in COMPRESSED whatever the guard says.
+    """
     session = ContextSession(
         300, counter=FAST, auto=False, threshold=FixedThreshold(high, high / 2), cooldown=0
     )

@@ -134,7 +134,10 @@ def test_a_projection_is_deterministic_and_idempotent(messages: list[Message], b
 
 @given(generated_messages(), BUDGETS)
 def test_the_report_tells_the_truth(messages: list[Message], budget: int) -> None:
-    """Every turn, or every piece of one, is kept, gisted or dropped; the first changed index is the first message that differs."""
+    """Every turn, or every piece of one, is kept, gisted or dropped.
+
+    The first changed index is the first message that differs.
+    """
     try:
         projection = project(messages, budget, counter=FAST)
     except ContextOverflowError:
@@ -236,7 +239,10 @@ def test_a_message_that_came_apart_counts_as_it_is_read_back() -> None:
 
 
 def test_a_history_that_the_assistant_begins_is_projected() -> None:
-    """Where a provider wants the user to begin, a marked line opens the list and is reported; elsewhere it stays as it begins."""
+    """Where a provider wants the user to begin, a marked line opens the list and is reported.
+
+    Elsewhere it stays as it begins.
+    """
     messages = [
         assistant("Hello!"),
         user("Count to a hundred."),
@@ -279,7 +285,10 @@ def test_gists_of_an_earlier_projection_are_taken_for_what_they_are() -> None:
 
 
 def test_a_message_that_a_host_joined_counts_as_it_came_and_comes_apart_only_to_be_cut() -> None:
-    """A list that fits comes back as it is; of one that does not, the task stays and the rest of the message yields."""
+    """A list that fits comes back as it is.
+
+    Of one that does not, the task stays and the rest of the message yields.
+    """
     summary = summary_text("user: " + words(60, "old"))
     joined = user(f"Sort the tins.\n\n{summary}\n\nWhere are they?")
     messages = [joined, assistant("On shelf nine."), user("And the boxes?")]
@@ -299,7 +308,10 @@ def test_a_message_that_a_host_joined_counts_as_it_came_and_comes_apart_only_to_
 
 
 def test_overflow_names_what_it_takes_and_what_is_there() -> None:
-    """The error's numbers are the least request and the budget; with the budget it names the projection succeeds."""
+    """The error's numbers are the least request and the budget.
+
+    With the budget it names the projection succeeds.
+    """
     messages = [
         system(words(30, "s")),
         user(words(50, "task")),
@@ -325,7 +337,10 @@ def test_the_tokens_that_an_overflow_names_are_enough(messages: list[Message], b
 
 
 def test_reserve_and_tools_are_part_of_the_budget() -> None:
-    """The reply's reserve and the tools' definitions are billed with the request; a negative reserve is refused."""
+    """The reply's reserve and the tools' definitions are billed with the request.
+
+    A negative reserve is refused.
+    """
     tools = [
         {
             "type": "function",
@@ -398,7 +413,10 @@ BROKEN = [
 def test_broken_input_is_refused_naming_index_and_rule(
     messages: Any, index: int | None, rule: str | None
 ) -> None:
-    """What comes in broken is refused by the index of the message and the rule; the input is untouched."""
+    """What comes in broken is refused by the index of the message and the rule.
+
+    The input is untouched.
+    """
     before = copy.deepcopy(messages)
     with pytest.raises(InvalidMessagesError) as caught:
         project(messages, 1000, counter=WORDS)
@@ -416,7 +434,10 @@ def test_an_open_tail_is_kept_word_for_word() -> None:
 
 
 def test_repair_closes_a_call_in_the_middle_and_says_so() -> None:
-    """With ``repair=True`` an unanswered call gets a marked result, which the report names; the prompt cache ends there."""
+    """With ``repair=True`` an unanswered call gets a marked result, which the report names.
+
+    The prompt cache ends there.
+    """
     messages = [user("hi"), call("c1", "c2"), result("c2", "x"), user("well?")]
     projection = project(messages, 1000, counter=WORDS, repair=True)
     get_format("openai").check(projection.messages)

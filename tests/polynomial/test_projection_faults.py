@@ -27,7 +27,10 @@ EXACT = TiktokenCounter()
 
 
 def test_the_system_message_is_never_lost_and_results_never_orphaned() -> None:
-    """Trimming by default arguments loses the system message and orphans results elsewhere; not here, at any budget."""
+    """Trimming by default arguments loses the system message and orphans results elsewhere.
+
+    Not here, at any budget.
+    """
     messages = [
         *long_chat(6),
         *(
@@ -178,7 +181,10 @@ def test_call_ids_that_come_back_are_paired_by_adjacency() -> None:
 
 
 def test_a_gist_text_of_the_user_is_not_lost() -> None:
-    """A user who quotes a summary's first line within a line keeps it; a frame of its own line is a summary, whoever sent it."""
+    """A user who quotes a summary's first line within a line keeps it.
+
+    A frame of its own line is a summary, whoever sent it.
+    """
     quoted = user("You told me: [Summary of 3 earlier messages] " + words(30, "quoted"))
     projection = project([quoted, *long_chat()[2:], user("what did I say?")], 500, counter=WORDS)
     assert projection.messages[0] == quoted

@@ -65,7 +65,10 @@ def test_the_recordings_are_whole() -> None:
 
 
 def drive(session: ContextSession, messages: list[Message], budget: int) -> None:
-    """Add every turn; after each one the view is delivered and checked, or the turn was refused with right numbers."""
+    """Add every turn.
+
+    After each one the view is delivered and checked, or the turn was refused with right numbers.
+    """
     for turn in turns_of(messages):
         before = whole(session)
         try:

@@ -65,7 +65,8 @@ def test_a_projection_passes(messages: list[Message], budget: int, keep_recent: 
 def test_a_projection_of_anthropic_messages_passes(moves: list[Move], budget: int) -> None:
     """The same holds for Anthropic's lists, whose results stand in user messages.
 
-    Texts are told apart: half of a merged message may else be, to the letter, another message of the list.
+    Texts are told apart: half of a merged message may else be, to the letter, another message of
+    the list.
     """
     turns = [
         evolve(turn, content=f"{turn.text} #{number}") for number, (turn, _) in enumerate(moves)
@@ -320,7 +321,10 @@ def test_where_nobody_set_a_task_none_is_pinned() -> None:
 
 
 def test_the_assistant_may_come_first_where_it_came_first_before() -> None:
-    """Anthropic wants a user first; a history that the assistant began is judged less strictly, any other is not."""
+    """Anthropic wants a user first.
+
+    A history that the assistant began is judged less strictly, any other is not.
+    """
     history = [user("Count."), assistant("1"), user("Go on."), assistant("2")]
     broken = verify(history, history[1:], provider="anthropic", pinned=()).broken
     assert broken is not None

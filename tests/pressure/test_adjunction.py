@@ -92,6 +92,9 @@ def test_harsher_targets_hold_less(life: Life) -> None:
 
 
 def test_expanding_needs_the_log() -> None:
-    """Expanding embeds a compressed view among all views; it holds no more than before (the Lens Fallacy)."""
+    """Expanding embeds a compressed view among all views.
+
+    It holds no more than before (the Lens Fallacy).
+    """
     view = View({"t1": Fidelity.GIST, "t2": Fidelity.DROPPED})
     assert HEAD.expand(view) == view

@@ -1,4 +1,7 @@
-"""Attachments under pressure: a superseded one yields first, to a pointer; of any other the gist tells name, lines and outline."""
+"""Attachments under pressure: a superseded one yields first, to a pointer.
+
+Of any other the gist tells name, lines and outline.
+"""
 
 from collections.abc import Sequence
 
@@ -109,7 +112,10 @@ def test_attachments_keep_the_galois_connection(
 
 @given(windows())
 def test_every_plan_of_the_chain_keeps_its_promise(window: ContextWindow) -> None:
-    """Rung by rung, not only where a target happens to fall; exactly, where only pointers were set."""
+    """Rung by rung, not only where a target happens to fall.
+
+    Exactly, where only pointers were set.
+    """
     projector = ContextProjector(reach=Reach(keep_recent=1))
     for tokens in projector.ladder(window).tokens:
         plan = projector.plan_within(window, tokens)
@@ -161,7 +167,10 @@ def test_a_pointer_is_not_summarised() -> None:
 
 
 def test_other_lines_and_errors_of_a_file_supersede_nothing() -> None:
-    """A source is file name and lines; an error about a file is none of them, and no name is no source."""
+    """A source is file name and lines.
+
+    An error about a file is none of them, and no name is no source.
+    """
     turns = [
         attached(start_line=1, end_line=9),
         attached(start_line=2, end_line=9),

@@ -86,7 +86,10 @@ def _ids_of(window: ContextWindow) -> list[str]:
 
 
 def test_an_edit_touches_only_what_it_replaces() -> None:
-    """Atoms outside of the splices are not spoken of; an edit that changes nothing touches nothing."""
+    """Atoms outside of the splices are not spoken of.
+
+    An edit that changes nothing touches nothing.
+    """
     window = _talked()
     assert fidelities_after(window, Edit()) == {}
     for place in (3, 6, 7):
@@ -109,7 +112,10 @@ def test_what_no_gist_names_is_dropped() -> None:
 
 
 def test_an_atom_is_judged_whole() -> None:
-    """A digest of one result leaves a gist of the atom; a result that is gone without a trace drops it."""
+    """A digest of one result leaves a gist of the atom.
+
+    A result that is gone without a trace drops it.
+    """
     window = _talked()
     digest = Turn(
         Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1
@@ -137,7 +143,10 @@ def test_what_comes_back_as_it_was_stays_verbatim() -> None:
 
 
 def test_a_fold_names_all_that_its_gists_stood_for() -> None:
-    """A gist in the window is as good as its sources: one of them left out is lost; all of them back is more than a gist."""
+    """A gist in the window is as good as its sources: one of them left out is lost.
+
+    All of them back is more than a gist.
+    """
     window = _talked()
     originals = window.all_turns()[2:4]
     gisted = apply_edit(window, Edit((Splice(2, 4, (_gist("g8", "t3", "t4"),)),)), compressed=True)
@@ -173,7 +182,10 @@ def test_a_digest_that_stays_is_no_more_than_a_gist() -> None:
 def test_what_an_edit_leaves_is_what_the_view_shows(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """Of atoms without gists, the edit says what the edited window shows, and all others stand; no plan of ours goes below a floor."""
+    """Of atoms without gists, the edit says what the edited window shows, and all others stand.
+
+    No plan of ours goes below a floor.
+    """
     done = ContextProjector(reach=reach).compress(window, target)
     check_floors(window, done.edit)
     left = fidelities_after(window, done.edit)
@@ -206,7 +218,10 @@ FLOORS: dict[str, tuple[Edit, str, ResourceClass, Fidelity]] = {
 
 @pytest.mark.parametrize("name", FLOORS)
 def test_an_edit_below_a_floor_is_refused(name: str) -> None:
-    """The error names the turn, its class, what would be left of it and what is legal; the window is as it was."""
+    """The error names the turn, its class, what would be left of it and what is legal.
+
+    The window is as it was.
+    """
     edit, resource_id, resource_class, fidelity = FLOORS[name]
     window = _talked()
     with pytest.raises(FloorError) as caught:

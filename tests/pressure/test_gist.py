@@ -32,7 +32,10 @@ ATTACHED = "[Superseded: a later attachment has the current text of src/a.py]"
 
 
 def test_a_frame_says_nothing_that_changes() -> None:
-    """No count: what stays of a summary stays a prefix of the next one. What was cut says where the whole is."""
+    """No count: what stays of a summary stays a prefix of the next one.
+
+    What was cut says where the whole is.
+    """
     assert summary_text("user: hi") == "[Summary of earlier messages]\nuser: hi\n[End of summary]"
     assert digest_text("21 deg", "t4") == "[Cut; the whole is t4 in the log]\n21 deg"
 
@@ -123,7 +126,11 @@ def test_a_frame_comes_off(text: str) -> None:
 
 
 def test_what_is_cut_stands_where_it_stood() -> None:
-    """A result answers the same call; what the user said is the user's, with its pictures, and is no summary. Cut again it names the same source."""
+    """A result answers the same call.
+
+    What the user said is the user's, with its pictures, and is no summary. Cut again it names the
+    same source.
+    """
     result = Turn(
         "tool",
         "21 degrees",

@@ -76,7 +76,10 @@ def lowered(window: ContextWindow, reach: Reach) -> list[dict[str, str]]:
 
 
 def test_a_pointer_lasts_until_it_goes_into_the_gist() -> None:
-    """A superseded result points from the first plan on; the plan that gists its atom says so in its place, and no plan brings it back."""
+    """A superseded result points from the first plan on.
+
+    The plan that gists its atom says so in its place, and no plan brings it back.
+    """
     window = extended(
         opened(),
         [
@@ -98,7 +101,10 @@ def test_a_pointer_lasts_until_it_goes_into_the_gist() -> None:
 
 @given(lived_windows(), reaches())
 def test_the_promises_fall_strictly(window: ContextWindow, reach: Reach) -> None:
-    """Every plan promises fewer tokens than the one before; the first changes nothing, the last is the floor."""
+    """Every plan promises fewer tokens than the one before.
+
+    The first changes nothing, the last is the floor.
+    """
     ladder = ContextProjector(reach=reach).ladder(window)
     assert all(gentle > harsh for gentle, harsh in pairwise(ladder.tokens))
     assert ladder.tokens[0] == window.seek(len(window)).tokens
@@ -165,7 +171,10 @@ def test_plans_and_pressures_are_adjoint(
 def test_the_plan_is_the_gentlest_that_suffices(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """The plan before it in the chain would not do; where none does it is the harshest, and says so."""
+    """The plan before it in the chain would not do.
+
+    Where none does it is the harshest, and says so.
+    """
     projector = ContextProjector(reach=reach)
     ladder, plan = projector.ladder(window), projector.plan_for(window, target)
     assert plan.reached == (plan.tokens_promised / window.max_tokens <= target)
@@ -179,7 +188,10 @@ def test_the_plan_is_the_gentlest_that_suffices(
 def test_the_gentlest_and_the_roomiest_plan(
     window: ContextWindow, reach: Reach, tokens: int
 ) -> None:
-    """One is the first of the chain that promises at most so many tokens; the other is one that does too, no gentler, and gentler for more."""
+    """One is the first of the chain that promises at most so many tokens.
+
+    The other is one that does too, no gentler, and gentler for more.
+    """
     ladder = ContextProjector(reach=reach).ladder(window)
     sufficient = [step for step, promised in enumerate(ladder.tokens) if promised <= tokens]
     assert ladder.gentlest(tokens) == (sufficient[0] if sufficient else len(ladder.tokens) - 1)
@@ -196,7 +208,10 @@ def test_the_gentlest_and_the_roomiest_plan(
 
 
 def test_droppable_goes_before_required() -> None:
-    """All old DROPPABLE atoms are gone before any REQUIRED one is touched; oldest first on either rung."""
+    """All old DROPPABLE atoms are gone before any REQUIRED one is touched.
+
+    Oldest first on either rung.
+    """
     window = extended(
         opened(), [*talk(2), user("thanks!"), *talk(2, first=2), user("ok"), *talk(4, first=4)]
     )
@@ -385,7 +400,10 @@ def newest(count: int, *, length: int = 80, behind: Sequence[Turn] = ()) -> Cont
 
 
 def test_the_newest_results_are_cut_and_their_calls_kept() -> None:
-    """All that is older yields before them; then each long result is cut where it stands, and its call stays word for word."""
+    """All that is older yields before them.
+
+    Then each long result is cut where it stands, and its call stays word for word.
+    """
     window = newest(2)
     ladder = HEAD.ladder(window)
     whole, cut = plan_at(ladder, ladder.whole_newest, 0), plan_at(ladder, ladder.cut_newest, 0)
@@ -405,7 +423,10 @@ def test_the_newest_results_are_cut_and_their_calls_kept() -> None:
 )
 @pytest.mark.parametrize("keep_recent", [0, 100])
 def test_what_the_model_has_not_answered_is_newest(behind: list[Turn], keep_recent: int) -> None:
-    """Whatever the user or the system said to the results; once answered they are old like any others, and the answer at the end is newest."""
+    """Whatever the user or the system said to the results.
+
+    Once answered they are old like any others, and the answer at the end is newest.
+    """
     projector = ContextProjector(Head(), Reach(keep_recent=keep_recent))
     ladder = projector.ladder(newest(1, behind=behind))
     assert {"t3", "t4", "t5", "t6"} <= set(plan_at(ladder, ladder.whole_newest, 0).lowered)
@@ -488,7 +509,10 @@ def asked(*, may_be_cut: bool) -> tuple[ContextWindow, Ladder]:
 
 
 def test_the_question_is_cut_only_where_the_reach_says_so() -> None:
-    """By default it stands word for word on every plan; else it is the last to yield: cut in its own role and place, then to the gist."""
+    """By default it stands word for word on every plan.
+
+    Else it is the last to yield: cut in its own role and place, then to the gist.
+    """
     window, ladder = asked(may_be_cut=False)
     assert all("t5" not in plan.lowered for plan in plans(ladder))
     window, ladder = asked(may_be_cut=True)
@@ -568,7 +592,10 @@ def thinking(text: str | None = None) -> Turn:
 
 
 def test_bound_parts_fall_alone_before_the_question_is_cut() -> None:
-    """An open call's thinking stands as long as its prefix does; it goes before a word of the user."""
+    """An open call's thinking stands as long as its prefix does.
+
+    It goes before a word of the user.
+    """
     window = extended(opened(), [user(words(7, 300)), thinking()])
     chain = plans(ContextProjector(reach=Reach(cuts_question=True)).ladder(window))
     assert [plan.unbound_from for plan in chain] == [None, 3, 3]
@@ -620,7 +647,10 @@ def test_a_pointer_lets_only_fall_what_is_bound_behind_it() -> None:
 
 
 def test_the_newest_results_stand_whole_as_far_as_they_fit() -> None:
-    """Up to `newest_share` of the room; from there on they are cut to it, and what is older has the rest."""
+    """Up to `newest_share` of the room.
+
+    From there on they are cut to it, and what is older has the rest.
+    """
     window = newest(1, length=100)
     projector = ContextProjector(Head(), Reach(keep_recent=0, newest_share=0.6))
     ladder = projector.ladder(window)

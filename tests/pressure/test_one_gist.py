@@ -44,7 +44,10 @@ def busy(rounds: int, *, pins: bool = True) -> Iterator[list[Turn]]:
 def lived(
     window: ContextWindow, atoms: Iterator[list[Turn]], summariser: Summariser
 ) -> Iterator[tuple[ContextWindow, list[str], list[str]]]:
-    """Drive atoms through automatic compression; yield after each the window, the ids of the log and the dropped ones."""
+    """Drive atoms through automatic compression.
+
+    Yield after each the window, the ids of the log and the dropped ones.
+    """
     projector = ContextProjector(summariser)
     log, dropped = ids(window.all_turns()), list[str]()
     for atom in atoms:
@@ -118,7 +121,10 @@ def test_preserved_turns_stand_behind_the_gist() -> None:
 
 
 def test_a_gist_stands_for_what_the_one_before_it_stood_for() -> None:
-    """Its sources are those of the log, in order, one level above; a provider's cache holds what stands before it."""
+    """Its sources are those of the log, in order, one level above.
+
+    A provider's cache holds what stands before it.
+    """
     once = HEAD.compress(extended(opened(2_000), talk(14)), 0.2).window
     twice = HEAD.compress(extended(once, talk(14, first=14)), 0.2).window
     (old,), (new,) = (

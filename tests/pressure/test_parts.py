@@ -59,7 +59,10 @@ def standing(window: ContextWindow, kind: str) -> list[int]:
 def test_a_promise_is_kept_with_parts_too(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """Law: tokens promised are never fewer than those achieved; every step of the chain promises less."""
+    """Law: tokens promised are never fewer than those achieved.
+
+    Every step of the chain promises less.
+    """
     projector = ContextProjector(HEAD.summariser, reach)
     ladder = projector.ladder(window)
     assert all(

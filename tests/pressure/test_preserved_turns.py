@@ -90,7 +90,10 @@ def test_a_preserved_result_keeps_its_whole_atom() -> None:
 
 
 def test_regression_the_map_is_not_lost_at_the_first_compression() -> None:
-    """The published original lost its linearity map when it first compressed; the ledger here names every turn ever."""
+    """The published original lost its linearity map when it first compressed.
+
+    The ledger here names every turn ever.
+    """
     window = extended(opened(1_000), [*talk(10), user("thanks!"), *talk(6, first=10)])
     done = HEAD.compress(window, 0.3)
     assert done.gisted
@@ -103,7 +106,10 @@ def test_regression_the_map_is_not_lost_at_the_first_compression() -> None:
 
 
 def test_regression_the_second_compression_does_not_empty_the_window() -> None:
-    """The published original emptied the window at its second compression; here every second one keeps what may not go."""
+    """The published original emptied the window at its second compression.
+
+    Here every second one keeps what may not go.
+    """
     window = extended(opened(1_000), talk(16))
     once = HEAD.compress(window, 0.3).window
     twice = HEAD.compress(extended(once, talk(10, first=16)), 0.3)
@@ -117,7 +123,10 @@ def test_regression_the_second_compression_does_not_empty_the_window() -> None:
 
 
 def test_regression_user_turns_can_yield() -> None:
-    """The published original preserved every user turn, so that pressure could never fall; here only the task is pinned."""
+    """The published original preserved every user turn, so that pressure could never fall.
+
+    Here only the task is pinned.
+    """
     window = extended(opened(1_000), [user(words(n)) for n in range(14)])
     done = HEAD.compress(window, 0.3)
     assert done.reached
@@ -125,7 +134,10 @@ def test_regression_user_turns_can_yield() -> None:
 
 
 def test_regression_constraints_alone_cannot_make_pressure_irreducible() -> None:
-    """A user who states nothing but constraints pins at most their share; compression still reaches its aim."""
+    """A user who states nothing but constraints pins at most their share.
+
+    Compression still reaches its aim.
+    """
     turns = [
         Turn(Role.USER, f"From now on never use rule {n} in the chapter on {words(n, 6)}.")
         for n in range(60)

@@ -66,7 +66,10 @@ def test_atoms_are_never_split(window: ContextWindow, reach: Reach, target: floa
 def test_order_is_kept(
     life: tuple[ContextWindow, tuple[Atom, ...]], reach: Reach, target: float
 ) -> None:
-    """What stands is in the order of the log, a gist where the first of its sources stood; no turn is stood for twice."""
+    """What stands is in the order of the log, a gist where the first of its sources stood.
+
+    No turn is stood for twice.
+    """
     window, log = life
     place = {
         resource_id: index
@@ -198,7 +201,10 @@ def test_a_stale_plan_is_refused_and_nothing_changes(change: object) -> None:
 
 @pytest.mark.parametrize("growth", GROWTHS.values(), ids=GROWTHS.keys())
 def test_a_plan_lands_on_what_its_window_has_grown_to(growth: object) -> None:
-    """What yields is what would have; what came stands behind it, untouched, and the report counts it apart."""
+    """What yields is what would have.
+
+    What came stands behind it, untouched, and the report counts it apart.
+    """
     window = grown()
     fulfilment = HEAD.fulfil(HEAD.plan_for(window, 0.3))
     later: ContextWindow = growth(window)  # type: ignore[operator]
@@ -270,7 +276,10 @@ def test_a_promoted_gist_stays_word_for_word() -> None:
 
 @given(lived_windows())
 def test_the_projector_reads_pressure_and_floor(window: ContextWindow) -> None:
-    """Both are of the whole window, whatever the focus; the floor is what the harshest plan promises."""
+    """Both are of the whole window, whatever the focus.
+
+    The floor is what the harshest plan promises.
+    """
     assert HEAD.pressure(window.seek(0)) == pressure_of(window)
     assert HEAD.floor(window.seek(0)) == HEAD.plan_for(window, 0.0).floor
 
@@ -299,7 +308,10 @@ def test_both_marks_count_the_free_room() -> None:
 
 
 def test_the_newest_results_count_as_what_cannot_yield_while_they_fit() -> None:
-    """They stand whole below the high mark, and what is aimed at lies between both; where they do not fit they are cut."""
+    """They stand whole below the high mark, and what is aimed at lies between both.
+
+    Where they do not fit they are cut.
+    """
     for length, whole in ((30, True), (120, True), (700, False), (5_000, False)):
         window = extended(opened(2_000), [*talk(30), calls("read"), result(0, words(99, length))])
         plan = HEAD.plan_between(window, 0.4, 0.7)
@@ -531,7 +543,10 @@ _REAL = TiktokenCounter("o200k_base")
 
 
 def test_a_summariser_of_the_callers_is_not_asked_for_a_word_or_two() -> None:
-    """Where less than 16 tokens are left an extract stands, and that is no rejection; neither sync nor async."""
+    """Where less than 16 tokens are left an extract stands, and that is no rejection.
+
+    Neither sync nor async.
+    """
     asked: list[int] = []
 
     def counting(turns: Sequence[Turn], max_tokens: int) -> str:

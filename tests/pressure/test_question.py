@@ -76,7 +76,10 @@ def test_what_the_user_has_just_asked_about_the_past_stands_whole() -> None:
 
 
 def test_a_session_hears_it_too() -> None:
-    """The turn that asks makes room by itself; what it asks about, still in the view, does not yield."""
+    """The turn that asks makes room by itself.
+
+    What it asks about, still in the view, does not yield.
+    """
     window = ContextWindow(900, counter=FAST)
     for message in messages("Fine.", "Which shade was it that we wanted for wall-7?")[:-1]:
         window = window.append(Turn(message["role"], message["content"]))

@@ -52,7 +52,10 @@ def test_the_edges_are_legal(options: dict[str, Any]) -> None:
 
 
 def test_a_share_of_nothing_is_nothing() -> None:
-    """Without a share the tail and the newest results yield whatever the room; with all of it they stand as far as it goes."""
+    """Without a share the tail and the newest results yield whatever the room.
+
+    With all of it they stand as far as it goes.
+    """
     window = extended(opened(), [*talk(8), user("Look."), calls("read"), result(0, words(1, 100))])
     tokens = window.tokens - 10
     nothing, everything = (

@@ -90,7 +90,10 @@ def test_an_interruption_is_no_bad_offer(error: type[BaseException]) -> None:
 
 
 class Wordy:
-    """Count a frame as if it were long, so that no gist of any wording fits; as long as it is told to."""
+    """Count a frame as if it were long, so that no gist of any wording fits.
+
+    As long as it is told to.
+    """
 
     exact = False
     refuses = True

@@ -85,7 +85,10 @@ def test_progress_raises_and_errors_and_loops_lower_the_mark(
 
 
 def test_how_far_each_signal_moves_the_mark() -> None:
-    """Progress adds up to 0.2, errors take up to 0.2, a loop takes 0.1; the bounds cut what would go further."""
+    """Progress adds up to 0.2, errors take up to 0.2, a loop takes 0.1.
+
+    The bounds cut what would go further.
+    """
     high = AdaptiveThreshold(base=0.75).high
     assert high(Signals(progress=0.5)) == pytest.approx(0.85)
     assert high(Signals(progress=1.0)) == 0.95
@@ -257,7 +260,10 @@ def _parallel(
 
 
 def test_calls_side_by_side_are_one_round() -> None:
-    """They are compared together, whatever order the results came in; one call of many is not enough."""
+    """They are compared together, whatever order the results came in.
+
+    One call of many is not enough.
+    """
     same = [
         turn for number in range(3) for turn in _parallel(number, "a", "b", backwards=number == 1)
     ]

@@ -31,7 +31,10 @@ def test_the_order_is_a_partial_order() -> None:
 
 
 def test_the_order_is_pointwise() -> None:
-    """A view is below another exactly when no atom is held at a higher fidelity; `>=` is the converse."""
+    """A view is below another exactly when no atom is held at a higher fidelity.
+
+    `>=` is the converse.
+    """
     for v, w in PAIRS:
         assert (v <= w) == all(v.fidelities[atom] <= w.fidelities[atom] for atom in LOG)
         assert (v >= w) == (w <= v)
@@ -117,7 +120,10 @@ def test_a_fresh_window_holds_every_word() -> None:
 
 
 def test_a_view_names_what_a_gist_stands_for_and_what_is_gone() -> None:
-    """Named by a standing gist: GIST. Whole: VERBATIM. Neither: DROPPED. A cut result makes its whole atom GIST."""
+    """Named by a standing gist: GIST.
+
+    Whole: VERBATIM. Neither: DROPPED. A cut result makes its whole atom GIST.
+    """
     full = extended(opened(), [user("a"), assistant("b"), calls("s"), result(0, "long"), user("d")])
     gist = Turn(Role.USER, "summary", resource_id="g1", sources=("t3",))
     digest = Turn(Role.TOOL, "cut", tool_call_id="c0", resource_id="g2", sources=("t6",))

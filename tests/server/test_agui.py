@@ -154,7 +154,10 @@ def test_a_run_is_told_from_its_start_to_its_end() -> None:
 
 
 def test_only_the_newest_message_is_taken_in_and_that_once() -> None:
-    """The chat holds the others, whatever the frontend believes they were; what was said before is not answered again."""
+    """The chat holds the others, whatever the frontend believes they were.
+
+    What was said before is not answered again.
+    """
 
     async def steps(front: Front) -> None:
         front.model.will_say("one")

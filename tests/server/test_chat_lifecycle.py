@@ -177,7 +177,10 @@ def test_an_answer_that_cannot_be_stored_is_told(caplog: pytest.LogCaptureFixtur
 
 
 def test_a_character_that_comes_in_halves_is_one() -> None:
-    """A model's pieces are cut anywhere; a half that stays alone is replaced, and the answer is kept."""
+    """A model's pieces are cut anywhere.
+
+    A half that stays alone is replaced, and the answer is kept.
+    """
 
     async def steps(chats: Chats, model: Model, store: Slow) -> None:
         _, chat = await begun(chats, model, "plums \ud83c")
@@ -198,7 +201,10 @@ def test_a_character_that_comes_in_halves_is_one() -> None:
 
 
 def test_a_model_that_never_waits_lets_others_live() -> None:
-    """Who listens hears each word, however many come at once; who comes late hears those that were said."""
+    """Who listens hears each word, however many come at once.
+
+    Who comes late hears those that were said.
+    """
 
     class Talker(Model):
         async def answer(self, session: ContextSession) -> AsyncIterator[str]:  # type: ignore[override]
@@ -268,7 +274,10 @@ async def _soon(store: Slow) -> None:
 
 
 def test_more_chats_than_may_be_open_are_open_while_they_are_busy() -> None:
-    """Who is at work with one keeps it; then those that were looked at longest ago go, and come back as they were."""
+    """Who is at work with one keeps it.
+
+    Then those that were looked at longest ago go, and come back as they were.
+    """
 
     async def steps(chats: Chats, model: Model, store: Slow) -> None:
         made = [await begun(chats, model) for _ in range(6)]

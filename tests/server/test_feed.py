@@ -65,7 +65,10 @@ def test_garbage_for_the_last_event_is_as_none(tail: str) -> None:
 
 
 def test_what_is_held_is_bounded_in_number_and_in_bytes() -> None:
-    """Whoever is further behind is told how all stands; the newest event is there however long it is."""
+    """Whoever is further behind is told how all stands.
+
+    The newest event is there however long it is.
+    """
 
     async def listen() -> None:
         feed = made(kept=8, most=1000)

@@ -1,4 +1,7 @@
-"""Pills over HTTP: names are completed, looked at, and attached when a message is sent; real files, some of them hostile."""
+"""Pills over HTTP: names are completed, looked at, and attached when a message is sent.
+
+Real files, some of them hostile.
+"""
 
 import asyncio
 import os
@@ -111,7 +114,10 @@ def finders(root: Path) -> list[Resolver]:
 
 
 def test_names_are_completed(root: Path) -> None:
-    """Files, symbols with their place, and buffers; what holds secrets is not offered; nothing without resolvers."""
+    """Files, symbols with their place, and buffers.
+
+    What holds secrets is not offered; nothing without resolvers.
+    """
 
     async def talk(page: Page) -> None:
         found = (await page.get("completions", prefix="@src/ag")).json()["completions"]
@@ -294,7 +300,10 @@ def test_no_hostile_name_reaches_what_is_outside(tmp_path: Path) -> None:
 
 
 def test_a_message_attaches_what_its_pills_name(root: Path) -> None:
-    """The model reads the content, a browser the names alone; the same content is attached once, what has changed anew."""
+    """The model reads the content, a browser the names alone.
+
+    The same content is attached once, what has changed anew.
+    """
 
     async def talk(page: Page) -> None:
         document = (
@@ -402,7 +411,10 @@ def test_a_message_that_was_taken_in_is_not_asked_for_again(root: Path) -> None:
 
 
 def test_a_message_with_pills_is_edited_and_forked(root: Path) -> None:
-    """The edit attaches what it names now; a fork has what was attached. An edit that is refused takes nothing back."""
+    """The edit attaches what it names now; a fork has what was attached.
+
+    An edit that is refused takes nothing back.
+    """
 
     async def talk(page: Page) -> None:
         await page.send(PillDocument.parse("see [@src/agent.py]"))

@@ -171,7 +171,10 @@ def test_a_host_that_others_reach_needs_a_token(
 def test_no_header_gets_around_the_limits(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client is known by its address and not by what it says of itself; wrong tokens are limited as well."""
+    """A client is known by its address and not by what it says of itself.
+
+    Wrong tokens are limited as well.
+    """
     monkeypatch.setattr("polycontext.server.access.FAILURES_A_MINUTE", 20)
     names = [
         {
@@ -203,7 +206,10 @@ def test_no_header_gets_around_the_limits(
 def test_a_request_that_does_not_arrive_is_not_waited_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A connection with no request, half a head or half a body is closed; one that has been answered is not, nor one that listens."""
+    """A connection with no request, half a head or half a body is closed.
+
+    One that has been answered is not, nor one that listens.
+    """
     monkeypatch.setattr("polycontext.server.connection.MOST_SECONDS", 3.0)
     halves = [
         b"",
@@ -261,7 +267,10 @@ class Request:
 
 @pytest.mark.parametrize("token", ["\udcff" * 16, "ünïcödé-" * 2])
 def test_a_token_that_is_not_ascii_is_compared(token: str) -> None:
-    """Bytes that are no text come from a command line as surrogates; another token is refused, and nothing breaks."""
+    """Bytes that are no text come from a command line as surrogates.
+
+    Another token is refused, and nothing breaks.
+    """
     access: Any = Access((token,))
     with pytest.raises(HTTPException) as refused:
         access.user(Request("another-token-é"))
@@ -435,7 +444,10 @@ def test_a_port_that_is_taken_is_told(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_it_stops_on_a_signal(tmp_path: Any) -> None:
-    """Of a terminal, or of whoever runs services; who listens is let go at once, and what was said of an answer stands."""
+    """Of a terminal, or of whoever runs services.
+
+    Who listens is let go at once, and what was said of an answer stands.
+    """
     path, whole, over = tmp_path / "chats.db", "Plums and pears. " * 20, threading.Event()
 
     class Halting(StrictChat):

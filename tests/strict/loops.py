@@ -2,8 +2,9 @@
 
 Usage: python -m tests.strict.loops --seeds 0-99999 [--jobs N] [--results FILE] [--http] [--unbound]
 
-Each loop runs in a session of defaults under a budget of 10 to 60 % of its length, one vendor after the other by its
-seed. A run goes on where its results file ends. `--unbound` takes the binding out of our code, to see that it is missed.
+Each loop runs in a session of defaults under a budget of 10 to 60 % of its length, one vendor after
+the other by its seed. A run goes on where its results file ends. `--unbound` takes the binding out
+of our code, to see that it is missed.
 """
 
 import argparse
@@ -206,7 +207,10 @@ def _run(seed: int, *, unbound: bool, http: bool) -> Found:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the seeds that have no result yet, print progress and the sums; exit code 1 says that something was wrong."""
+    """Run the seeds that have no result yet, print progress and the sums.
+
+    Exit code 1 says that something was wrong.
+    """
     parser = argparse.ArgumentParser(
         prog="just strict", description=__doc__.splitlines()[0] if __doc__ else None
     )

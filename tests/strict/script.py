@@ -94,7 +94,10 @@ _LONG = 100
 
 @frozen
 class Call:
-    """Hold one call of the script and what its tool answers; `picture` is its edge in pixels, 0 for none."""
+    """Hold one call of the script and what its tool answers.
+
+    `picture` is its edge in pixels, 0 for none.
+    """
 
     name: str
     arguments: str
@@ -116,7 +119,10 @@ class Step:
 
 @frozen
 class Script:
-    """Hold a whole loop: the system prompt, the task, and all steps; `share` is how much of it the budget may hold."""
+    """Hold a whole loop: the system prompt, the task, and all steps.
+
+    `share` is how much of it the budget may hold.
+    """
 
     seed: int
     system: str

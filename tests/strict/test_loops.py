@@ -1,4 +1,7 @@
-"""Scripted loops go through strict providers, and what drives them sees what is wrong. The many are run by `just strict`."""
+"""Scripted loops go through strict providers, and what drives them sees what is wrong.
+
+The many are run by `just strict`.
+"""
 
 import json
 from pathlib import Path

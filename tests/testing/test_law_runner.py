@@ -218,7 +218,10 @@ def test_what_is_bound_is_drawn_instead() -> None:
 
 
 def test_a_subject_whose_inputs_cannot_be_made_has_failed() -> None:
-    """What a subject raises before any law is asked is a verdict; without a subject it is a fault of the strategies."""
+    """What a subject raises before any law is asked is a verdict.
+
+    Without a subject it is a fault of the strategies.
+    """
     broken = st.builds(int, st.just("no number"))
     verdict = run_law(law_of(lambda target: None, "target"), bound={"target": broken})
     assert verdict.counterexample is not None

@@ -87,7 +87,10 @@ def test_atoms_partition_the_turns(moves: list[Move]) -> None:
 
 @given(conversations())
 def test_an_atom_holds_each_call_with_exactly_one_result(moves: list[Move]) -> None:
-    """Within an atom calls and results are one to one; only the open atom lacks some, and those are the open calls."""
+    """Within an atom calls and results are one to one.
+
+    Only the open atom lacks some, and those are the open calls.
+    """
     window = filled(moves)
     for atom in window.atoms():
         calls = [each.id for each in atom.turns[0].tool_calls]

@@ -55,7 +55,10 @@ def window_of(*turns: Turn, max_tokens: int = 1_000) -> ContextWindow:
 
 
 def test_positions_run_from_before_the_first_turn_to_the_last() -> None:
-    """Position 0 is before the first turn; position p focuses turn p; `append` puts the focus on the new turn."""
+    """Position 0 is before the first turn.
+
+    Position p focuses turn p; `append` puts the focus on the new turn.
+    """
     window = window_of(USER, ASSISTANT)
     assert (len(window), window.position, window.pos, window.last) == (2, 2, 2, 2)
     assert window.seek(0).extract() is None
@@ -109,7 +112,10 @@ def test_a_window_counts_with_the_real_vocabulary_unless_told_otherwise() -> Non
 
 @given(windows())
 def test_equality_is_contents_and_focus(window: ContextWindow) -> None:
-    """The same turns in another window are equal; another focus, one more turn or another budget are not."""
+    """The same turns in another window are equal.
+
+    Another focus, one more turn or another budget are not.
+    """
     other = ContextWindow(window.max_tokens, counter=FAST)
     assert (window == other) == (len(window) == 0)
     assert all((window.seek(p) == window) == (p == window.position) for p in range(len(window) + 1))
@@ -472,7 +478,10 @@ PINNING: dict[str, tuple[Turn, ResourceClass, bool]] = {
 def test_only_the_users_own_preserved_constraints_use_up_their_share(
     turn: Turn, resource_class: ResourceClass, pins: bool
 ) -> None:
-    """Whatever else is preserved, constraints keep the room that is set aside for them; the task itself takes none of it."""
+    """Whatever else is preserved, constraints keep the room that is set aside for them.
+
+    The task itself takes none of it.
+    """
     listening = Listening()
     window = ContextWindow(1_000, counter=FAST, classifier=listening).append(
         Turn(Role.USER, RULE), ResourceClass.PRESERVED

@@ -1,4 +1,7 @@
-"""What a medium is stands in the head of its payload; whatever is given, there is an answer and a line."""
+"""What a medium is stands in the head of its payload.
+
+Whatever is given, there is an answer and a line.
+"""
 
 import json
 import tracemalloc
@@ -169,7 +172,10 @@ def test_pages_of_a_pdf_are_counted_where_they_hide(pages: int, packed: bool) ->
 
 
 def test_a_pdf_whose_streams_stay_closed_has_unknown_pages() -> None:
-    """A stream that cannot be opened may hold any number of pages; only the page tree's own word is taken then."""
+    """A stream that cannot be opened may hold any number of pages.
+
+    Only the page tree's own word is taken then.
+    """
     locked = pdf(3, packed=True).replace(b"stream\n", b"stream\n?")
     assert count_pages(locked) is None
     assert count_pages(pdf(1) + locked) == 1

@@ -1,4 +1,7 @@
-"""A model's name gives its window, its output, its provider and its counter; a name that is not known is refused, never guessed."""
+"""A model's name gives its window, its output, its provider and its counter.
+
+A name that is not known is refused, never guessed.
+"""
 
 import copy
 import pickle
@@ -195,7 +198,10 @@ def test_a_reply_fits_behind_every_request(window: int, output: int, budget: int
 
 
 def test_the_reserve_is_the_longest_reply() -> None:
-    """Of the whole window; half of one that the reply could fill; nothing where the budget leaves it room anyway."""
+    """Of the whole window.
+
+    Half of one that the reply could fill; nothing where the budget leaves it room anyway.
+    """
     assert find_model("claude-sonnet-4-5").reserve() == 64_000
     assert find_model("gpt-4").reserve() == 4_096
     assert find_model("claude-sonnet-4-5").reserve(50_000) == 0
@@ -204,7 +210,10 @@ def test_the_reserve_is_the_longest_reply() -> None:
 
 @given(st.text(max_size=50))
 def test_counting_scales_what_tiktoken_counts(text: str) -> None:
-    """An exact profile counts as its encoding does, any other that times its factor; nothing costs nothing."""
+    """An exact profile counts as its encoding does, any other that times its factor.
+
+    Nothing costs nothing.
+    """
     base = TiktokenCounter("o200k_base").count(text)
     assert find_model("gpt-5").counter().count(text) == base
     assert find_model("claude-sonnet-4-5").counter().count(text) == (
@@ -276,7 +285,10 @@ def test_profiles_and_counters_are_values(profile: ModelProfile) -> None:
 
 
 def test_a_model_stands_for_its_encoding() -> None:
-    """`TiktokenCounter` takes a model whose vocabulary is published; of another it says what would count."""
+    """`TiktokenCounter` takes a model whose vocabulary is published.
+
+    Of another it says what would count.
+    """
     assert TiktokenCounter("gpt-5") == TiktokenCounter("o200k_base")
     assert TiktokenCounter("gpt-4").encoding == encoding_of("gpt-4") == "cl100k_base"
     with pytest.raises(

@@ -46,7 +46,10 @@ ROWS = listed_models()
 def test_names_as_people_write_them_lead_to_their_row(
     name: str, model: str, window: int, room: int
 ) -> None:
-    """With the vendor before it, by a host, dated, in any case; the longest reply is taken off the window."""
+    """With the vendor before it, by a host, dated, in any case.
+
+    The longest reply is taken off the window.
+    """
     found = find_model(name)
     assert (found.name, found.window) == (model, window)
     assert ContextSession(name.upper(), counter=TiktokenCounter()).window.max_tokens == room
@@ -82,7 +85,10 @@ def test_what_was_read_by_hand_goes_before_the_table() -> None:
 
 
 def test_models_that_count_in_ways_nobody_publishes_are_counted_with_a_margin() -> None:
-    """More tokens than o200k_base has, and most for Claude's newest; those that tiktoken knows are exact."""
+    """More tokens than o200k_base has, and most for Claude's newest.
+
+    Those that tiktoken knows are exact.
+    """
     base = TiktokenCounter().count("hello, how are you today? " * 20)
     counts = {name: find_model(name).counter().count("hello, how are you today? " * 20) / base for name in
               ("gemini-2.5-pro", "claude-mythos-5-2", "claude-4-7-opus", "claude-opus-4-1", "gpt-5.6")}  # fmt: skip
@@ -93,7 +99,10 @@ def test_models_that_count_in_ways_nobody_publishes_are_counted_with_a_margin() 
 
 
 def test_a_model_in_no_table_needs_its_room_told() -> None:
-    """With `max_tokens` it works, counted with a margin; without, the error says so and names those like it."""
+    """With `max_tokens` it works, counted with a margin.
+
+    Without, the error says so and names those like it.
+    """
     session = ContextSession("my-llama:70b", max_tokens=5_000)
     assert (
         session.window.max_tokens,

@@ -68,7 +68,10 @@ def test_a_turn_and_its_parts_survive(value: Any, way: Callable[[Any], Any]) -> 
 def test_a_window_survives_and_its_copy_goes_its_own_way(
     way: Callable[[Any], Any], window: ContextWindow
 ) -> None:
-    """Turns, focus, classes and open calls are there; what is appended to the copy never shows in the original, nor the other way."""
+    """Turns, focus, classes and open calls are there.
+
+    What is appended to the copy never shows in the original, nor the other way.
+    """
     window = window.seek(len(window) // 2)
     before = window.all_turns()
     again = way(window)

@@ -132,7 +132,10 @@ def test_sources_read_as_the_tuple_of_their_ids(history: Told, start: int, stop:
 
 @given(told())
 def test_sources_compare_and_join_as_sets_of_their_ids(history: Told) -> None:
-    """What is beyond others, what is held, covered and met, is what sets of the ids say; two are equal where their ids are."""
+    """What is beyond others, what is held, covered and met, is what sets of the ids say.
+
+    Two are equal where their ids are.
+    """
     for one, ones in history.made:
         for other, others in history.made:
             assert (one == other) is (ones == others)
@@ -183,7 +186,10 @@ def test_copies_are_equal_and_go_on(way: Callable[[Any], Any], history: Told) ->
 
 
 def test_versions_that_part_do_not_see_each_other() -> None:
-    """Two conversations that go on from one give a place to different ids; gists of one are told in the other by their ids."""
+    """Two conversations that go on from one give a place to different ids.
+
+    Gists of one are told in the other by their ids.
+    """
     base = ledger_of(4_095)
     mine, yours = tagged(base, "a", "b"), tagged(base, "b", "c")
     one, other = Sources.joined(mine, plain("t5", "b")), Sources.joined(yours, plain("t5", "b"))
@@ -240,7 +246,10 @@ def test_going_on_shares_what_was_marked_and_looks_at_nothing_again(
 
 
 def test_a_turn_takes_any_ids() -> None:
-    """A plain list is a tuple afterwards, and sources stay what they are; turns that differ in that alone are equal."""
+    """A plain list is a tuple afterwards, and sources stay what they are.
+
+    Turns that differ in that alone are equal.
+    """
     sources = Sources.joined(ledger_of(31), plain("t3", "t4"))
     with_sources, with_ids = (
         Turn(Role.USER, "gist", sources=ids) for ids in (sources, ["t3", "t4"])

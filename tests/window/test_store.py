@@ -125,7 +125,10 @@ def test_seeking_leaves_the_old_store_where_it_was() -> None:
 @pytest.mark.parametrize("position", [-1, 4, 99])
 @pytest.mark.parametrize("move", ["peek", "seek"])
 def test_a_position_outside_is_refused(move: str, position: int) -> None:
-    """Positions are 0..last and are not counted from the end; the error names both and is an `IndexError`."""
+    """Positions are 0..last and are not counted from the end.
+
+    The error names both and is an `IndexError`.
+    """
     s = Store(str, last=3, pos=1)
     with pytest.raises(PositionError, match=rf"position {position} .* 0\.\.3") as caught:
         getattr(s, move)(position)
@@ -169,7 +172,10 @@ def test_indexing_is_that_of_a_list(s: Store[int], part: slice, index: int) -> N
 
 
 def test_equality_is_focus_and_values() -> None:
-    """Stores made from different functions are equal when they look alike; a list is not a store."""
+    """Stores made from different functions are equal when they look alike.
+
+    A list is not a store.
+    """
     assert Store(lambda p: p, 2, 1) == Store([0, 1, 2].__getitem__, 2, 1)
     assert Store(lambda p: p, 2, 1) != Store(lambda p: p, 2, 0)
     assert Store(lambda p: p, 2, 1) != Store(lambda p: p, 3, 1)
@@ -182,7 +188,10 @@ def test_equality_is_focus_and_values() -> None:
 
 
 def test_values_are_computed_when_first_read_and_then_kept() -> None:
-    """Making, extending and seeking compute nothing; each value is computed once, shared by all focuses."""
+    """Making, extending and seeking compute nothing.
+
+    Each value is computed once, shared by all focuses.
+    """
     asked: list[int] = []
 
     def ask(store: Store[int]) -> int:

@@ -202,7 +202,10 @@ def test_a_timestamp_is_kept_as_the_same_moment_in_utc(moment: datetime, minutes
 
 
 def test_what_a_turn_is_without_being_told() -> None:
-    """A turn needs a role and a content; it stands for nothing but itself and is not counted yet."""
+    """A turn needs a role and a content.
+
+    It stands for nothing but itself and is not counted yet.
+    """
     turn = Turn("user", "hi")
     assert (turn.role, turn.resource_id, turn.tokens, turn.timestamp) == (
         Role.USER,

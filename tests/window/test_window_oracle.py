@@ -76,7 +76,10 @@ class WindowAgainstLists(RuleBasedStateMachine):
         given=st.none() | st.sampled_from(ResourceClass),
     )
     def append(self, version: Version, turns: list[Turn], given: ResourceClass | None) -> Version:
-        """Append an atom: it goes to the end whatever the focus; while calls are open it is refused."""
+        """Append an atom: it goes to the end whatever the focus.
+
+        While calls are open it is refused.
+        """
         window, model = version
         after = model.copy()
         if window.open_calls:

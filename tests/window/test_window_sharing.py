@@ -97,7 +97,10 @@ def _hurry() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_hurry")
 def test_threads_may_append_to_the_same_window() -> None:
-    """Each thread gets its own continuation; none sees another's turns, and the shared window stays as it is."""
+    """Each thread gets its own continuation.
+
+    None sees another's turns, and the shared window stays as it is.
+    """
     base = filled([(USER, None), (ASSISTANT, None)] * 5, 10**6)
     before = base.all_turns()
     rounds, threads = 30, 8

@@ -26,7 +26,10 @@ def gist(resource_id: str, *sources: str) -> Turn:
 
 
 def test_a_splice_replaces_runs_of_turns() -> None:
-    """What stands outside the runs stays as it is, in order; the focus is at the end; ids go on behind the new turns."""
+    """What stands outside the runs stays as it is, in order.
+
+    The focus is at the end; ids go on behind the new turns.
+    """
     window = window_of(USER, ASSISTANT, USER, ASSISTANT, USER)
     ledger = window.linearity.tag("g6", ResourceClass.REQUIRED)
     spliced = window.seek(1).splice(
@@ -87,7 +90,10 @@ def test_a_spliced_turn_is_counted_and_classified(turn: Turn) -> None:
 
 
 def test_the_count_since_the_last_compression() -> None:
-    """It is unknown before the first one, 0 right after, and goes up by one a turn; other splices leave it."""
+    """It is unknown before the first one, 0 right after, and goes up by one a turn.
+
+    Other splices leave it.
+    """
     window = window_of(USER, ASSISTANT)
     assert window.turns_since_compression is None
     compressed = window.splice([], compressed=True)

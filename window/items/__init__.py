@@ -1,4 +1,7 @@
-"""Context items: code, files and texts attached to a conversation (docs/attachments.md). Each name is loaded when it is first asked for."""
+"""Context items: code, files and texts attached to a conversation (docs/attachments.md).
+
+Each name is loaded when it is first asked for.
+"""
 
 import lazy_loader
 

@@ -113,7 +113,10 @@ def attached_metadata(text: str) -> Mapping[str, Any] | None:
 
 
 def attached_outline(turn: Turn) -> tuple["OutlineEntry", ...]:
-    """Return the outline of the code or file that `turn` holds; empty where it holds nothing that defines names."""
+    """Return the outline of the code or file that `turn` holds.
+
+    Empty where it holds nothing that defines names.
+    """
     from .markdown import fenced_text  # noqa: PLC0415 - as above
     from .outline import outline_of  # noqa: PLC0415 - as above
 

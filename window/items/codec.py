@@ -57,7 +57,8 @@ def item_to_dict(item: ContextItem) -> dict[str, Any]:
 def item_from_dict(data: object) -> ContextItem:
     """Return the item that JSON data of the schema's shape hold.
 
-    Absent metadata and null are the same; a whole number may be written as ``5.0``, as JSON Schema has it.
+    Absent metadata and null are the same; a whole number may be written as ``5.0``, as JSON Schema
+    has it.
 
     Law: ``item_from_dict(item_to_dict(item)) == item``.
 
@@ -82,7 +83,10 @@ def item_to_json(item: ContextItem) -> str:
 
 
 def item_from_json(text: str | bytes) -> ContextItem:
-    """Read what `item_to_json` wrote, or any document of the schema; raise what `item_from_dict` raises."""
+    """Read what `item_to_json` wrote, or any document of the schema.
+
+    Raise what `item_from_dict` raises.
+    """
     return item_from_dict(json_object(text, legal="what item_to_json returned"))
 
 

@@ -34,7 +34,10 @@ class MetadataWarning(UserWarning):
 
 @frozen(eq=False, repr=False)
 class ItemMetadata(Mapping[str, Any]):
-    """Hold metadata that were checked and cannot change; equal to any mapping that says the same."""
+    """Hold metadata that were checked and cannot change.
+
+    Equal to any mapping that says the same.
+    """
 
     _values: Mapping[str, Any]
 
@@ -105,7 +108,8 @@ _MOST_DIGITS = 4000
 """Python makes no number of more than 4,300."""
 
 _OUT_OF_REACH = 2**63
-"""Nobody counts so far in a lifetime: an id that is further ahead than this needs no room kept for it."""
+"""Nobody counts so far in a lifetime: an id that is further ahead than this needs no room kept for
+it."""
 
 _START = datetime(1900, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
@@ -157,7 +161,8 @@ class ItemIds(Iterator[str]):
 
 
 ITEM_IDS = ItemIds()
-"""Where the ids of this process come from; it goes on behind every id that an item was ever made with."""
+"""Where the ids of this process come from; it goes on behind every id that an item was ever made
+with."""
 
 
 def check_item_type(value: object) -> ItemType:
@@ -174,7 +179,8 @@ def universal_time(value: datetime | int) -> int:
     """Return a moment as Universal Time; fractions of a second are cut off.
 
     Raises:
-        InvalidDataError: before 1900, a naive datetime, no moment at all, a number that JSON data cannot hold.
+        InvalidDataError: before 1900, a naive datetime, no moment at all, a number that JSON data
+            cannot hold.
 
     >>> universal_time(datetime(2023, 12, 8, tzinfo=UTC))
     3910982400
@@ -208,7 +214,8 @@ def _metadata(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 def _id(value: object) -> str:
     if not isinstance(value, str) or not _ID.fullmatch(value):
         raise InvalidDataError("item.id", f"{value!r:.60} is no id", "ctx-N, such as ctx-42")
-    # Here, so that no way of making an item (reading, copying, unpickling) lets a later one take its id.
+    # Here, so that no way of making an item (reading, copying, unpickling) lets a later one take
+    # its id.
     ITEM_IDS.skip_past(value)
     return value
 
@@ -223,14 +230,16 @@ class ContextItem:
 
     Raises:
         InvalidDataError: an unknown type, content or metadata that cannot be stored, a known
-            key with a wrong value, a naive timestamp or one before 1900, an id that is not ``ctx-N``.
+            key with a wrong value, a naive timestamp or one before 1900, an id that is not
+            ``ctx-N``.
 
     >>> item = ContextItem("(defun add (a b) (+ a b))", metadata={"filename": "math.lisp", "start_line": 5, "end_line": 7})
     >>> item.type
     <ItemType.CODE: 'code'>
     >>> ContextItem("x", type="poem")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: item.type: unknown type 'poem'. Use code, text, file, repl-history, error, custom.
+    polycontext.linearity.errors.InvalidDataError: item.type: unknown type 'poem'. Use code, text,
+    file, repl-history, error, custom.
     """
 
     content: str = field(converter=_content)
@@ -279,7 +288,10 @@ class ContextItem:
 
 
 def label_of(item: ContextItem) -> str:
-    """Return file name and lines, such as ``math.lisp:5-7``, on one line; empty without a file name."""
+    """Return file name and lines, such as ``math.lisp:5-7``, on one line.
+
+    Empty without a file name.
+    """
     metadata = item.metadata or {}
     name = metadata.get(FILENAME)
     if not name:

@@ -22,7 +22,10 @@ from .markdown import context_to_string
 
 @define(slots=False, eq=False)
 class DuplicateItemError(CallerError, ValueError):
-    """Refuse an item that is held already; `existing` is the one that is there, `what` is what they share."""
+    """Refuse an item that is held already.
+
+    `existing` is the one that is there, `what` is what they share.
+    """
 
     item: ContextItem
     existing: ContextItem
@@ -36,8 +39,9 @@ class ContextManager:
     """Hold up to `max_items` items in the order they came, within `max_tokens` where that is given.
 
     An item that comes in makes the oldest ones leave until both bounds are kept; `on_evict` is
-    told each of them, once the new item is in. Items that were removed are no evictions. Tokens are those
-    of each item printed alone, as `counter` counts them. Safe under threads. A copy tells nobody.
+    told each of them, once the new item is in. Items that were removed are no evictions. Tokens are
+    those of each item printed alone, as `counter` counts them. Safe under threads. A copy tells
+    nobody.
 
     Raises:
         InvalidOptionError: `max_items` is not within 1..1000, or `max_tokens` is less than 1.
@@ -69,7 +73,8 @@ class ContextManager:
         """Take `item` in and return it.
 
         Raises:
-            DuplicateItemError: one with its id, or with its type, content and metadata, is held already.
+            DuplicateItemError: one with its id, or with its type, content and metadata, is held
+                already.
             InvalidDataError: it takes more than `max_tokens` alone.
         """
         tokens = self._count(item)
@@ -116,7 +121,10 @@ class ContextManager:
     def get(
         self, types: Iterable[ItemType | str] | str | None = None, limit: int | None = None
     ) -> tuple[ContextItem, ...]:
-        """Return the last `limit` items of `types`, in the order they came; all of them by default."""
+        """Return the last `limit` items of `types`, in the order they came.
+
+        All of them by default.
+        """
         wanted = set(
             map(
                 check_item_type,

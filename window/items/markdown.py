@@ -103,13 +103,16 @@ _TICKS = re.compile(r"`{3,}")
 
 
 def context_to_string(items: Iterable[ContextItem]) -> str:
-    r"""Return items as markdown for a prompt: heading, file and lines, and the content in a fence; empty for no items.
+    r"""Return items as markdown for a prompt: heading, file and lines, and the content in a fence.
 
-    Nothing in content or file name can end its fence or heading: the fence is longer than any run of
-    backticks inside, and what cannot be printed in a file name is written as an escape.
+    Empty for no items.
+
+    Nothing in content or file name can end its fence or heading: the fence is longer than any run
+    of backticks inside, and what cannot be printed in a file name is written as an escape.
 
     Raises:
-        PluginError: the registered formatter of a custom kind raised, or returned what is no storable text.
+        PluginError: the registered formatter of a custom kind raised, or returned what is no
+            storable text.
 
     >>> print(context_to_string([ContextItem("x + 1\n", metadata={"filename": "a.py", "start_line": 3})]))
     ### Code
@@ -122,7 +125,9 @@ def context_to_string(items: Iterable[ContextItem]) -> str:
 
 
 def register_formatter(kind: str, formatter: Formatter) -> None:
-    """Let `formatter` write the body of every custom item whose ``metadata["kind"]`` is `kind`; a later one replaces it.
+    """Let `formatter` write the body of every custom item whose ``metadata["kind"]`` is `kind`.
+
+    A later one replaces it.
 
     What it writes stands in prompts as it is: a formatter that quotes content fences it itself.
 
@@ -145,7 +150,9 @@ def language_of_file(filename: str) -> str | None:
 
 
 def fenced_text(text: str) -> tuple[str, str]:
-    r"""Return language and content of the first fence that `context_to_string` wrote; all of `text` where there is none.
+    r"""Return language and content of the first fence that `context_to_string` wrote.
+
+    All of `text` where there is none.
 
     >>> fenced_text("### Code\n```python\nx\n```")
     ('python', 'x')

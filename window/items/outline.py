@@ -30,9 +30,12 @@ class Definition:
 
 
 def definitions(source: str) -> tuple[Definition, ...] | None:
-    r"""Return the functions, classes, methods and module or class variables of `source` in order; None where it cannot be parsed.
+    r"""Return the functions, classes, methods and module or class variables of `source` in order.
 
-    What stands in a block (``if TYPE_CHECKING``, ``try``) is defined as well; what stands in a function is not.
+    None where it cannot be parsed.
+
+    What stands in a block (``if TYPE_CHECKING``, ``try``) is defined as well; what stands in a
+    function is not.
 
     >>> [each.name for each in definitions("class A:\n    def f(self): ...")]
     ['A', 'A.f']
@@ -118,9 +121,12 @@ class OutlineEntry:
 
 
 def outline_of(text: str, language: str = "") -> tuple[OutlineEntry, ...]:
-    r"""Return what `text` defines, in order: classes and functions, or the headings of markdown; nothing for prose.
+    r"""Return what `text` defines, in order: classes and functions, or the headings of markdown.
 
-    Python is parsed; other languages, and Python that is only a piece or very long, are read line by line.
+    Nothing for prose.
+
+    Python is parsed; other languages, and Python that is only a piece or very long, are read line
+    by line.
 
     >>> outline_of("class Store:\n    def peek(self): ...\n", "python")
     (OutlineEntry(depth=0, text='class Store'), OutlineEntry(depth=1, text='def peek'))

@@ -51,7 +51,10 @@ def what_is_written_is_valid(wire: WireFormat, turns: Sequence[Turn]) -> None:
 def fault_of(
     wire: WireFormat, messages: Sequence[Message], *, allow_open_tail: bool = False
 ) -> str | None:
-    """Return what a provider would find wrong, None where it takes the messages; calls may wait for results where it is said so."""
+    """Return what a provider would find wrong, None where it takes the messages.
+
+    Calls may wait for results where it is said so.
+    """
     try:
         wire.check(messages, allow_open_tail=allow_open_tail)
     except InvalidMessagesError as error:
@@ -63,7 +66,8 @@ def fault_of(
 def reading_undoes_writing(wire: WireFormat, turns: Sequence[Turn]) -> None:
     """What a format writes it reads back: texts in order (white space at their ends aside), calls in order, each with its result.
 
-    A format may spell names of tools and ids of calls anew; system texts may be taken apart from the others.
+    A format may spell names of tools and ids of calls anew; system texts may be taken apart from
+    the others.
     """
     again = wire.parse(wire.render(turns).inline()).turns
     for system in (False, True):
@@ -138,7 +142,8 @@ def trimmed(block: tuple[str, object]) -> tuple[str, object]:
     ) else what
 
 
-# --- what turns say, freed of how a format spells it: the words that must survive being written and read ---
+# --- what turns say, freed of how a format spells it: the words that must survive being written and
+# read ---
 
 
 def spoken(turns: Sequence[Turn], *, system: bool) -> list[str]:

@@ -18,7 +18,10 @@ _extract = methodcaller("extract")
 
 
 def _shown(value: Any) -> Any:
-    """Return what a store shows, all the way down: its focus and its values; any other value is itself."""
+    """Return what a store shows, all the way down: its focus and its values.
+
+    Any other value is itself.
+    """
     if not isinstance(value, StoreComonad):
         return value
     return value.pos, [_shown(value.peek(position)) for position in range(value.last + 1)]
@@ -158,7 +161,10 @@ def experiment_peeks_at_each_position(store: AnyStore, positions: Sequence[int])
 
 @law(_STORE)
 def positions_outside_are_refused(store: AnyStore, position: int) -> None:
-    """Any position is one of ``0..last``, or `seek` and `peek` refuse it with a `PositionError`; none counts from the end."""
+    """Any position is one of ``0..last``, or `seek` and `peek` refuse it with a `PositionError`.
+
+    None counts from the end.
+    """
     expected = None if 0 <= position <= store.last else PositionError
     found = refusal_of(store.seek, position), refusal_of(store.peek, position)
     agree(found, (expected, expected))

@@ -94,7 +94,10 @@ def sums_equal_recounting(window: ContextWindow) -> None:
 
 @law("docs/window.md")
 def a_turn_is_counted_once(window: ContextWindow, turn: Turn) -> None:
-    """Append gives a turn the count of the window's counter, or leaves the one it has; no other count changes."""
+    """Append gives a turn the count of the window's counter, or leaves the one it has.
+
+    No other count changes.
+    """
     after = window.append(turn).all_turns()
     expected = count_turn(window.counter, turn) if turn.tokens is None else turn.tokens
     counts = [each.tokens for each in window.all_turns()]
@@ -115,7 +118,10 @@ def atoms_partition_the_turns(window: ContextWindow) -> None:
 
 @law('docs/window.md, "Turns and atoms"')
 def atoms_are_never_split(window: ContextWindow) -> None:
-    """A result is in the atom of its call; only the last atom may be open, namely while calls of it have no result."""
+    """A result is in the atom of its call.
+
+    Only the last atom may be open, namely while calls of it have no result.
+    """
     atoms = window.atoms()
     for atom in atoms:
         head, *results = atom.turns
@@ -151,7 +157,10 @@ def splicing_cuts_the_run_alone(window: ContextWindow, position: int) -> None:
 
 @law("docs/window.md")
 def clearing_keeps_the_ledger(window: ContextWindow) -> None:
-    """A cleared window has no turns and one position; the ledger and the count of ids stay, so that no id returns."""
+    """A cleared window has no turns and one position.
+
+    The ledger and the count of ids stay, so that no id returns.
+    """
     empty = window.cleared()
     agree((len(empty), empty.pos, empty.tokens, empty.open_calls), (0, 0, 0, ()))
     agree((empty.linearity, empty.serial), (window.linearity, window.serial))

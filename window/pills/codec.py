@@ -39,7 +39,9 @@ def pill_to_json(pill: Pill, content: str | None = None) -> dict[str, Any]:
 
 
 def pill_from_json(data: Any, start: int = 0, path: str = "$") -> Pill:
-    """Return the pill that `data` shows, at `start`; whatever properties are missing are lost ones, for `repair` to make anew.
+    """Return the pill that `data` shows, at `start`.
+
+    Whatever properties are missing are lost ones, for `repair` to make anew.
 
     Raises:
         InvalidDataError: the schema does not accept it, with the place of the fault.
@@ -80,11 +82,13 @@ def document_to_json(document: PillDocument) -> dict[str, Any]:
 def document_from_json(data: Any, *, recover: bool = False) -> PillDocument:
     """Return the document that `data` shows.
 
-    With `recover`, pills that are not where they say, or say nothing of it, stand twice or have lost properties are made anew from
-    the text (see `PillDocument.recover`); what is no pill is refused all the same.
+    With `recover`, pills that are not where they say, or say nothing of it, stand twice or have
+    lost properties are made anew from the text (see `PillDocument.recover`); what is no pill is
+    refused all the same.
 
     Raises:
-        InvalidDataError: no document, with the place of the fault. DuplicatePillError: two pills of one name.
+        InvalidDataError: no document, with the place of the fault. DuplicatePillError: two pills of
+            one name.
     """
     fields = _mapping(data, "$")
     pills = fields.get("pills", [])

@@ -14,7 +14,9 @@ _SEPARATOR = {PillType.FILE: "/", PillType.SYMBOL: ".", PillType.BUFFER: "/"}
 
 
 class Completer:
-    """Offer the names that its sources know; they are asked once, when first needed, and again after `refresh`.
+    """Offer the names that its sources know.
+
+    They are asked once, when first needed, and again after `refresh`.
 
     >>> from polycontext.window.pills import BufferResolver
     >>> completer = Completer([BufferResolver({"*scratch*": "", "*messages*": ""})])
@@ -29,13 +31,16 @@ class Completer:
     def candidates(
         self, prefix: str, types: Iterable[PillType | str] | str | None = None, limit: int = 20
     ) -> Sequence[Candidate]:
-        """Return at most `limit` candidates for `prefix`, the best first; `types` are those wanted (or the one), by default all.
+        """Return at most `limit` candidates for `prefix`, the best first.
+
+        `types` are those wanted (or the one), by default all.
 
         A name is offered when the characters of `prefix` stand in it in order; upper and
         lower case are the same. Best is the name itself, then what begins so, a last
         part that begins so, parts of a path that begin so (``src/ag`` for
-        ``src/core/agent.py``), what holds it in one piece, what holds it in order in the last part, and the rest; among equals
-        the shortest, then by the alphabet. An ``@`` or ``[@`` in front is not part of it.
+        ``src/core/agent.py``), what holds it in one piece, what holds it in order in the last part,
+        and the rest; among equals the shortest, then by the alphabet. An ``@`` or ``[@`` in front
+        is not part of it.
 
         Raises:
             InvalidPillNameError: an unknown type.
@@ -50,8 +55,9 @@ class Completer:
     def namesakes(self, pill: Pill, limit: int = 5) -> Sequence[Candidate]:
         """Return where what `pill` names may be now: at most `limit` names of its type with the same last part.
 
-        Best is what ends most as the pill's name does; among equals the shortest, then by the alphabet. A name that
-        is there still is the best of its own namesakes. Upper and lower case are the same, as in completion.
+        Best is what ends most as the pill's name does; among equals the shortest, then by the
+        alphabet. A name that is there still is the best of its own namesakes. Upper and lower case
+        are the same, as in completion.
 
         >>> from polycontext.window.pills import BufferResolver
         >>> completer = Completer([BufferResolver({"src/new/agent.py": "", "src/agents.py": ""})])
@@ -145,14 +151,18 @@ def _shared(parts: Sequence[str], others: Sequence[str]) -> int:
 
 
 def _in_order(query: str) -> re.Pattern[str]:
-    """Return a pattern of what has the characters of `query` in order; each character is looked at once."""
+    """Return a pattern of what has the characters of `query` in order.
+
+    Each character is looked at once.
+    """
     return re.compile("".join(f"[^{re.escape(char)}]*{re.escape(char)}" for char in query))
 
 
 def _by_parts(query: str) -> re.Pattern[str]:
     """Return a pattern of paths and dotted names with parts that begin as the parts of `query` do, in order.
 
-    The first part that fits is the best to go on from, so each group is atomic and nothing is tried twice.
+    The first part that fits is the best to go on from, so each group is atomic and nothing is tried
+    twice.
     """
     first, *others = map(re.escape, _BOUNDARY.split(query))
     return re.compile(

@@ -76,7 +76,9 @@ class PillDocument:
     def parse(
         cls, text: str, type_of: Callable[[str], PillType | str] = lambda _: PillType.FILE
     ) -> "PillDocument":
-        """Return the document in which every ``[@name]`` of `text` is a pill; a name's second time stays text.
+        """Return the document in which every ``[@name]`` of `text` is a pill.
+
+        A name's second time stays text.
 
         Text does not say what type a pill has; `type_of` does, from its name.
 
@@ -91,10 +93,12 @@ class PillDocument:
     def recover(cls, text: str, pills: Iterable[Pill]) -> "PillDocument":
         """Return the document of `text` with every one of `pills` made anew that is still written in it.
 
-        Where a pill says it starts is believed as far as it goes: of several places where its name is written, the
-        nearest is it. Properties are made anew, a pill that is written nowhere is gone, and the first of a name counts.
+        Where a pill says it starts is believed as far as it goes: of several places where its name
+        is written, the nearest is it. Properties are made anew, a pill that is written nowhere is
+        gone, and the first of a name counts.
 
-        Laws: ``recover(d.text, d.pills) == d`` for a sound document; every pill of what is recovered is sound.
+        Laws: ``recover(d.text, d.pills) == d`` for a sound document; every pill of what is
+        recovered is sound.
 
         Raises:
             InvalidDataError: the text is not storable.
@@ -194,10 +198,12 @@ class PillDocument:
     ) -> "PillDocument":
         """Return the document with the pill ``[@name]`` at `at`, by default at the end.
 
-        With ``duplicate="update"`` a name that is attached stays where it is, and its pill is made anew, of this type.
+        With ``duplicate="update"`` a name that is attached stays where it is, and its pill is made
+        anew, of this type.
 
         Raises:
-            InvalidPillNameError: the name cannot stand in a pill, that of a file is not a path from a root, or the type is unknown.
+            InvalidPillNameError: the name cannot stand in a pill, that of a file is not a path from
+                a root, or the type is unknown.
             DuplicatePillError: the name is attached, and not to be updated.
             PositionError: outside of the text, or inside of another pill.
             InvalidOptionError: `duplicate` is neither of both.
@@ -243,7 +249,9 @@ class PillDocument:
         )
 
     def delete_range(self, start: int, end: int) -> "PillDocument":
-        """Return the document without the characters from `start` up to `end`; a pill touched anywhere goes as a whole.
+        """Return the document without the characters from `start` up to `end`.
+
+        A pill touched anywhere goes as a whole.
 
         Raises:
             PositionError: outside of the text, or `end` before `start`.
@@ -287,9 +295,12 @@ class PillDocument:
         visitor: Callable[[Pill], object] = lambda _: None,
         keymaps: Iterable[Keymap] = (),
     ) -> "PillDocument":
-        """Return the document after `key` at `at`, by the keymap of the pill there; elsewhere a key does nothing.
+        """Return the document after `key` at `at`, by the keymap of the pill there.
 
-        A pill that names a keymap which is not defined is given the default one, with a logged warning.
+        Elsewhere a key does nothing.
+
+        A pill that names a keymap which is not defined is given the default one, with a logged
+        warning.
 
         >>> PillDocument.parse("see [@a.py]").press("DEL", 6).to_text()
         'see '

@@ -62,7 +62,9 @@ _MISSING = frozenset({Reason.FILE_NOT_FOUND, Reason.SYMBOL_NOT_FOUND, Reason.BUF
 
 @define(slots=False, eq=False)
 class CannotAttachError(PillError, LookupError):
-    """Report that the content of a pill cannot be had now; legal is always to remove or update the pill.
+    """Report that the content of a pill cannot be had now.
+
+    Legal is always to remove or update the pill.
 
     A resolver of the caller's own may have a `reason` that is none of these: None.
     """

@@ -1,7 +1,8 @@
 """Files as context: what lies beneath given folders, and nothing else, whatever happens to the tree meanwhile.
 
-Where the system can open relative to a folder, every step is taken from the open folder before it and never through a symbolic link;
-a relative link is followed by taking its steps the same way, and ``..`` in it goes back to a folder that was passed, at most to the root.
+Where the system can open relative to a folder, every step is taken from the open folder before it
+and never through a symbolic link; a relative link is followed by taking its steps the same way, and
+``..`` in it goes back to a folder that was passed, at most to the root.
 """
 
 import codecs
@@ -42,7 +43,8 @@ def open_beneath(root: Path, name: str) -> tuple[int, str]:
     """Return a descriptor of the regular file `name` beneath `root`, and its path from there with all links followed.
 
     Raises:
-        CannotAttachError: a link leads out, or it is no regular file. OSError: what the system says.
+        CannotAttachError: a link leads out, or it is no regular file. OSError: what the system
+            says.
     """
     descriptor, path = _by_steps(root, name) if BY_STEPS else _by_path(root, name)
     if not S_ISREG(os.fstat(descriptor).st_mode):
@@ -62,7 +64,10 @@ def _by_steps(root: Path, name: str) -> tuple[int, str]:
 
 
 class _Walk:
-    """Walk from a root to a file; hold the folders passed, the steps passed and the steps to come."""
+    """Walk from a root to a file.
+
+    Hold the folders passed, the steps passed and the steps to come.
+    """
 
     def __init__(self, stack: ExitStack, root: Path, name: str) -> None:
         self.stack, self.name = stack, name
@@ -174,8 +179,9 @@ class FileResolver:
 
     No name, link or race reaches what is outside of the roots. `limit` is in
     characters, `most_bytes` in bytes. `encoding` is tried where a file is not
-    UTF-8 and has no byte order mark. What version control keeps for itself or ignores, what holds secrets by its name, and what has
-    other names (hard links, perhaps from outside) is neither offered nor read, but with `everything`.
+    UTF-8 and has no byte order mark. What version control keeps for itself or ignores, what holds
+    secrets by its name, and what has other names (hard links, perhaps from outside) is neither
+    offered nor read, but with `everything`.
 
     >>> FileResolver(roots=["."], limit=30).resolve("README.md").truncated
     True
@@ -199,13 +205,19 @@ class FileResolver:
         return clipped(name, self.type, text, self.limit, path=path)
 
     def entries(self) -> Iterator[Candidate]:
-        """Yield every file beneath the roots that no ignore file names and a pill can; this walks the folders."""
+        """Yield every file beneath the roots that no ignore file names and a pill can.
+
+        This walks the folders.
+        """
         paths = dict.fromkeys(path for root in self.roots for path in walk_files(root))
         offered = (path for path in paths if self.everything or not holds_secrets(path))
         return (Candidate(path, self.type) for path in offered if is_name(path) and is_path(path))
 
     def read(self, name: str) -> tuple[str, str]:
-        """Return the whole text of the file, and its path from its root with links followed; raise as `resolve`."""
+        """Return the whole text of the file, and its path from its root with links followed.
+
+        Raise as `resolve`.
+        """
         check_path(check_name(name))
         for root in self.roots:
             try:
@@ -272,7 +284,9 @@ def _absent(name: str) -> CannotAttachError:
 
 
 def decoded_text(data: bytes, name: str, fallback: str | None = None) -> str:
-    """Return `data` as text: byte order marks are believed, UTF-8 is checked, then `fallback`; nothing is guessed.
+    """Return `data` as text: byte order marks are believed, UTF-8 is checked, then `fallback`.
+
+    Nothing is guessed.
 
     Raises:
         CannotAttachError: NUL in it, or no text in any of these encodings.

@@ -16,8 +16,8 @@ PILL_KEYMAP = "sly-agent-q-context-pill-map"
 LONGEST_NAME = 1024
 """Characters."""
 
-# Brackets are balanced, two deep: `app/[[...slug]]/page.tsx` is a file. "[@" never stands inside of a name, so no pill
-# can hide in another. Possessive, so that hostile text is read once.
+# Brackets are balanced, two deep: `app/[[...slug]]/page.tsx` is a file. "[@" never stands inside of
+# a name, so no pill can hide in another. Possessive, so that hostile text is read once.
 _PLAIN = r"[^\[\]\n\r]"
 _NAME = rf"(?:{_PLAIN}|\[(?!@)(?:{_PLAIN}|\[(?!@){_PLAIN}*+\])*+\])++"
 _WHOLE = re.compile(_NAME)
@@ -64,7 +64,10 @@ def is_path(name: str) -> bool:
 
 
 def check_path(name: str) -> str:
-    """Return `name` if it is a path from a root to a file; raise `InvalidPillNameError` otherwise."""
+    """Return `name` if it is a path from a root to a file.
+
+    Raise `InvalidPillNameError` otherwise.
+    """
     if not is_path(name):
         raise InvalidPillNameError(
             name,
@@ -107,7 +110,10 @@ class PillType(StrEnum):
 
 
 def as_type(value: object, name: str = "") -> PillType:
-    """Return the pill type that `value` names; raise `InvalidPillNameError` for the pill `name` otherwise."""
+    """Return the pill type that `value` names.
+
+    Raise `InvalidPillNameError` for the pill `name` otherwise.
+    """
     try:
         return PillType(value)  # type: ignore[arg-type]
     except ValueError:
@@ -116,10 +122,12 @@ def as_type(value: object, name: str = "") -> PillType:
 
 @frozen
 class TextProperties:
-    """Hold what every character of a pill carries (docs/attachments.md); None is a property that was lost.
+    """Hold what every character of a pill carries (docs/attachments.md).
 
-    `pill` is the name, `face` how it looks, `rear_nonsticky` that text typed behind it does not join it,
-    `keymap` what clicking and deleting do.
+    None is a property that was lost.
+
+    `pill` is the name, `face` how it looks, `rear_nonsticky` that text typed behind it does not
+    join it, `keymap` what clicking and deleting do.
     """
 
     pill: str | None = None
@@ -204,7 +212,9 @@ DEFAULT_KEYMAP = Keymap(
 
 
 def keymap_of(pill: Pill, keymaps: Iterable[Keymap] = ()) -> Keymap:
-    """Return the keymap that `pill` names; the default one, with a logged warning, where it is not defined.
+    """Return the keymap that `pill` names.
+
+    The default one, with a logged warning, where it is not defined.
 
     >>> keymap_of(Pill("src/agent.py")).bindings["DEL"].value
     'remove'

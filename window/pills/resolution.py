@@ -31,7 +31,8 @@ class BufferResolver:
         """Return the text of the buffer as it is now.
 
         Raises:
-            InvalidPillNameError: the name cannot stand in a pill. CannotAttachError: no such buffer.
+            InvalidPillNameError: the name cannot stand in a pill. CannotAttachError: no such
+                buffer.
         """
         text = self.buffers.get(check_name(name))
         if text is None:
@@ -140,7 +141,9 @@ class ResolvedMessage:
 
 
 def resolve_document(document: PillDocument, resolvers: Iterable[Resolver]) -> ResolvedMessage:
-    """Return `document` with the content of its pills fetched now; a pill that fails loses nothing but itself.
+    """Return `document` with the content of its pills fetched now.
+
+    A pill that fails loses nothing but itself.
 
     Two names of one context (a link and its target) are attached once.
 
@@ -168,8 +171,10 @@ def update_moved(
 ) -> PillDocument:
     """Return `document` in which each pill that could not be found names where it is now, if that is one place alone.
 
-    Where several names of its type end as the pill's does, or none, or the one is attached already or may not be inserted, the pill stays as it
-    is: offer `Completer.namesakes` to the user, who updates or removes it. The completer asks its sources anew.
+    Where several names of its type end as the pill's does, or none, or the one is attached already
+    or may not be inserted, the pill stays as it
+    is: offer `Completer.namesakes` to the user, who updates or removes it. The completer asks its
+    sources anew.
     """
     completer.refresh()
     for problem in problems:

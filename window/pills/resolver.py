@@ -95,7 +95,9 @@ def clipped(
     path: str | None = None,
     first_line: int | None = None,
 ) -> Resolved:
-    r"""Return `text` resolved, cut at the last line end within `limit` characters; within a line only where that line alone is longer.
+    r"""Return `text` resolved, cut at the last line end within `limit` characters.
+
+    Within a line only where that line alone is longer.
 
     `first_line` is where the text starts in its file, for a text that is a part of one.
 

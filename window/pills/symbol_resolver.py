@@ -27,11 +27,14 @@ class SymbolResolver:
     limit: int = DEFAULT_LIMIT
 
     def resolve(self, name: str) -> Resolved:
-        """Return the source of the definition as it is now; where a file defines a name again, the last one counts, as in Python.
+        """Return the source of the definition as it is now.
+
+        Where a file defines a name again, the last one counts, as in Python.
 
         Raises:
             InvalidPillNameError: no dotted name.
-            CannotAttachError: nothing of that name, several that end so, or its file cannot be had, as `FileResolver` says.
+            CannotAttachError: nothing of that name, several that end so, or its file cannot be had,
+                as `FileResolver` says.
         """
         if not all(check_name(name).split(".")):
             raise InvalidPillNameError(
@@ -49,7 +52,10 @@ class SymbolResolver:
         return evolve(resolved, source=f"{self.type} {_full_name(path, definition)}")
 
     def entries(self) -> Iterator[Candidate]:
-        """Yield every symbol by its full name, with file and line; this parses every Python file that is not ignored."""
+        """Yield every symbol by its full name, with file and line.
+
+        This parses every Python file that is not ignored.
+        """
         for path, definition, _ in self._all():
             yield Candidate(
                 _full_name(path, definition), self.type, f"{path}:{definition.first_line}"
@@ -88,7 +94,10 @@ class SymbolResolver:
                 yield from self._in_file(candidate.name)
 
     def _in_file(self, path: str) -> Iterator[tuple[str, Definition, str]]:
-        """Yield what a file defines; nothing where there is no such file, or one that cannot be read."""
+        """Yield what a file defines.
+
+        Nothing where there is no such file, or one that cannot be read.
+        """
         with suppress(PillError):
             text, real_path = FileResolver(self.roots).read(path)
             for definition in definitions(text) or ():

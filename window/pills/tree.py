@@ -1,7 +1,8 @@
 """Walk a folder as version control sees it: ignore files are honoured, links, its own folders and files that hold secrets passed over.
 
-pathspec does the matching. Its patterns become regular expressions that backtrack: each is made one that goes back neither to a
-star nor to a ``**`` that has found its place. A walk ends where it has matched as much as `MOST_MATCHED`, or after `MOST_SECONDS`.
+pathspec does the matching. Its patterns become regular expressions that backtrack: each is made one
+that goes back neither to a star nor to a ``**`` that has found its place. A walk ends where it has
+matched as much as `MOST_MATCHED`, or after `MOST_SECONDS`.
 """
 
 import logging
@@ -33,7 +34,8 @@ _OPEN = re.compile(r"(\^\(\?:\.\+/\)\?|\(\?:/\.\+\)\?/)")
 """What ``**/`` becomes, in front and further on."""
 
 MOST_MATCHED = 1_000_000_000
-"""Characters of paths times the rules that they are matched with, in one walk; it ends there, with what it has found. A file that takes more is not read."""
+"""Characters of paths times the rules that they are matched with, in one walk; it ends there, with
+what it has found. A file that takes more is not read."""
 
 MOST_SECONDS = 10
 """Of a processor that one walk takes at most, however long the rules are."""
@@ -55,8 +57,9 @@ _log = logging.getLogger(__name__)
 def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Iterator[str]:
     """Yield the path of every regular file beneath `root` that is not ignored, with ``/`` and relative to it.
 
-    Symbolic links are not followed and not yielded. A folder that cannot be read is passed over. Where the rules are so many and
-    the paths so long that `MOST_MATCHED` is reached, or `MOST_SECONDS` by `clock`, the walk ends with a logged warning.
+    Symbolic links are not followed and not yielded. A folder that cannot be read is passed over.
+    Where the rules are so many and the paths so long that `MOST_MATCHED` is reached, or
+    `MOST_SECONDS` by `clock`, the walk ends with a logged warning.
     """
     pending: list[tuple[str, _Rules]] = [("", ())]
     left, end = MOST_MATCHED, clock() + MOST_SECONDS

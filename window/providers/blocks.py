@@ -76,9 +76,12 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 def copied_messages(provider: Provider, messages: object) -> list[Message]:
-    """Return a deep copy of `messages`, a non-empty list of JSON objects; objects of an SDK, also inside of them, are dumped.
+    """Return a deep copy of `messages`, a non-empty list of JSON objects.
 
-    Anthropic's own response holds more than can be sent back: of such an object role and content are kept.
+    Objects of an SDK, also inside of them, are dumped.
+
+    Anthropic's own response holds more than can be sent back: of such an object role and content
+    are kept.
 
     Raises:
         InvalidMessagesError: rules not-a-list, empty-list, not-an-object, not-json, lone-surrogate.

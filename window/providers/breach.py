@@ -1,7 +1,8 @@
 """What breaks a rule of OpenAI's, where, and how the vendor says so.
 
-The rules of both OpenAI formats are functions that return the first `Breach`, or None. Who checks raises it as
-`InvalidMessagesError`; a strict provider answers with the vendor's status, wording, `param` and `code`.
+The rules of both OpenAI formats are functions that return the first `Breach`, or None. Who checks
+raises it as `InvalidMessagesError`; a strict provider answers with the vendor's status, wording,
+`param` and `code`.
 """
 
 import re
@@ -27,8 +28,8 @@ _BAD_REQUEST = 400
 class Breach:
     """Say which rule a request breaks: its stable name, the vendor's wording, and what would have passed.
 
-    `index` is the place of the message or item (None for the request as a whole); `param`, `code` and `status` are what the
-    vendor's error holds besides.
+    `index` is the place of the message or item (None for the request as a whole); `param`, `code`
+    and `status` are what the vendor's error holds besides.
     """
 
     rule: str
@@ -132,7 +133,10 @@ class Spot:
     def out_of_range(
         self, rule: str, value: float, *, least: float | None = None, most: float | None = None
     ) -> Breach | None:
-        """Say that `value` is below `least` or above `most`, or nothing. A number without an upper bound is a whole one."""
+        """Say that `value` is below `least` or above `most`, or nothing.
+
+        A number without an upper bound is a whole one.
+        """
         sort = "integer" if most is None else "decimal"
         if least is not None and value < least:
             return self._bound(
@@ -214,7 +218,10 @@ class Spot:
         rule: str = "bad-tool-name",
         legal: str = "the name of the tool",
     ) -> Breach | None:
-        """Judge the name that a function or custom tool must have; `rule` and `legal` are for one that has none."""
+        """Judge the name that a function or custom tool must have.
+
+        `rule` and `legal` are for one that has none.
+        """
         spot, value = self.at(".name"), holder.get("name")
         if "name" not in holder:
             return spot.missing(rule, legal)

@@ -49,15 +49,19 @@ def _vendor(provider: Provider | str) -> Any:
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:
-    """Raise for a message list (of Responses: input items) that `provider` would refuse; with `allow_open_tail` it may end on open calls.
+    """Raise for a message list (of Responses: input items) that `provider` would refuse.
+
+    With `allow_open_tail` it may end on open calls.
 
     Raises:
-        InvalidMessagesError: the first rule that is broken, its place, what would be legal, and the provider's own words.
+        InvalidMessagesError: the first rule that is broken, its place, what would be legal, and the
+            provider's own words.
         UnknownNameError: no such provider.
 
     >>> check([{"role": "user", "content": ""}], "anthropic")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule empty-message: ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule
+    empty-message: ...
     """
     _vendor(provider).check_messages(messages, allow_open_tail=allow_open_tail)
 
@@ -82,9 +86,12 @@ def findings(
     *,
     betas: Collection[str] = (),
 ) -> list[InvalidMessagesError]:
-    """Return what `provider` would refuse in a request, or in a list of messages alone; nothing where it is fine.
+    """Return what `provider` would refuse in a request, or in a list of messages alone.
 
-    One finding a message, and what the rest holds, in order; a later one may follow from an earlier.
+    Nothing where it is fine.
+
+    One finding a message, and what the rest holds, in order; a later one may follow from an
+    earlier.
 
     Raises:
         UnknownNameError: no such provider.
@@ -145,7 +152,10 @@ _CHAT_ROLES = frozenset({"tool", "function"})
 def format_of(
     messages: object, provider: Provider | str, otherwise: Provider = Provider.OPENAI
 ) -> WireFormat:
-    """Return the format of `provider`; with ``"auto"`` that of the first message that only one provider writes, where none is, `otherwise`.
+    """Return the format of `provider`.
+
+    With ``"auto"`` that of the first message that only one provider writes, where none is,
+    `otherwise`.
 
     Raises:
         UnknownNameError: no such provider.
@@ -218,7 +228,8 @@ def unwrap(messages: object) -> object:
     """Replace each answer in a list by its messages: a chat completion, a response, the chunks of a chat stream.
 
     Raises:
-        InvalidMessagesError: rule bad-answer: an answer without a message or with several choices, or another stream's event.
+        InvalidMessagesError: rule bad-answer: an answer without a message or with several choices,
+            or another stream's event.
 
     >>> unwrap([{"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}])
     [{'role': 'assistant', 'content': 'Hello!'}]

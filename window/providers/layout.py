@@ -5,12 +5,13 @@ further fields they have. A `Collector` takes these in as they come and gives th
 gives them back in the same order. What stands in the natural order (one plain text, then the calls)
 needs no part, so that such a turn looks as if it were made by hand.
 
-The form of a content is told by one further field, `content` of MESSAGE and of RESULT: an empty text for
-a plain text, an empty list for a list, null for null, false where the field is not there at all. It is
-absent where the form is the natural one of that provider.
+The form of a content is told by one further field, `content` of MESSAGE and of RESULT: an empty
+text for a plain text, an empty list for a list, null for null, false where the field is not there
+at all. It is absent where the form is the natural one of that provider.
 
-Another provider's pictures go along as base64 or by their URL, PDFs as documents and files, text documents as such or as text. What one
-provider alone knows (an uploaded file) or takes (recordings, office files) does not.
+Another provider's pictures go along as base64 or by their URL, PDFs as documents and files, text
+documents as such or as text. What one provider alone knows (an uploaded file) or takes (recordings,
+office files) does not.
 """
 
 import base64
@@ -44,7 +45,10 @@ class Entry:
     call: int = 0
 
     def block(self, natural: str) -> Message:
-        """Return the block that this is; text is one of the type `natural` unless it says another."""
+        """Return the block that this is.
+
+        Text is one of the type `natural` unless it says another.
+        """
         if self.kind is PartKind.BLOCK:
             return self.data
         kind = str(self.data.get("type", natural))
@@ -127,10 +131,12 @@ class Collector:
 
 
 def layout_of(provider: Provider, turn: Turn) -> Iterator[Entry]:
-    """Iterate over what `turn` holds in the order in which `provider` wrote it; of other providers' parts the media that can go along come first.
+    """Iterate over what `turn` holds in the order in which `provider` wrote it.
 
-    Text that no part places comes behind those that are placed, then calls likewise: no word and no call is lost. Where blocks of the
-    provider's own stand for the words, they are all.
+    Of other providers' parts the media that can go along come first.
+
+    Text that no part places comes behind those that are placed, then calls likewise: no word and no
+    call is lost. Where blocks of the provider's own stand for the words, they are all.
     Law: what a `Collector` took in comes out as it came in.
 
     Raises:
@@ -179,7 +185,10 @@ def is_native(provider: Provider, turn: Turn) -> bool:
 
 
 def convert_part(provider: Provider, turn: Turn, part: Part) -> Message | None:
-    """Return the block that another provider's `part` of `turn` is for `provider`; None where it cannot go along."""
+    """Return the block that another provider's `part` of `turn` is for `provider`.
+
+    None where it cannot go along.
+    """
     takes = turn.role is Role.USER or (turn.role is Role.TOOL and provider != Provider.OPENAI)
     if not takes or part.kind is not PartKind.BLOCK or not part.is_medium:
         return None
@@ -260,13 +269,14 @@ _OWN = {
 def convert_block(block: Mapping[str, Any], source: str, target: str) -> Message | None:
     """Return a medium's `block` of provider `source` as a block of `target`, None where it cannot go along.
 
-    The result shares nothing with `block` but texts; marks of the provider's own (cache marks, citations)
-    stay behind. A block stays what it is for its own provider.
+    The result shares nothing with `block` but texts; marks of the provider's own (cache marks,
+    citations) stay behind. A block stays what it is for its own provider.
 
     Law: what is returned is a block that `target` takes in a user's message.
 
     >>> convert_block({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}, "openai", "anthropic")
-    {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': 'iVBORw0KGgo='}}
+    {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data':
+    'iVBORw0KGgo='}}
     >>> convert_block({"type": "image", "source": {"type": "file", "file_id": "file_1"}}, "anthropic", "openai") is None
     True
     """

@@ -41,7 +41,10 @@ def text_field(request: Request, key: str, rule: str) -> Breach | None:
 def number(
     request: Request, key: str, *, least: float | None = None, most: float | None = None
 ) -> Breach | None:
-    """Judge the number under `key`, if there is one; without an upper bound it must be a whole one."""
+    """Judge the number under `key`, if there is one.
+
+    Without an upper bound it must be a whole one.
+    """
     value: object = request.get(key)
     if value is None:
         return None
@@ -113,7 +116,11 @@ def _schema(body: Mapping[str, Any], place: Spot) -> Breach | None:
 
 
 def choice(request: Request, names: Sequence[str], unknown: str) -> Breach | None:
-    """Judge the choice of a tool; `names` are the tools that may be chosen, `unknown` is what the vendor says of another one ``{name}``."""
+    """Judge the choice of a tool.
+
+    `names` are the tools that may be chosen, `unknown` is what the vendor says of another one
+    ``{name}``.
+    """
     given, place = request.get("tool_choice"), Spot("tool_choice")
     if given is None:
         return None
@@ -130,7 +137,10 @@ def choice(request: Request, names: Sequence[str], unknown: str) -> Breach | Non
 
 
 def chosen(given: Mapping[str, Any]) -> str | None:
-    """Return the name of the function that a choice names, in either format; None where it names none."""
+    """Return the name of the function that a choice names, in either format.
+
+    None where it names none.
+    """
     inner = given.get("function", given)
     name = (
         inner.get("name") if isinstance(inner, dict) and given.get("type") == "function" else None

@@ -29,8 +29,8 @@ BEHIND_CALL = "results directly after the assistant message that called"
 class Pairing:
     """Collect turns in order and see that every call has exactly one result directly after it.
 
-    Linear in the number of turns and calls. A call may stay open at the very end. `waiting` are the ids of calls that
-    have no result yet, at first those of turns before these.
+    Linear in the number of turns and calls. A call may stay open at the very end. `waiting` are the
+    ids of calls that have no result yet, at first those of turns before these.
     """
 
     provider: Provider

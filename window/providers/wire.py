@@ -61,10 +61,11 @@ class Parsed:
 class Rendered:
     """Hold messages ready to be sent: `messages`, and `system` for providers that take it apart.
 
-    `system` is empty for OpenAI, where system messages stand in the list. `leading` are the messages that
-    `system` was taken from, as they stood. `options` are what the provider needs beside them (see docs/cache.md).
-    `left_behind` names what another provider wrote and this one cannot take: ids of turns, and the types of blocks.
-    `introduced` are texts of messages that no turn says: the provider wants somebody to speak there.
+    `system` is empty for OpenAI, where system messages stand in the list. `leading` are the
+    messages that `system` was taken from, as they stood. `options` are what the provider needs
+    beside them (see docs/cache.md). `left_behind` names what another provider wrote and this one
+    cannot take: ids of turns, and the types of blocks. `introduced` are texts of messages that no
+    turn says: the provider wants somebody to speak there.
 
     >>> Rendered([{"role": "user", "content": "hi"}]).inline()
     [{'role': 'user', 'content': 'hi'}]
@@ -90,7 +91,10 @@ class Parse(Protocol):
     def __call__(
         self, messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     ) -> Parsed:
-        """Read a provider's messages into turns; `waiting` are calls before them that have no result yet."""
+        """Read a provider's messages into turns.
+
+        `waiting` are calls before them that have no result yet.
+        """
         ...
 
 
@@ -113,14 +117,20 @@ class Check(Protocol):
 
 
 class Writer(Protocol):
-    """Write turns one after the other; what has been written stays, so that a history that grows costs its new turns only.
+    """Write turns one after the other.
 
-    A `readable` one is for lists that are read again rather than sent: turns of one role are not joined, and the assistant may be first.
+    What has been written stays, so that a history that grows costs its new turns only.
+
+    A `readable` one is for lists that are read again rather than sent: turns of one role are not
+    joined, and the assistant may be first.
     """
 
     @property
     def size(self) -> int:
-        """Return how many blocks stand so far; a message or an item is one where the provider caches by these."""
+        """Return how many blocks stand so far.
+
+        A message or an item is one where the provider caches by these.
+        """
         ...
 
     def add(self, turn: Turn) -> None:
@@ -128,7 +138,10 @@ class Writer(Protocol):
         ...
 
     def finish(self) -> Rendered:
-        """Return the messages so far, as they are sent if nothing follows; blocks are shared with the writer."""
+        """Return the messages so far, as they are sent if nothing follows.
+
+        Blocks are shared with the writer.
+        """
         ...
 
 
@@ -151,7 +164,8 @@ def rendered(writer: Writer, turns: Iterable[Turn]) -> Rendered:
 class WireFormat:
     """Hold the functions of one provider's message format.
 
-    `writer` and `judge` make what writes and judges a list that grows; `options` says what a request needs besides in an epoch.
+    `writer` and `judge` make what writes and judges a list that grows; `options` says what a
+    request needs besides in an epoch.
     """
 
     provider: Provider
@@ -173,8 +187,8 @@ def aliases(
 ) -> dict[str, str]:
     """Return for each name that holds more than letters, digits, ``_`` and ``-``, or is too long, one that does not.
 
-    `longest` is how many characters the provider takes; with `any_sign` it minds nothing else. Law: all names, spelled anew
-    or not, stay different.
+    `longest` is how many characters the provider takes; with `any_sign` it minds nothing else. Law:
+    all names, spelled anew or not, stay different.
 
     >>> aliases(["f:1", "f_1", "ok"]), aliases(["search_web", "search_all"], 6)
     ({'f:1': 'f_1_2'}, {'search_web': 'search', 'search_all': 'sear_2'})

@@ -9,13 +9,15 @@ a turn is counted once, when it is appended, and never again.
 The constants are fitted to recorded usage of gpt-4o and gpt-4.1 and lean to the
 careful side (``docs/decisions/2026-11-23-token-counting.md``).
 
-A turn does not know which provider it will be sent to, and one writes longer than another. The count is
-an upper bound over all of them: of two ways to write a thing the costlier one counts, media cost the
-most that a provider charges by its published rules (`media_rules`). A counter that knows its model says
-with `image_rule` what that one charges for a picture (`model_profiles`).
+A turn does not know which provider it will be sent to, and one writes longer than another. The
+count is
+an upper bound over all of them: of two ways to write a thing the costlier one counts, media cost
+the most that a provider charges by its published rules (`media_rules`). A counter that knows its
+model says with `image_rule` what that one charges for a picture (`model_profiles`).
 
-Most vendors' tokenizers are unpublished, but all of them report the tokens of each request. The ratio of reported to counted tokens, each
-summed over all requests seen, is a steady correction (`CalibratedCounter`): it settles as requests come in, and one odd request moves it little.
+Most vendors' tokenizers are unpublished, but all of them report the tokens of each request. The
+ratio of reported to counted tokens, each summed over all requests seen, is a steady correction
+(`CalibratedCounter`): it settles as requests come in, and one odd request moves it little.
 """
 
 import json
@@ -47,7 +49,8 @@ NAME_OVERHEAD = 1
 """Tokens that introduce a message's name."""
 
 CALL_OVERHEAD = 6
-"""Tokens around one tool call; the tool's name counts twice, as its result is headed by it again."""
+"""Tokens around one tool call; the tool's name counts twice, as its result is headed by it again.
+"""
 
 PARALLEL_CALL_OVERHEAD = 9
 """Tokens each call costs on top where one turn makes several calls."""
@@ -122,7 +125,8 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
     (media by the providers' rules) and the framing around them. Ids of calls are
     not billed. Takes time in proportion to the text.
 
-    Laws: a request costs the sum of its turns, its tools and `REQUEST_OVERHEAD`; no provider is sent more than that.
+    Laws: a request costs the sum of its turns, its tools and `REQUEST_OVERHEAD`; no provider is
+    sent more than that.
     """
     tokens = TURN_OVERHEAD
     if turn.content:
@@ -265,7 +269,9 @@ def _check(quantity: str, value: object) -> None:
 
 @frozen
 class CalibratedCounter:
-    """Scale the counts of another counter by `factor`; the result is an estimate, whatever the other is.
+    """Scale the counts of another counter by `factor`.
+
+    The result is an estimate, whatever the other is.
 
     `counted` and `reported` are the sums of tokens that the factor rests on, 0
     where it was given by hand.
@@ -286,7 +292,10 @@ class CalibratedCounter:
         return getattr(self.counter, "image_rule", None)
 
     def count(self, text: str) -> int:
-        """Return the scaled count in tokens, rounded; at least 1 where the other counter finds any."""
+        """Return the scaled count in tokens, rounded.
+
+        At least 1 where the other counter finds any.
+        """
         tokens = self.counter.count(text)
         return max(1, round(tokens * self.factor)) if tokens > 0 else 0
 

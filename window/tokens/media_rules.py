@@ -1,9 +1,11 @@
 """What a medium costs in tokens, by the rules that the providers publish.
 
-A turn does not know which model it will be sent to, and media are written for other providers too. So the
+A turn does not know which model it will be sent to, and media are written for other providers too.
+So the
 costliest rule counts: `docs/decisions/2026-11-23-token-counting.md` has the table, where each rule
-was published, and what the care costs. Where the model is known, its own `ImageRule` says what a picture costs: a
-token for each patch of so many pixels, or a price for each tile into which it is cut.
+was published, and what the care costs. Where the model is known, its own `ImageRule` says what a
+picture costs: a token for each patch of so many pixels, or a price for each tile into which it is
+cut.
 """
 
 from math import ceil
@@ -23,7 +25,8 @@ PAGE_TOKENS = PAGE_TEXT_TOKENS + IMAGE_TOKENS
 """Cost of one page of a PDF: its text, and its picture."""
 
 AUDIO_TOKENS_PER_SECOND = 20
-"""Cost of a second of speech: OpenAI charges so much for the assistant's, half of it for the user's."""
+"""Cost of a second of speech: OpenAI charges so much for the assistant's, half of it for the
+user's."""
 
 AUDIO_TOKENS = 60 * AUDIO_TOKENS_PER_SECOND
 """Cost of a recording that is not in the request itself: a minute."""
@@ -61,7 +64,9 @@ class ImageRule(Protocol):
 
 @frozen
 class Patches:
-    """Charge `factor` tokens for each patch of `side` x `side` pixels, for at most `limit` patches; larger pictures are scaled down.
+    """Charge `factor` tokens for each patch of `side` x `side` pixels, for at most `limit` patches.
+
+    Larger pictures are scaled down.
 
     >>> Patches(28, 4_784)(1_000, 1_000), Patches(32, 1_536, 1.62)(4_000, 3_000)
     (1296, 2489)
@@ -105,7 +110,8 @@ class Tiles:
         """Return the tokens of a picture; with `detail` "low" it costs the base alone."""
         if detail == "low":
             return self.base
-        # Never enlarged: a recorded request to gpt-4o with a picture of 540 x 360 pixels was billed for two tiles.
+        # Never enlarged: a recorded request to gpt-4o with a picture of 540 x 360 pixels was billed
+        # for two tiles.
         scale = min(1.0, _BOX / max(width, height))
         scale = min(scale, _SHORT_SIDE / min(width, height))
         return self.base + self.tile * max(
@@ -116,8 +122,8 @@ class Tiles:
 def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:
     """Return what `medium` costs beside its words, in tokens: the most that one of the providers charges.
 
-    With a `rule` pictures, and those of a document's pages, cost what that says. A text document costs its
-    words and nothing here. What cannot be read costs a flat estimate on the careful side.
+    With a `rule` pictures, and those of a document's pages, cost what that says. A text document
+    costs its words and nothing here. What cannot be read costs a flat estimate on the careful side.
 
     >>> medium_tokens(Medium(MediumKind.IMAGE, width=64, height=64)), medium_tokens(Medium(MediumKind.IMAGE))
     (255, 4784)
@@ -151,9 +157,10 @@ def claude_image_tokens(width: int, height: int) -> int:
 def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
     """Return what OpenAI charges at most for a picture of so many pixels, whichever of its models reads it.
 
-    In patches of 32 x 32 pixels: models that take `original` detail (the default of some) without a limit,
-    the smallest ones 2.46 tokens for each of up to 1,536 patches. In tiles of 512 x 512 pixels: 85 tokens and 170 a tile.
-    `detail` "low" makes it 512 x 512 pixels. gpt-4o-mini, which multiplies its tiles by 33, is not in here.
+    In patches of 32 x 32 pixels: models that take `original` detail (the default of some) without a
+    limit, the smallest ones 2.46 tokens for each of up to 1,536 patches. In tiles of 512 x 512
+    pixels: 85 tokens and 170 a tile. `detail` "low" makes it 512 x 512 pixels. gpt-4o-mini, which
+    multiplies its tiles by 33, is not in here.
     Source: developers.openai.com, guides/images-vision, "Calculating costs".
 
     >>> openai_image_tokens(1_024, 1_024), openai_image_tokens(1_024, 1_024, "low"), openai_image_tokens(543, 360)

@@ -1,12 +1,16 @@
-"""What of a part's JSON counts as text, and what as media; and the text that tool definitions count as.
+"""What of a part's JSON counts as text, and what as media.
 
-A part leaves as it stands: keys, texts, signatures, encrypted items. Only the payload of a medium is not read
-as text by any model; it is cut out and billed by the providers' published rules. So are the words of a text
+And the text that tool definitions count as.
+
+A part leaves as it stands: keys, texts, signatures, encrypted items. Only the payload of a medium
+is not read as text by any model; it is cut out and billed by the providers' published rules. So are
+the words of a text
 document that travels as base64: they are read, and count.
 
-OpenAI's models do not see the JSON schema of a tool: it reaches them as a TypeScript-like namespace, which needs half the tokens. The
-recorded usage of gpt-4o and gpt-4.1 requests fits that text within a few tokens (``docs/decisions/2026-11-23-token-counting.md``).
-Definitions of any other shape, Anthropic's among them, reach the model as JSON.
+OpenAI's models do not see the JSON schema of a tool: it reaches them as a TypeScript-like
+namespace, which needs half the tokens. The recorded usage of gpt-4o and gpt-4.1 requests fits that
+text within a few tokens (``docs/decisions/2026-11-23-token-counting.md``). Definitions of any other
+shape, Anthropic's among them, reach the model as JSON.
 """
 
 import json
@@ -30,8 +34,9 @@ _NOTHING = frozenset({"", "{}"})
 def part_text(part: Part, rule: ImageRule | None = None) -> tuple[str, int]:
     """Return the text of `part` that counts as text, and the tokens of the media in it, pictures by `rule` where there is one.
 
-    Signed thinking, encrypted items and whatever is not JSON count as they stand. Of a part that is no block
-    its further fields count; how a message writes "no content" is not counted. What is JSON stays JSON.
+    Signed thinking, encrypted items and whatever is not JSON count as they stand. Of a part that is
+    no block its further fields count; how a message writes "no content" is not counted. What is
+    JSON stays JSON.
 
     >>> part_text(Part("openai", '{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}'))[1]
     4784
@@ -57,7 +62,10 @@ def part_text(part: Part, rule: ImageRule | None = None) -> tuple[str, int]:
 
 
 def _further(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a message or block without the mark of an empty content; the recording in them gets its type."""
+    """Return the fields of a message or block without the mark of an empty content.
+
+    The recording in them gets its type.
+    """
     if not fields.get("content", "something"):
         fields = {key: value for key, value in fields.items() if key != "content"}
     audio = fields.get("audio")

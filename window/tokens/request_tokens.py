@@ -1,6 +1,7 @@
 """How many tokens a request to a strict provider has: words by a counter, pictures and pages by the vendor's rule.
 
-Anthropic publishes no tokenizer, so the words are another's; the strict provider judges budgets, it does not forecast bills.
+Anthropic publishes no tokenizer, so the words are another's; the strict provider judges budgets, it
+does not forecast bills.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,8 @@ from .counter import TokenCounter
 from .media_rules import medium_tokens, openai_image_tokens
 
 PER_MESSAGE, PER_BLOCK, PER_TOOL_PROMPT = 3, 3, 300
-"""Tokens of a message's frame, of a call's or result's, and of what tells the model that there are tools."""
+"""Tokens of a message's frame, of a call's or result's, and of what tells the model that there are
+tools."""
 
 _PIXELS_A_TOKEN, _MOST_A_PICTURE, _A_PAGE = 750, 1600, 2250
 
@@ -94,7 +96,8 @@ def _listed(value: object) -> list[Any]:
 
 
 UNKNOWN_IMAGE = 1_105
-"""Tokens of a picture whose size is not known: what the vendor charges for one of 1,024 by 2,048 pixels in tiles."""
+"""Tokens of a picture whose size is not known: what the vendor charges for one of 1,024 by 2,048
+pixels in tiles."""
 
 _UNSEEN = frozenset(
     {

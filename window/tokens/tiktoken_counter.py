@@ -39,7 +39,8 @@ class TiktokenCounter(Vocabulary):
     (7, 'o200k_base')
     >>> TiktokenCounter("esperanto")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown encoding 'esperanto'. Use o200k_base, cl100k_base, the name of a model.
+    polycontext.linearity.errors.UnknownNameError: unknown encoding 'esperanto'. Use o200k_base,
+    cl100k_base, the name of a model.
     """
 
     encoding: str = field(default="o200k_base", converter=_encoding)

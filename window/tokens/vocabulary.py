@@ -57,7 +57,10 @@ class InexactCountWarning(UserWarning):
 
 @frozen
 class Vocabulary:
-    """Count tokens with one of the encodings in `SHA256`; what `TiktokenCounter` says of counts, warnings and loading holds here."""
+    """Count tokens with one of the encodings in `SHA256`.
+
+    What `TiktokenCounter` says of counts, warnings and loading holds here.
+    """
 
     encoding: str
     allow_download: bool = field(default=False, kw_only=True)

@@ -24,7 +24,8 @@ _KINDS: Mapping[type, str] = {
     bool: "true or false",
     type(None): "null",
 }
-"""What a value that is none of the expected is called; it was read by `json`, so its type is one of these or a number's."""
+"""What a value that is none of the expected is called; it was read by `json`, so its type is one of
+these or a number's."""
 _SOME = 120
 
 
@@ -105,7 +106,8 @@ def read_conversations(
     """Yield the conversations of the files `names`, in order, each as soon as it is read.
 
     Raises:
-        InvalidDataError: a file that is missing, unreadable or holds no conversation; names file, line and field.
+        InvalidDataError: a file that is missing, unreadable or holds no conversation; names file,
+            line and field.
     """
     for name in names:
         with opened(name) as (source, lines):
@@ -128,7 +130,10 @@ def conversations(document: Document, provider: Provider | None = None) -> Itera
 
 
 def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
-    """Return whose format `messages` are in; a system apart says Anthropic where nothing else decides."""
+    """Return whose format `messages` are in.
+
+    A system apart says Anthropic where nothing else decides.
+    """
     return format_of(messages, AUTO, Provider.ANTHROPIC if has_system else Provider.OPENAI).provider
 
 
@@ -144,7 +149,8 @@ def _conversation(
         what = f"{kind_of(messages)} is no list"
         raise document.refused((*path, "messages"), "messages", what, "a list of messages")
     found = provider or detect_provider(messages, has_system=system is not None)
-    # Turns are made of one list, so the system leads it; `has_system` remembers that the file has it apart.
+    # Turns are made of one list, so the system leads it; `has_system` remembers that the file has
+    # it apart.
     if system is not None:
         messages = [{"role": "system", "content": system}, *messages]
     name = value.get("id")  # a number in some data sets

@@ -98,7 +98,10 @@ def size_of(names: Iterable[str]) -> int | None:
 def unreadable(
     source: str, line: int | None, field: str | None, what: str, legal: str
 ) -> InvalidDataError:
-    """Return the refusal of a file; `line` counts from 1 (None: the file as a whole), `field` leads on from there (None: the line as a whole).
+    """Return the refusal of a file.
+
+    `line` counts from 1 (None: the file as a whole), `field` leads on from there (None: the line as
+    a whole).
 
     >>> print(unreadable("chat.json", 4, "messages[1]", "role is 'poet'", "user or assistant"))
     chat.json, line 4, messages[1]: role is 'poet'. Use user or assistant.
@@ -131,7 +134,10 @@ def _numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _first(source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]]) -> Document:
-    """Parse the first line; where that is no whole value and the name promises no lines, parse everything."""
+    """Parse the first line.
+
+    Where that is no whole value and the name promises no lines, parse everything.
+    """
     text = decoded(source, line, data)
     try:
         return _parsed(source, line, text)

@@ -34,7 +34,8 @@ OWN = session_threshold()
 class ReplaySettings:
     """Hold how a conversation is replayed: for which model or budget in tokens, the marks (shares of the free room).
 
-    Without both the budget is that of any session. `strict` stops at the first refused turn; `repair` closes unanswered calls in the middle.
+    Without both the budget is that of any session. `strict` stops at the first refused turn;
+    `repair` closes unanswered calls in the middle.
     """
 
     max_tokens: int | None = None
@@ -67,9 +68,12 @@ def replay_conversation(
     settings: ReplaySettings,
     on_turn: Callable[[float], object] = lambda size: None,
 ) -> ReplayReport:
-    """Drive `conversation` through the machine and report every step; `on_turn` is called with the share of its bytes that each takes.
+    """Drive `conversation` through the machine and report every step.
 
-    A turn that the machine refuses is reported and skipped (with `strict` it ends the replay), the results of its calls with it.
+    `on_turn` is called with the share of its bytes that each takes.
+
+    A turn that the machine refuses is reported and skipped (with `strict` it ends the replay), the
+    results of its calls with it.
 
     Raises:
         InvalidDataError: the messages break a rule of their provider.
@@ -146,7 +150,8 @@ class _Run:
         """Yield the steps that the journal holds behind `conversation`."""
         events = self.session.history.events(after=conversation.revision)
         for event in events:
-            # The last event leads to the conversation that the session has; replaying it once more would be work for nothing.
+            # The last event leads to the conversation that the session has; replaying it once more
+            # would be work for nothing.
             before = conversation
             is_last = event is events[-1]
             conversation = (

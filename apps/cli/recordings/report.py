@@ -19,8 +19,8 @@ class TurnTaken:
     """Record a turn that went in: its class, and the state and pressure it led to.
 
     `number` counts the turns of the recording from 1. `list_refused` says why the message list
-    after it was not handed out (None if it was, or if none is due: calls are open, or it is a system
-    turn).
+    after it was not handed out (None if it was, or if none is due: calls are open, or it is a
+    system turn).
     """
 
     number: int
@@ -54,7 +54,10 @@ class Shown:
     is_summary: bool
 
     def as_json(self) -> dict[str, Any]:
-        """Return it, JSON-ready; the words of the recording stay there, those of a summary do not stand in it."""
+        """Return it, JSON-ready.
+
+        The words of the recording stay there, those of a summary do not stand in it.
+        """
         words = {"text": self.turn.text} if self.is_summary else {}
         return {
             "turns": list(self.numbers),
@@ -69,8 +72,9 @@ class Shown:
 class Compressed:
     """Record a compression: the numbers of the turns that were dropped and gisted by it, and the tokens before and after.
 
-    Each turn is told once, by the compression that took its words: what an earlier one had summarised is not told again
-    where its summary is written anew, only where it is dropped with it. `summaries` are those that this one wrote.
+    Each turn is told once, by the compression that took its words: what an earlier one had
+    summarised is not told again where its summary is written anew, only where it is dropped with
+    it. `summaries` are those that this one wrote.
     """
 
     tokens_before: int
@@ -83,7 +87,10 @@ class Compressed:
 
     @property
     def saves(self) -> bool:
-        """Tell whether anything yielded; where nothing may any more, a compression only changes the state."""
+        """Tell whether anything yielded.
+
+        Where nothing may any more, a compression only changes the state.
+        """
         return self.tokens_after < self.tokens_before
 
     def as_json(self) -> dict[str, Any]:
@@ -137,8 +144,9 @@ class ReplayReport:
     """Report a replay: its steps, and what they come to.
 
     `turns` counts the recording's turns, `repaired` are the numbers of results that were added,
-    `stopped` tells that ``strict`` ended it early, `session` is left as the last turn left it, `seen` is what the model sees
-    then. Each turn that went in is in `seen` once, by itself or in a summary, or it is among `dropped`.
+    `stopped` tells that ``strict`` ended it early, `session` is left as the last turn left it,
+    `seen` is what the model sees then. Each turn that went in is in `seen` once, by itself or in a
+    summary, or it is among `dropped`.
     """
 
     conversation: Conversation

@@ -33,7 +33,10 @@ _GIST = {Now.POINTED, Now.CUT, Now.SUMMARISED}
 
 @frozen
 class Fate:
-    """Say what is left of one turn of the log; `inside` is the id of the gist that stands for it."""
+    """Say what is left of one turn of the log.
+
+    `inside` is the id of the gist that stands for it.
+    """
 
     number: int
     turn: Turn

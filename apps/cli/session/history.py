@@ -105,7 +105,10 @@ def rewind(
 
 
 def _id_back(ids: Sequence[str], back: int) -> int | str:
-    """Return the id of the message that is the last one `back` messages before; the empty session where there are no more."""
+    """Return the id of the message that is the last one `back` messages before.
+
+    The empty session where there are no more.
+    """
     return ids[-back - 1] if back < len(ids) else 0
 
 

@@ -46,7 +46,10 @@ class Given:
 
 @contextmanager
 def reading(name: str) -> Generator[tuple[str, Iterator[bytes]]]:
-    """Yield what the file `name` is called in a complaint, and its lines (``-`` is standard input); a bar shows how far a long one is read."""
+    """Yield what the file `name` is called in a complaint, and its lines (``-`` is standard input).
+
+    A bar shows how far a long one is read.
+    """
     size = size_of([name])
     is_long = size is None or size >= LONG
     with progress("reading", size, shown=is_long) as update, opened(name) as (source, stream):

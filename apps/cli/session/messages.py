@@ -84,8 +84,9 @@ def append(
     """Add messages to a session, all or none, and compress older ones if room is needed.
 
     Reads JSON from standard input or a file: a message, a list, one message a line, a request, or a
-    provider's answer. With --role, adds TEXT. With --root, names such as [@src/agent.py] in a user's
-    text attach files and symbols. --close-calls takes effect even if the new messages are refused.
+    provider's answer. With --role, adds TEXT. With --root, names such as [@src/agent.py] in a
+    user's text attach files and symbols. --close-calls takes effect even if the new messages are
+    refused.
     """
     _check_text(text, role, tool_call_id, source, roots)
     is_last = role is None and source is None
@@ -196,7 +197,10 @@ def messages(
 
 
 def request_fields(request: Rendered, provider: Provider) -> dict[str, Any]:
-    """Return the fields of a request's body that a session has: options, a system apart, messages; no header."""
+    """Return the fields of a request's body that a session has: options, a system apart, messages.
+
+    No header.
+    """
     options = {name: value for name, value in request.options.items() if name != "betas"}
     system = {"system": list(request.system)} if request.system else {}
     name = "input" if provider is Provider.RESPONSES else "messages"

@@ -162,7 +162,10 @@ def _row(fate: Fate) -> tuple[Text, ...]:
 
 
 def _lost(turns: Sequence[Fate], name: str, *, show_all: bool) -> Iterator[RenderableType]:
-    """Yield what the model does not see word for word, where it is, and how it comes back; and what is nowhere any more."""
+    """Yield what the model does not see word for word, where it is, and how it comes back.
+
+    And what is nowhere any more.
+    """
     lost = _grid_of(turns, _LOST, show_all=show_all)
     gone = _grid_of(turns, _GONE, show_all=show_all)
     if lost.row_count:

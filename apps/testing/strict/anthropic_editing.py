@@ -1,6 +1,7 @@
 """What Anthropic does by itself to what it is sent, where a request asks for it: old results and old thinking are cleared, the past is summarised.
 
-The list that was sent stays the client's; what the model sees is shorter, and the answer tells by how much.
+The list that was sent stays the client's; what the model sees is shorter, and the answer tells by
+how much.
 Source: the vendor's pages on context editing and compaction.
 """
 
@@ -86,7 +87,10 @@ def refuse_unfinished(waiting: Sequence[str], role: str | None, count: int) -> N
 
 
 def _trigger(edit: Mapping[str, Any], tokens: int, uses: int = 0) -> float:
-    """Return from how many input tokens on `edit` is applied; one that goes by uses is there or never."""
+    """Return from how many input tokens on `edit` is applied.
+
+    One that goes by uses is there or never.
+    """
     trigger: Mapping[str, Any] = edit.get("trigger") or {
         "type": "input_tokens",
         "value": _TRIGGERS[edit["type"]],

@@ -1,6 +1,7 @@
 """Judge a growing list of Messages once: what holds behind each message is remembered by the digest of all up to it.
 
-A request costs one digest a message that was seen before, whatever was in it; only new messages are read.
+A request costs one digest a message that was seen before, whatever was in it; only new messages are
+read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,7 +67,8 @@ class Prefix:
     """Of the last message: path and reason of each thinking block that is dropped."""
     size: int = 0
     restarts: int | None = None
-    """Of the last message: the block from which on the model is shown anything, where a summary at a threshold is in it."""
+    """Of the last message: the block from which on the model is shown anything, where a summary at
+    a threshold is in it."""
 
 
 @frozen
@@ -282,7 +284,8 @@ _AS_GIVEN = (
 
 def _parse(raw: bytes, message: object, index: int) -> dict[str, Any]:
     """Return a copy of `message`, which is `raw` as JSON."""
-    # Written as JSON, NaN is null; and what is nested too deep for the vendor is not for the writer.
+    # Written as JSON, NaN is null; and what is nested too deep for the vendor is not for the
+    # writer.
     if not isinstance(message, dict) or b"null" in raw or raw.count(b"{") + raw.count(b"[") > _FLAT:
         _check(message, index)
     copy: dict[str, Any] = orjson.loads(raw)

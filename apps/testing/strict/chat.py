@@ -18,7 +18,8 @@ from .provider import Endpoint, Event, Headers, Request, interrupt
 from .streams import pieces
 
 Answer = str | Mapping[str, Any]
-"""What the model says: a text, or an assistant message; its `finish_reason` is taken out where there is one."""
+"""What the model says: a text, or an assistant message; its `finish_reason` is taken out where
+there is one."""
 
 _BODIES = {"function": "arguments", "custom": "input"}
 _UNKNOWN = "The model `{model}` does not exist or you do not have access to it."
@@ -42,12 +43,16 @@ class _Turned:
 
 @define(eq=False)
 class StrictChat(OpenAIOptions):
-    """Answer requests to ``/v1/chat/completions`` as OpenAI does, and refuse what it refuses. Safe under threads.
+    """Answer requests to ``/v1/chat/completions`` as OpenAI does, and refuse what it refuses.
+
+    Safe under threads.
 
     Args:
-        reply: what the model says to a request: a text, or an assistant message; calls without an id are given one.
+        reply: what the model says to a request: a text, or an assistant message; calls without an
+            id are given one.
 
-    Source: the vendor's reference of chat completions; the rules are those of `polycontext.window.providers.chat.rules`.
+    Source: the vendor's reference of chat completions; the rules are those of
+    `polycontext.window.providers.chat.rules`.
 
     >>> chat = StrictChat(lambda request: f"{len(request['messages'])} messages")
     >>> chat.create({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})["choices"][0]["message"]["content"]
@@ -123,7 +128,10 @@ class StrictChat(OpenAIOptions):
         return self._cache.serve_automatic(digests, tokens), tokens[-1], digests[-1]
 
     def _learn(self, request: Request, digests: Sequence[bytes]) -> list[int]:
-        """Judge and count the messages behind the longest known prefix; return the tokens up to each message."""
+        """Judge and count the messages behind the longest known prefix.
+
+        Return the tokens up to each message.
+        """
         known, learned = longest(self._prefixes, digests)
         judge, counted = (
             (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)

@@ -1,7 +1,9 @@
 """What a strict provider remembers: verdicts on prefixes of conversations, by digest, the oldest forgotten first.
 
-An agent sends its whole conversation with each request. Reading it is cheap and cannot be spared; judging and counting it is not,
-and is done once for each message: what was learned of a prefix is remembered by the digest of all that it holds.
+An agent sends its whole conversation with each request. Reading it is cheap and cannot be spared;
+judging and counting it is not,
+and is done once for each message: what was learned of a prefix is remembered by the digest of all
+that it holds.
 """
 
 from collections import OrderedDict
@@ -55,7 +57,10 @@ class Memory(Generic[V]):
 
 
 def longest(memory: Memory[V], digests: Sequence[bytes]) -> tuple[int, V] | tuple[int, None]:
-    """Return how many entries of a list are known, and what was learned of them; ``digests[i]`` is that of entries 0 to i."""
+    """Return how many entries of a list are known, and what was learned of them.
+
+    ``digests[i]`` is that of entries 0 to i.
+    """
     for index in range(len(digests) - 1, -1, -1):
         learned = memory.get(digests[index])
         if learned is not None:

@@ -32,7 +32,8 @@ class OpenAIOptions:
 
     Args:
         window: tokens that a request may have; more is refused as an overflow.
-        counter: counts the tokens of texts; o200k_base unless said. Media cost what the window's counting says.
+        counter: counts the tokens of texts; o200k_base unless said. Media cost what the window's
+            counting says.
         models: names that are known; any, if there are none.
         faults: what goes wrong, by the number of the request, from 1.
         clock: tells the time in seconds, for the cache and for what answers say of their making.

@@ -24,10 +24,11 @@ Endpoint = Callable[[Request, Headers], dict[str, Any]]
 class RequestRefusedError(CallerError, ValueError):
     """Refuse a request as the vendor does.
 
-    `status` is the HTTP status, `kind` the vendor's type of error, `message` its wording. `rule` is the stable
-    name of the rule (those of docs/providers.md, or of docs/testing.md for what needs the provider's memory), `index` the place of
-    the message in the list (None for the request as a whole) and `legal` what would have passed. `param` and
-    `code` are what OpenAI says besides; `retry_after` are the seconds of that header.
+    `status` is the HTTP status, `kind` the vendor's type of error, `message` its wording. `rule` is
+    the stable name of the rule (those of docs/providers.md, or of docs/testing.md for what needs
+    the provider's memory), `index` the place of the message in the list (None for the request as a
+    whole) and `legal` what would have passed. `param` and `code` are what OpenAI says besides;
+    `retry_after` are the seconds of that header.
 
     >>> print(RequestRefusedError(529, "overloaded_error", "Overloaded", "scripted-fault"))
     529 overloaded_error: Overloaded (rule scripted-fault)
@@ -118,9 +119,12 @@ class StrictProvider(Protocol):
 
 @frozen
 class Break:
-    """Let the connection break once `events` events of the stream are out; without a stream at once.
+    """Let the connection break once `events` events of the stream are out.
 
-    With `error` that event is sent last and the stream ends in good order, as vendors do when they fail in mid-answer.
+    Without a stream at once.
+
+    With `error` that event is sent last and the stream ends in good order, as vendors do when they
+    fail in mid-answer.
     """
 
     events: int = 0

@@ -37,8 +37,10 @@ from .streams import response_events
 
 Item = Mapping[str, Any]
 Answer = str | Item | Sequence[Item]
-"""What the model says: a text, an output item, or several. Ids, call ids and encrypted contents are filled in where they are not given;
-a reasoning item may say its ``tokens``."""
+"""What the model says: a text, an output item, or several. Ids, call ids and encrypted contents are
+filled in where they are not given;
+a reasoning item may say its ``tokens``.
+"""
 
 REASONING_TOKENS = 64
 """Tokens of a reasoning item that does not say how many it has."""
@@ -72,21 +74,26 @@ class _Learned:
 
 @define(eq=False)
 class StrictResponses(OpenAIOptions):
-    """Answer requests to ``/v1/responses`` as OpenAI does, and refuse what it refuses. Safe under threads.
+    """Answer requests to ``/v1/responses`` as OpenAI does, and refuse what it refuses.
 
-    Reasoning items hold an encrypted content that is bound to instructions, tools and all items before it. Behind a
-    changed prefix it is withheld and told of in ``input_transformations``. An input that reaches the ``compact_threshold``
-    of a request gives a compaction item; ``/v1/responses/compact`` and a ``compaction_trigger`` as the last item give one on demand,
+    Safe under threads.
+
+    Reasoning items hold an encrypted content that is bound to instructions, tools and all items
+    before it. Behind a changed prefix it is withheld and told of in ``input_transformations``. An
+    input that reaches the ``compact_threshold`` of a request gives a compaction item;
+    ``/v1/responses/compact`` and a ``compaction_trigger`` as the last item give one on demand,
     ``/v1/responses/input_tokens`` counts.
 
     Args:
-        reply: what the model says to a request: a text, or output items. It sees the whole input where a request goes on with a stored response.
-        binding: whether reasoning is bound to what came before it; without, an encrypted content only shows that it is the provider's.
+        reply: what the model says to a request: a text, or output items. It sees the whole input
+            where a request goes on with a stored response.
+        binding: whether reasoning is bound to what came before it; without, an encrypted content
+            only shows that it is the provider's.
         secret: providers with one secret take each other's encrypted contents back.
         stored: responses that are kept for ``previous_response_id``.
 
-    Source: the vendor's reference of responses and its guides on reasoning and compaction; the rules are those of
-    `polycontext.window.providers.responses.rules`.
+    Source: the vendor's reference of responses and its guides on reasoning and compaction; the
+    rules are those of `polycontext.window.providers.responses.rules`.
 
     >>> responses = StrictResponses(lambda request: "hello")
     >>> responses.create({"model": "gpt-5.6", "input": "hi"})["output"][0]["content"][0]["text"]

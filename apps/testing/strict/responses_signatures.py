@@ -1,8 +1,9 @@
 """What a response's reasoning is bound to: instructions, tools, and every item before it, since the newest compaction.
 
-An encrypted content holds the digest of the prefix that it was made on, the model, and its tokens, signed with the provider's
-key. Whoever changes what stands before a reasoning item, or leaves an earlier one out, finds it removed and told of in
-``input_transformations``; an encrypted content that is none of the provider's is refused.
+An encrypted content holds the digest of the prefix that it was made on, the model, and its tokens,
+signed with the provider's key. Whoever changes what stands before a reasoning item, or leaves an
+earlier one out, finds it removed and told of in ``input_transformations``; an encrypted content
+that is none of the provider's is refused.
 """
 
 import hmac
@@ -120,7 +121,10 @@ class Binding:
         return evolve(self, removed=list(self.removed))
 
     def add(self, item: Mapping[str, Any], index: int) -> Breach | None:
-        """Follow `item`, coming next at `index`; return what is wrong with its encrypted content."""
+        """Follow `item`, coming next at `index`.
+
+        Return what is wrong with its encrypted content.
+        """
         kind, text = type_of(dict(item)), item.get("encrypted_content")
         if kind not in ("reasoning", "compaction") or not isinstance(text, str):
             self._pass(_visible_bytes(item, kind))

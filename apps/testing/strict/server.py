@@ -1,7 +1,8 @@
 """Strict providers over HTTP on the loopback interface, for agents that talk to a vendor through its SDK.
 
-The server stops with its `with` block, or with the process. It answers POST requests with JSON, or with
-server-sent events where the request asks for a stream; a refusal has the vendor's status and body.
+The server stops with its `with` block, or with the process. It answers POST requests with JSON, or
+with server-sent events where the request asks for a stream; a refusal has the vendor's status and
+body.
 """
 
 import math

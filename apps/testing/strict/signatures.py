@@ -1,9 +1,11 @@
 """Signatures that bind thinking to what came before it, and summaries that carry the place they stand for.
 
-A chain of digests runs over the content of a conversation: block after block with its role. It leaves out what the vendor does not
-compare: cache breakpoints, whether text came as a string or as one block, and where one message of a role ends and the next of the same role
-begins. A signature is an HMAC over the model, system and tools, the chain up to the block, and the block itself. A block that is dropped
-leaves no trace in the chain, so what is made afterwards is valid without it.
+A chain of digests runs over the content of a conversation: block after block with its role. It
+leaves out what the vendor does not
+compare: cache breakpoints, whether text came as a string or as one block, and where one message of
+a role ends and the next of the same role begins. A signature is an HMAC over the model, system and
+tools, the chain up to the block, and the block itself. A block that is dropped leaves no trace in
+the chain, so what is made afterwards is valid without it.
 
 Source: the vendor's pages on preserved thinking, prefix checks, and compaction on demand.
 """
@@ -135,7 +137,10 @@ class Signer:
         ).decode()
 
     def resume(self, signature: object, content: str) -> Bound | bool:
-        """Return the place that a summary stands for; False for no signature, True for one of another content."""
+        """Return the place that a summary stands for.
+
+        False for no signature, True for one of another content.
+        """
         raw = _decode(signature) if isinstance(signature, str) else None
         if raw is None or len(raw) != 1 + _CHAIN + 1 + 2 * _MAC or raw[:1] != _SUMMARY:
             return False

@@ -29,7 +29,8 @@ def pieces(text: str, size: int = PIECE) -> list[str]:
 def message_events(message: Mapping[str, Any]) -> Iterator[Event]:
     """Yield the events that a stream of `message` consists of, in the vendor's order.
 
-    Source: the vendor's page on streaming messages. Text comes in pieces, a call's arguments as pieces of JSON, a signature whole.
+    Source: the vendor's page on streaming messages. Text comes in pieces, a call's arguments as
+    pieces of JSON, a signature whole.
     """
     usage = message["usage"]
     started = {

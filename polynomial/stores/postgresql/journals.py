@@ -19,7 +19,10 @@ T = TypeVar("T")
 
 
 class Journals:
-    """Read and write what a session is, by its number or its name, through a connection; `damaged` makes the error that says what cannot be read."""
+    """Read and write what a session is, by its number or its name, through a connection.
+
+    `damaged` makes the error that says what cannot be read.
+    """
 
     def __init__(self, statements: Statements, damaged: Callable[[str], StoreError]) -> None:
         self.sql = statements
@@ -40,7 +43,10 @@ class Journals:
     def snapshot(
         self, db: Connection, name: str
     ) -> tuple[list[tuple[int, bytes]], bytes, Stored] | None:
-        """Return the pieces of a session's newest snapshot, its head, and what came since; None where there is none."""
+        """Return the pieces of a session's newest snapshot, its head, and what came since.
+
+        None where there is none.
+        """
         session, revision = self.found(db, name)
         head = None if session is None else db.execute(self.sql.head, {"session": session}).first()
         if session is None or head is None:

@@ -122,7 +122,10 @@ class Altering:
         return holders
 
     def rewrite(self, db: Connection, journals: Mapping[str, Rewritten]) -> None:
-        """Rewrite the journals of some sessions; who comes second waits for the first one, all in one order."""
+        """Rewrite the journals of some sessions.
+
+        Who comes second waits for the first one, all in one order.
+        """
         sessions = self._tables.sessions
         for name in sorted(journals):
             journal = journals[name]
@@ -213,7 +216,10 @@ class Altering:
 
 
 def _query(asked: AskedWords) -> ColumnElement[Any]:
-    """Return what the server is asked: all phrases, and of the words any where there is no phrase; words rank besides."""
+    """Return what the server is asked: all phrases, and of the words any where there is no phrase.
+
+    Words rank besides.
+    """
     every, some = (_join(terms, by) for terms, by in ((asked.phrases, "&&"), (asked.words, "||")))
     if every is None or some is None:
         return some if every is None else every  # type: ignore[return-value]  # something is asked

@@ -1,7 +1,8 @@
 """The tables of a PostgreSQL store, in a schema of their own: those of a SQLite store, whose page says what each is for.
 
-There are no checksums here: a server has its own (``initdb --data-checksums``), and nobody else writes to its files. `commit` is drawn
-anew for every commit, so that whoever lost the answer to one can find out whether it was done. `reserved_for` is the writer that may
+There are no checksums here: a server has its own (``initdb --data-checksums``), and nobody else
+writes to its files. `commit` is drawn anew for every commit, so that whoever lost the answer to one
+can find out whether it was done. `reserved_for` is the writer that may
 commit next, for a moment: one that was too late again and again.
 """
 
@@ -130,7 +131,9 @@ class Tables:
 
 
 def prepare(db: Connection, schema: str) -> str | None:
-    """Bring the tables of `schema` up to the newest version in this transaction; return the version where it is one that is not known.
+    """Bring the tables of `schema` up to the newest version in this transaction.
+
+    Return the version where it is one that is not known.
 
     Of many who come at once, one makes the tables, and the others wait for it.
     """
@@ -141,7 +144,8 @@ def prepare(db: Connection, schema: str) -> str | None:
     version = _version(db, schema)
     if version is not None and version not in {step.revision for step in script.walk_revisions()}:
         return version
-    # Not by IF NOT EXISTS, which asks for the right to make schemas even where there is nothing to make.
+    # Not by IF NOT EXISTS, which asks for the right to make schemas even where there is nothing to
+    # make.
     if not db.scalar(_MADE, {"schema": schema}):
         db.execute(CreateSchema(schema))
     db.execute(
@@ -159,7 +163,8 @@ def prepare(db: Connection, schema: str) -> str | None:
 
 def _version(db: Connection, schema: str) -> str | None:
     """Return the version of the tables in `schema`, None where there are none."""
-    # Asked of the catalogue's tables: `to_regclass` may answer out of a cache what was so before the lock.
+    # Asked of the catalogue's tables: `to_regclass` may answer out of a cache what was so before
+    # the lock.
     if not db.scalar(_THERE, {"schema": schema, "name": _VERSION_TABLE}):
         return None
     version: str | None = db.scalar(
@@ -222,13 +227,15 @@ class Statements:
             turn, events.c.number.between(bindparam("first"), bindparam("last"))
         )
         self.turns_at = rows.where(turn, events.c.number == _any_of("numbers", Integer))
-        # An id may have come in again since the conversation went back: which of the turns is meant the turn itself says.
+        # An id may have come in again since the conversation went back: which of the turns is meant
+        # the turn itself says.
         sought = select(events.c.resource_id, func.min(events.c.number)).where(
             mine, turn, events.c.resource_id == _any_of("ids", Text)
         )
         self.numbers = sought.group_by(events.c.resource_id).having(func.count() == 1)
 
-        # Compare and swap: who comes second waits here for the first one, and finds another revision then.
+        # Compare and swap: who comes second waits here for the first one, and finds another
+        # revision then.
         free = or_(
             sessions.c.reserved_for.is_(None),
             sessions.c.reserved_for == bindparam("writer"),
@@ -317,8 +324,9 @@ def _any_of(name: str, kind: "type[Integer | BigInteger | Text]") -> CollectionA
 
 
 # --- texts -----------------------------------------------------------------------------
-# PostgreSQL refuses NUL and halves of surrogate pairs. Each is written as its number behind a mark (DLE, the "data link
-# escape" of ASCII), and so is the mark itself: every text is read back unchanged. Nearly all texts need no mark.
+# PostgreSQL refuses NUL and halves of surrogate pairs. Each is written as its number behind a mark
+# (DLE, the "data link escape" of ASCII), and so is the mark itself: every text is read back
+# unchanged. Nearly all texts need no mark.
 
 _MARK = "\x10"
 _REFUSED = re.compile("[\0\x10\ud800-\udfff]")

@@ -1,6 +1,7 @@
 """A PostgreSQL server as stores use it: a pool of connections, transactions that are tried again where that harms nothing, errors in words.
 
-Stores of one URL share one server within a process, so that many open sessions need no more connections than one.
+Stores of one URL share one server within a process, so that many open sessions need no more
+connections than one.
 """
 
 import asyncio
@@ -30,7 +31,8 @@ T = TypeVar("T")
 
 _OPEN: dict[tuple[str, str, float, int], "PostgreSQLServer"] = {}
 _LEFT: list[object] = []
-"""The pools of the process that this one was forked from: they are not ours to close, not even by collecting them."""
+"""The pools of the process that this one was forked from: they are not ours to close, not even by
+collecting them."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.5
 _MOST_MILLISECONDS = 2**31 - 1
@@ -81,7 +83,8 @@ class PostgreSQLServer:
             "keepalives_interval": 10,
         }
         told = self._url.query
-        # A writer that is gone without a word, as when its machine loses power, holds its session no longer than that.
+        # A writer that is gone without a word, as when its machine loses power, holds its session
+        # no longer than that.
         held = max(10_000, milliseconds)
         options = f"-c lock_timeout={milliseconds} -c idle_in_transaction_session_timeout={held} {told.get('options', '')}".strip()
         return {
@@ -93,7 +96,10 @@ class PostgreSQLServer:
 
     @classmethod
     def shared(cls, url: str, schema: str, timeout: float, pool: int) -> "PostgreSQLServer":
-        """Return the server at `url`, its tables made or brought up to date; `release` it as often."""
+        """Return the server at `url`, its tables made or brought up to date.
+
+        `release` it as often.
+        """
         key = (url, schema, timeout, pool)
         with PostgreSQLServer.opening:
             server = _OPEN.get(key)
@@ -125,14 +131,17 @@ class PostgreSQLServer:
         return self._retry(work, changes=False)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Return what `work` does in a transaction, once that is durable; what it raises takes everything back.
+        """Return what `work` does in a transaction, once that is durable.
 
-        `work` is called again where the transaction was lost, so it must be able to see that an earlier call has happened: the answer to
-        a commit can be lost too.
+        What it raises takes everything back.
+
+        `work` is called again where the transaction was lost, so it must be able to see that an
+        earlier call has happened: the answer to a commit can be lost too.
 
         Raises:
             StoreBusyError: another writer, or the others of this process, were waited for too long.
-            StoreError: it could not be done; says what to do, and whether it is known that nothing was stored.
+            StoreError: it could not be done; says what to do, and whether it is known that nothing
+                was stored.
         """
         return self._retry(work, changes=True)
 
@@ -165,7 +174,8 @@ class PostgreSQLServer:
                 failure = None
             except DBAPIError as error:
                 failure = Failure.of(error, self._url)
-            # Here and not above, so that no error of a driver hangs on ours: they tell of addresses, users and words.
+            # Here and not above, so that no error of a driver hangs on ours: they tell of
+            # addresses, users and words.
             if failure is None:
                 problem = f"its {self._pool} connections are in use, for more than the {self.timeout:g} seconds that were waited"
                 raise StoreBusyError(self.name, problem, "Raise `pool` or the timeout")
@@ -206,7 +216,8 @@ _UNANSWERED = ("08007", "40003")
 """The transaction ended, and nobody knows how."""
 
 _TRANSIENT = ("40001", "40P01", "53300", "57P01", "57P02", "57P03", "57P05", *_UNANSWERED)
-"""Of others at the same time, or of a server that comes and goes (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
+"""Of others at the same time, or of a server that comes and goes
+(https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
 
 _COMING = (
     "the database system is",
@@ -214,7 +225,8 @@ _COMING = (
     "remaining connection slots",
     "terminating connection",
 )
-"""What a server says that will let us in later; of a connection that was refused nobody is told the code."""
+"""What a server says that will let us in later; of a connection that was refused nobody is told the
+code."""
 
 _SHORT = 3
 """Letters of which no secret is made."""
@@ -258,7 +270,8 @@ class Failure:
         driver: Any = error.orig
         code = getattr(driver, "sqlstate", None)
         told = (getattr(driver.diag, "message_primary", None) if code else None) or str(driver)
-        # Without a code it is about the connection; what cannot pass is told as FATAL by the server, in most of its languages.
+        # Without a code it is about the connection; what cannot pass is told as FATAL by the
+        # server, in most of its languages.
         refused = "FATAL" in told and not any(words in told for words in _COMING)
         none = code is None and isinstance(driver, OperationalError) and not refused
         return cls(
@@ -278,7 +291,10 @@ class Failure:
         return self.lost or self.code in _UNANSWERED
 
     def to_error(self, store: str, *, unknown: bool) -> StoreError:
-        """Return the error that says it in words; `unknown` where it may have been stored all the same."""
+        """Return the error that says it in words.
+
+        `unknown` where it may have been stored all the same.
+        """
         problem, legal = _PROBLEMS.get(self.code or "", _LOST if self.lost else _REFUSED)
         if unknown:
             problem, legal = (
@@ -290,7 +306,10 @@ class Failure:
 
 
 def parse_url(url: str) -> URL:
-    """Return a URL of a server with the driver that is used here; raise `InvalidOptionError`, without its secrets, for what is none."""
+    """Return a URL of a server with the driver that is used here.
+
+    Raise `InvalidOptionError`, without its secrets, for what is none.
+    """
     try:
         found = make_url(url)
     except (ArgumentError, ValueError):

@@ -71,7 +71,11 @@ class _Commit:
         yield from (("companion", name) for name in self.companions)
 
     def store(self, journals: Journals, db: Connection) -> int | None:
-        """Store it, and return None; or return where the session stands: at `base`, if it is another writer's turn. Done twice, it is done once."""
+        """Store it, and return None.
+
+        Or return where the session stands: at `base`, if it is another writer's turn. Done twice,
+        it is done once.
+        """
         to = self.base + len(self.events)
         session = self._move(journals, db)
         if session is not None:
@@ -88,7 +92,10 @@ class _Commit:
         return found
 
     def _move(self, journals: Journals, db: Connection) -> int | None:
-        """Move the session and store the events; return its number, None where it does not stand at `base`."""
+        """Move the session and store the events.
+
+        Return its number, None where it does not stand at `base`.
+        """
         match self.events:
             case [TurnEvent() as event] if self.base:
                 return journals.moved_by_turn(
@@ -117,16 +124,20 @@ def _counting(session_id: str) -> Generator[_Late]:
 
 
 class PostgreSQLStore:
-    """Keep sessions on a PostgreSQL server, in a schema of their own; any number of them, from any thread, event loop, process and machine.
+    """Keep sessions on a PostgreSQL server, in a schema of their own.
 
-    What `append` has returned from is as durable as the server's commits are. `timeout` bounds in seconds how long a server, a
-    connection or another writer is waited for; `pool` is the number of connections. Stores of one URL share them within a process.
+    Any number of them, from any thread, event loop, process and machine.
+
+    What `append` has returned from is as durable as the server's commits are. `timeout` bounds in
+    seconds how long a server, a connection or another writer is waited for; `pool` is the number of
+    connections. Stores of one URL share them within a process.
 
     Raises:
         InvalidOptionError: an argument is out of its range.
         StoreError: the server cannot be used; says what to do, and shows no secret of the URL.
 
-    The method `append` is a compare-and-swap on the revision: docs/stores.md tells what follows for two writers.
+    The method `append` is a compare-and-swap on the revision: docs/stores.md tells what follows for
+    two writers.
     """
 
     def __init__(
@@ -165,7 +176,10 @@ class PostgreSQLStore:
         return self._server.read(lambda db: self._journals.stored(db, session_id, after))
 
     def opened(self, session_id: str) -> Opened | None:
-        """Return a session as its newest snapshot has it and what came since; None where there is no snapshot."""
+        """Return a session as its newest snapshot has it and what came since.
+
+        None where there is no snapshot.
+        """
         found = self._server.read(lambda db: self._journals.snapshot(db, session_id))
         return None if found is None else Opened(*found, partial(self._turns_between, session_id))
 
@@ -201,7 +215,8 @@ class PostgreSQLStore:
 
         Raises:
             ConflictError: the session does not stand at `base`.
-            StoreError: it could not be stored; says what to do, and whether it is known that nothing was.
+            StoreError: it could not be stored; says what to do, and whether it is known that
+                nothing was.
         """
         with _counting(session_id) as late:
             self._store(_Commit(late, base, events, companions, key, snapshot))
@@ -209,7 +224,9 @@ class PostgreSQLStore:
     def fork(
         self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
     ) -> None:
-        """Store a session of the first `revision` events of another one, with these companions; texts are shared, keys are not.
+        """Store a session of the first `revision` events of another one, with these companions.
+
+        Texts are shared, keys are not.
 
         Raises:
             ConflictError: there is a session of that id, or the other one has not so many events.
@@ -223,7 +240,9 @@ class PostgreSQLStore:
         return self._server.read(lambda db: self._altering.holders(db, session_id, resource_ids))
 
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
-        """Rewrite the journals of some sessions, all or none; what was replaced is in no row then, and once the tables are vacuumed in no file.
+        """Rewrite the journals of some sessions, all or none.
+
+        What was replaced is in no row then, and once the tables are vacuumed in no file.
 
         Raises:
             ConflictError: one of the sessions has not as many events as its `base` says.
@@ -231,14 +250,20 @@ class PostgreSQLStore:
         self._server.write(lambda db: self._altering.rewrite(db, journals))
 
     def search(self, session_id: str, query: str, limit: int) -> tuple[Found, ...]:
-        """Return at most `limit` turns that say what `query` asks for, best first; what is new is indexed before."""
+        """Return at most `limit` turns that say what `query` asks for, best first.
+
+        What is new is indexed before.
+        """
         asked = AskedWords.of(query)
         while not self._server.write(lambda db: self._altering.index(db, session_id)):
             pass
         return self._server.read(lambda db: self._altering.search(db, session_id, asked, limit))
 
     def delete(self, session_id: str) -> bool:
-        """Forget a session with all that belongs to it; tell whether there was one. Its words are in no row then."""
+        """Forget a session with all that belongs to it; tell whether there was one.
+
+        Its words are in no row then.
+        """
         there = False
 
         def work(db: Connection) -> bool:
@@ -269,7 +294,10 @@ class PostgreSQLStore:
         key: str | None = None,
         snapshot: Snapshot | None = None,
     ) -> None:
-        """Store what `append` stores, without blocking the event loop. Who is cancelled meanwhile does not know whether it was stored."""
+        """Store what `append` stores, without blocking the event loop.
+
+        Who is cancelled meanwhile does not know whether it was stored.
+        """
         with _counting(session_id) as late:
             await self._server.without_blocking(
                 partial(self._store, _Commit(late, base, events, companions, key, snapshot))

@@ -1,7 +1,8 @@
 """What must hold in every framework: a subclass says how one of its agents is made and spoken to, and inherits the tests.
 
-The model behind it is a fake of the framework's own, that asks a `Judge`. `POLYCONTEXT_EXCHANGES` says how long conversations are,
-and makes room and loops larger; `POLYCONTEXT_ROWS` names a folder for what was seen: a row of the table in docs/adapters.md.
+The model behind it is a fake of the framework's own, that asks a `Judge`. `POLYCONTEXT_EXCHANGES`
+says how long conversations are, and makes room and loops larger; `POLYCONTEXT_ROWS` names a folder
+for what was seen: a row of the table in docs/adapters.md.
 """
 
 import ast
@@ -72,7 +73,11 @@ class Agent(ABC):
 
 
 class FrameworkTests(ABC):
-    """Test one adapter. `distribution` is the framework's name on the package index, `provider` the vendor whose rules hold."""
+    """Test one adapter.
+
+    `distribution` is the framework's name on the package index, `provider` the vendor whose rules
+    hold.
+    """
 
     distribution: str
     provider: str = "anthropic"
@@ -82,7 +87,10 @@ class FrameworkTests(ABC):
 
     @abstractmethod
     def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
-        """Return an agent whose requests go to `judge`; `options` are the adapter's own, `saved` is what an earlier agent kept."""
+        """Return an agent whose requests go to `judge`.
+
+        `options` are the adapter's own, `saved` is what an earlier agent kept.
+        """
 
     def page_names(self, judge: Judge) -> Mapping[str, Any]:
         """Return what docs/adapters.md leaves to its reader, such as `model` and `tools`, of a framework that is not always installed."""
@@ -224,7 +232,8 @@ def _whole(agent: Agent, judge: Judge, exchanges: int) -> None:
     """Check the last request of each of two conversations, and what the framework has kept of them."""
     assert (len(judge.sent), judge.refused) == (exchanges * 4, 0)
     assert judge.largest <= ROOM
-    # Thoughts are sent while they stand behind what they were thought on; the judge refuses them anywhere else.
+    # Thoughts are sent while they stand behind what they were thought on; the judge refuses them
+    # anywhere else.
     assert judge.provider == "openai" or any(
         turn.parts for turns in judge.sent[len(judge.sent) // 2 :] for turn in turns
     )

@@ -48,7 +48,8 @@ _BETAS = ["thinking-binding-controls-2026-08-01"]
 class Judge:
     """Judge each request of a framework's model as `provider` does, remember it, and say what the model says.
 
-    Where a framework has no format of ours, what it sends is read back by its dialect and sent in the nearest one.
+    Where a framework has no format of ours, what it sends is read back by its dialect and sent in
+    the nearest one.
     """
 
     dialect: Dialect[Any]

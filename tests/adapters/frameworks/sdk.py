@@ -102,7 +102,11 @@ class ByHand(Agent):
 
 
 class SdkTests(FrameworkTests):
-    """Test a wrapped client. `client` makes one that asks a URL, `wrap` wraps it, `ask` and `streamed` are the forms of its calls."""
+    """Test a wrapped client.
+
+    `client` makes one that asks a URL, `wrap` wraps it, `ask` and `streamed` are the forms of its
+    calls.
+    """
 
     pytestmark = pytest.mark.no_cover  # tests/adapters/test_sdks.py shows the same lines
     list_name = "messages"

@@ -164,7 +164,10 @@ ODD = [
 
 
 def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
-    """Where some of its message has fallen: pictures, files, what only the framework knows; calls, results, and who spoke."""
+    """Where some of its message has fallen: pictures, files, what only the framework knows.
+
+    Calls, results, and who spoke.
+    """
     natives = [
         Message("developer", ["Be kind."]),
         Message("user", ["Which?", *ODD], author_name="ann"),
@@ -265,7 +268,10 @@ def talk(exchanges: int, name: str = "A") -> list[Message]:
 
 
 def test_what_only_the_framework_knows_goes_out_as_it_is() -> None:
-    """In the very message that it came in, however long the conversation is; copies are not made."""
+    """In the very message that it came in, however long the conversation is.
+
+    Copies are not made.
+    """
     messages = [*talk(600), Message("user", ["Which?", *ODD])]
     before = [*messages]
     sent = asyncio.run(process(ContextMiddleware(20_000), messages))
@@ -322,7 +328,10 @@ def test_what_the_server_keeps_itself_is_left_alone() -> None:
 
 
 def test_what_the_provider_counts_is_learnt(judge: Judge) -> None:
-    """One that counts twice as much is sent less, streamed or not; cached tokens count once, whoever tells of them how."""
+    """One that counts twice as much is sent less, streamed or not.
+
+    Cached tokens count once, whoever tells of them how.
+    """
     lengths = {}
     usages: dict[str, Any] = {
         "none": None,
@@ -368,7 +377,10 @@ def test_what_the_provider_counts_is_learnt(judge: Judge) -> None:
 
 
 def test_many_conversations_at_once_one_of_them_cancelled() -> None:
-    """Each is sent its own, with a session or without; one that was cancelled within its fit goes on."""
+    """Each is sent its own, with a session or without.
+
+    One that was cancelled within its fit goes on.
+    """
 
     async def all_at_once(key: bool) -> list[list[Message]]:
         middleware = ContextMiddleware(ROOM)
@@ -392,7 +404,8 @@ def test_many_conversations_at_once_one_of_them_cancelled() -> None:
 
 def test_a_tool_that_fails_an_edit_and_an_empty_answer(judge: Judge) -> None:
     """Are sent as the framework has them, and what was taken back is not sent."""
-    # With these marks what is edited has been compressed before: no thought is bound to it any more.
+    # With these marks what is edited has been compressed before: no thought is bound to it any
+    # more.
     agent = made(judge, ContextMiddleware(ROOM, threshold=AdaptiveThreshold()))
     agent.default_options["tools"] = []
     session = AgentSession(session_id="A")

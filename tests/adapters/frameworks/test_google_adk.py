@@ -200,7 +200,10 @@ def _result(name: str, said: str, **fields: Any) -> types.Part:
 
 
 def test_results_find_their_calls_by_name_and_order() -> None:
-    """Contents that stand go out as they are; results of which some has fallen stand in one content still, without ids."""
+    """Contents that stand go out as they are.
+
+    Results of which some has fallen stand in one content still, without ids.
+    """
     png = types.FunctionResponsePart(
         inline_data=types.FunctionResponseBlob(mime_type="image/png", data=b"\x89PNG...")
     )
@@ -447,7 +450,10 @@ def test_a_callback_of_one_agent() -> None:
 
 
 def test_what_the_model_counts_is_learned() -> None:
-    """A provider that counts twice as much gets half as much; where the model fails nothing is kept of the request."""
+    """A provider that counts twice as much gets half as much.
+
+    Where the model fails nothing is kept of the request.
+    """
     model = Reply(model="reply", answers=["Yes. " * 40] * 20, counts=True)
     plugin = ContextPlugin(20_000)
     runner = _runner(LlmAgent(name="keeper", model=model), plugin)

@@ -202,7 +202,10 @@ def test_agents_that_do_not_await(judge: Judge) -> None:
 
 
 def test_many_threads_at_once_on_one_hook(judge: Judge) -> None:
-    """Each is sent what was said in it, and in no other; without a thread it is known by how it begins."""
+    """Each is sent what was said in it, and in no other.
+
+    Without a thread it is known by how it begins.
+    """
     agent, threadless = (
         _made(judge, ContextMiddleware(ROOM)),
         create_agent(Model(judge=judge), [look], middleware=[ContextMiddleware(ROOM)]),
@@ -351,7 +354,10 @@ def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
 
 
 def test_roles_of_other_kinds_of_messages() -> None:
-    """A chat message says who speaks; what nobody knows is said to the model, and is no result of a call."""
+    """A chat message says who speaks.
+
+    What nobody knows is said to the model, and is no result of a call.
+    """
     kinds = [
         own.ChatMessage("So.", role=role) for role in ("developer", "assistant", "tool", "poet")
     ]
@@ -376,7 +382,8 @@ def test_a_message_that_is_edited_in_the_middle(
     judge: Judge, sent: list[list[own.BaseMessage]]
 ) -> None:
     """What follows is said to the edited one; the thread is the framework's."""
-    # With these marks what is edited has been compressed before: no thought is bound to it any more.
+    # With these marks what is edited has been compressed before: no thought is bound to it any
+    # more.
     agent = _made(judge, ContextMiddleware(ROOM, threshold=AdaptiveThreshold()))
     for number in range(8):
         agent.invoke({"messages": [("user", f"{number}: look. " + "please " * 150)]}, _thread("A"))
@@ -450,7 +457,10 @@ def test_what_is_asked_for_besides_counts(judge: Judge) -> None:
 
 
 def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
-    """Of an agent that awaits and of one that does not; a model that reports nothing is passed over."""
+    """Of an agent that awaits and of one that does not.
+
+    A model that reports nothing is passed over.
+    """
     for usage in ({"input_tokens": 2_000, "output_tokens": 9, "total_tokens": 2_009}, None):
         middleware = ContextMiddleware(ROOM)
         agent = create_agent(

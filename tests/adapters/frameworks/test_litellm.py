@@ -265,7 +265,10 @@ def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
 
 
 def test_every_route_in_its_own_format() -> None:
-    """Chat, responses and Anthropic's messages; what asks no model, or goes on from what is kept elsewhere, is left alone."""
+    """Chat, responses and Anthropic's messages.
+
+    What asks no model, or goes on from what is kept elsewhere, is left alone.
+    """
     callback, asked = ContextCallback(ROOM), {"role": "user", "content": "And now?"}
 
     def sent(call: CallTypes, **kwargs: Any) -> Any:
@@ -308,7 +311,10 @@ def test_what_cannot_be_seen_or_is_shortened_elsewhere_is_refused(judge: Judge) 
 
 
 def test_thoughts_stand_or_fall_beside_their_words() -> None:
-    """Those of Anthropic's models and of OpenAI's; pictures count, and a message that is edited is another conversation."""
+    """Those of Anthropic's models and of OpenAI's.
+
+    Pictures count, and a message that is edited is another conversation.
+    """
     dialect = LiteLLMDialect()
     url = "https://example.org/plum.png"
     answer = Message(

@@ -23,7 +23,8 @@ from llama_index.core.tools import FunctionTool
 
 from polycontext.adapters.llama_index import ContextMemory, LlamaIndexDialect, wrap
 
-# Its agents look at every attribute that they have, also at those that pydantic would rather have forgotten.
+# Its agents look at every attribute that they have, also at those that pydantic would rather have
+# forgotten.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:inspect")
 
 
@@ -173,7 +174,10 @@ def test_every_way_to_chat_fits(form: str) -> None:
 
 
 def test_the_type_and_the_settings_are_those_of_the_llm() -> None:
-    """Also those that are changed later; wrapped twice, it fits once, and the last window counts."""
+    """Also those that are changed later.
+
+    Wrapped twice, it fits once, and the last window counts.
+    """
     asked: list[Any] = []
     own_llm = _llm(asked)
     wrapped = wrap(own_llm, 100_000)

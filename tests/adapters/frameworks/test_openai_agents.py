@@ -170,7 +170,10 @@ def scripted(*steps: Any, tool: Any = found, **settings: Any) -> tuple[ScriptedM
 
 
 def test_what_goes_out_is_the_very_items() -> None:
-    """In a conversation far longer than the window, too; the same list again gives the same, and Chat Completions take it, too."""
+    """In a conversation far longer than the window, too.
+
+    The same list again gives the same, and Chat Completions take it, too.
+    """
     items, fitting = talk(200), ContextFilter(ROOM)
     short, sent = asyncio.run(fit(fitting, items[:15])), asyncio.run(fit(fitting, items))
     assert [id(item) for item in short] == [id(item) for item in items[:15]]

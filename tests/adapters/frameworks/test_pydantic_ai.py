@@ -172,7 +172,10 @@ def talk(exchanges: int, name: str = "A", *further: Any) -> list[own.ModelMessag
 
 
 def test_parts_that_nobody_here_knows_go_out_as_they_are() -> None:
-    """What providers run themselves, what they have compacted, files, marks of the cache; and messages that say nothing."""
+    """What providers run themselves, what they have compacted, files, marks of the cache.
+
+    And messages that say nothing.
+    """
     odd: list[own.ModelMessage] = [
         own.ModelRequest(
             [
@@ -236,7 +239,10 @@ def test_pictures_count() -> None:
 
 
 def test_retries_are_read_in_the_voice_that_they_have() -> None:
-    """A result that is tried again answers its call; what answers none is said to the model; nothing is there twice."""
+    """A result that is tried again answers its call.
+
+    What answers none is said to the model; nothing is there twice.
+    """
     seen: list[list[own.ModelMessage]] = []
 
     def reply(messages: list[own.ModelMessage], _: AgentInfo) -> own.ModelResponse:
@@ -310,7 +316,10 @@ def test_many_conversations_at_once() -> None:
 
 
 def test_what_the_provider_counts_is_learnt() -> None:
-    """One that counts twice as much is sent less; what the model itself has guessed is passed over."""
+    """One that counts twice as much is sent less.
+
+    What the model itself has guessed is passed over.
+    """
     lengths = []
     for factor, provider in ((1, "anthropic"), (2, "anthropic"), (2, None)):
         seen: list[int] = []

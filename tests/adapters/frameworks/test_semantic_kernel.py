@@ -357,7 +357,10 @@ def test_what_is_used_is_learnt(stream: bool) -> None:
 
 
 def test_a_thread_may_be_named(tmp_path: Any) -> None:
-    """In the settings; otherwise a conversation is known by how it begins, whatever its instructions say by now."""
+    """In the settings.
+
+    Otherwise a conversation is known by how it begins, whatever its instructions say by now.
+    """
     store = SQLiteStore(tmp_path / "s.db")
     service, eager = asking(Eager(), model=ROOM, store=store)
 

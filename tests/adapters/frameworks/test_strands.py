@@ -177,7 +177,10 @@ def _result(side: str, *content: Any) -> dict[str, Any]:
 
 
 def test_results_of_a_step_stay_in_one_message() -> None:
-    """What stands goes out as it is; where some of a result falls, both are in one message still, and media stand beside words."""
+    """What stands goes out as it is.
+
+    Where some of a result falls, both are in one message still, and media stand beside words.
+    """
     image = {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
     messages: list[Any] = [
         {"role": "user", "content": [{"text": "Look."}]},

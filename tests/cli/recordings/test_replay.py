@@ -81,7 +81,10 @@ def test_the_steps_are_those_of_a_session() -> None:
 
 
 def test_a_compression_says_what_became_of_which_turns() -> None:
-    """Numbers of dropped and gisted turns are of turns that came before; tokens saved are the sums of the steps."""
+    """Numbers of dropped and gisted turns are of turns that came before.
+
+    Tokens saved are the sums of the steps.
+    """
     report = replay_conversation(example(), ReplaySettings(max_tokens=1200))
     compressions = report.compressions
     classes = {step.number: step.resource_class for step in taken(report)}
@@ -151,7 +154,10 @@ def test_the_marks_are_obeyed() -> None:
 @pytest.mark.parametrize("path", [EXAMPLE, ANTHROPIC_EXAMPLE], ids=["openai", "anthropic"])
 @pytest.mark.parametrize("max_tokens", [400, 700, 1200])
 def test_every_list_that_is_due_is_handed_out_or_refused(path: Path, max_tokens: int) -> None:
-    """A list is due after each turn that leaves no call open, a system turn apart; the counts add up."""
+    """A list is due after each turn that leaves no call open, a system turn apart.
+
+    The counts add up.
+    """
     report = replay_conversation(example(path), ReplaySettings(max_tokens=max_tokens))
     waiting: set[str] = set()
     due = 0
@@ -170,7 +176,11 @@ def test_every_list_that_is_due_is_handed_out_or_refused(path: Path, max_tokens:
     st.integers(120, 900),
 )
 def test_generated_conversations_never_break(shape: list[tuple[int, int]], max_tokens: int) -> None:
-    """Any chat with calls replays; each turn is taken or refused once; what is in view is valid and, where anything could be, within budget."""
+    """Any chat with calls replays.
+
+    Each turn is taken or refused once; what is in view is valid and, where anything could be,
+    within budget.
+    """
     messages: list[dict[str, Any]] = []
     for number, (words, calls) in enumerate(shape):
         text = " ".join(f"n{number}w{word}" for word in range(words))
@@ -180,7 +190,8 @@ def test_generated_conversations_never_break(shape: list[tuple[int, int]], max_t
     numbers = [step.number for step in report.steps if isinstance(step, TurnRefused | TurnTaken)]
     assert numbers == list(range(1, len(messages) + 1))
     window = report.session.window
-    # Beside a task that leaves no room for the shortest gist, a reply gets into the log, and no list is handed out.
+    # Beside a task that leaves no room for the shortest gist, a reply gets into the log, and no
+    # list is handed out.
     fits = window.total_tokens + REQUEST_OVERHEAD <= max_tokens
     assert fits or ContextProjector().floor(window) + REQUEST_OVERHEAD > max_tokens
     if fits and not report.session.window.open_calls and len(report.session.window):
@@ -279,7 +290,10 @@ def test_tools_take_their_share_of_the_budget() -> None:
 
 
 def test_progress_is_told_turn_by_turn() -> None:
-    """The callback hears of every turn, each time of as many bytes; together they are those of the conversation."""
+    """The callback hears of every turn, each time of as many bytes.
+
+    Together they are those of the conversation.
+    """
     heard: list[float] = []
     replay_conversation(evolve(conversation(chat(5)), size=1000), ReplaySettings(), heard.append)
     assert heard == [200] * 5

@@ -27,7 +27,10 @@ def test_no_command_is_left_out(polycontext: Command) -> None:
 
 
 def test_old_words_expire_and_the_view_stays(small: Asked) -> None:
-    """How many turns expired is told, once; what the model sees is what it was; the words are nowhere."""
+    """How many turns expired is told, once.
+
+    What the model sees is what it was; the words are nowhere.
+    """
     small("append", stdin=json.dumps([*chat(20), user("And now?")]))
     small("compress", "--target", "0")
     sent, revision = small("messages").out, small("show", "--json").json()["revision"]

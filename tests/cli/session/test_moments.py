@@ -35,7 +35,10 @@ def test_a_rewind_goes_back_and_can_be_undone(four: Asked) -> None:
 
 
 def test_messages_are_counted_back(four: Asked) -> None:
-    """--back takes so many messages; of more than there are, it goes back to where nothing was said."""
+    """--back takes so many messages.
+
+    Of more than there are, it goes back to where nothing was said.
+    """
     assert "removed: t3, t4" in four("rewind", "--back", "2").out
     assert said(four) == ["a", "b"]
     assert four("rewind", "--back", "9", "--json").json()["taken_back"] == ["t1", "t2"]
@@ -43,14 +46,20 @@ def test_messages_are_counted_back(four: Asked) -> None:
 
 
 def test_an_answer_is_made_anew(four: Asked) -> None:
-    """--regenerate goes back to what the user said last; a second time there is nothing to take back."""
+    """--regenerate goes back to what the user said last.
+
+    A second time there is nothing to take back.
+    """
     assert "removed: t4" in four("rewind", "--regenerate").out
     assert said(four) == ["a", "b", "c"]
     assert "to undo" not in four("rewind", "--regenerate").out or said(four) == ["a", "b", "c"]
 
 
 def test_a_session_is_seen_as_it_stood(four: Asked) -> None:
-    """`show` and `messages` take a revision, a time and the id of a turn; nothing is changed by looking."""
+    """`show` and `messages` take a revision, a time and the id of a turn.
+
+    Nothing is changed by looking.
+    """
     later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     for moment, what in (("2", ["a", "b"]), ("t1", ["a"]), (later, ["a", "b", "c", "d"])):
         assert said(four, "--at", moment) == what
@@ -62,7 +71,10 @@ def test_a_session_is_seen_as_it_stood(four: Asked) -> None:
 
 
 def test_a_fork_goes_its_own_way(four: Asked, store: Path) -> None:
-    """The new session has what stood, and the window of the first; what is added to one is not in the other."""
+    """The new session has what stood, and the window of the first.
+
+    What is added to one is not in the other.
+    """
     assert four("fork", "other").out == "session other: revision 4, forked from s\n"
     assert four("fork", "early", "--at", "t2", "--json").json() == {
         "session": "early",

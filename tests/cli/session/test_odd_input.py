@@ -1,4 +1,7 @@
-"""Whatever is wrong: one line with its type, what is legal, and an exit code that a script can ask; nothing is changed, and nothing leaks."""
+"""Whatever is wrong: one line with its type, what is legal, and an exit code that a script can ask.
+
+Nothing is changed, and nothing leaks.
+"""
 
 import json
 import subprocess
@@ -142,7 +145,10 @@ def test_a_session_that_is_not_there_is_refused(
 def test_a_mistyped_path_makes_no_file(
     polycontext: Command, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    """Only `new` and `import` make a store; all else says that none is there, and leaves the folder as it was."""
+    """Only `new` and `import` make a store.
+
+    All else says that none is there, and leaves the folder as it was.
+    """
     word, *more = command
     name = () if word == "list" else ("s",)
     for store in (
@@ -157,7 +163,10 @@ def test_a_mistyped_path_makes_no_file(
 
 
 def test_programs_make_no_file_by_looking(tmp_path: Path) -> None:
-    """Listing and deleting at a path where nothing is are refused, and make nothing; opening a session makes its file."""
+    """Listing and deleting at a path where nothing is are refused, and make nothing.
+
+    Opening a session makes its file.
+    """
     for look in (
         ContextSession.history.list_sessions,
         lambda file: ContextSession.history.delete(file, "s"),
@@ -178,7 +187,10 @@ def test_a_file_of_something_else_is_left_alone(ask: Asked, store: Path) -> None
 
 
 def test_a_store_that_another_process_has_is_busy(small: Asked, store: Path) -> None:
-    """Whoever comes second waits for as long as was said, and is told who has it; afterwards it goes on."""
+    """Whoever comes second waits for as long as was said, and is told who has it.
+
+    Afterwards it goes on.
+    """
     code = "import sys; from polycontext.polynomial.stores import SQLiteStore; held = SQLiteStore(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", code, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -254,7 +266,10 @@ def test_a_message_cannot_command_the_terminal(small: Asked) -> None:
 
 
 def test_a_deleted_session_is_gone(small: Asked, polycontext: Command, store: Path) -> None:
-    """`delete` takes one session and leaves the others; a second time there is nothing to delete."""
+    """`delete` takes one session and leaves the others.
+
+    A second time there is nothing to delete.
+    """
     small("new", of="other")
     small("append", "--role", "user", "the launch code is sesame")
     assert [row["session"] for row in polycontext("session", "list", "--json").json()] == [
@@ -269,7 +284,10 @@ def test_a_deleted_session_is_gone(small: Asked, polycontext: Command, store: Pa
 
 
 def test_forgotten_words_are_nowhere(small: Asked, store: Path) -> None:
-    """`forget` erases a turn's words from the session, its forks and the file; its place is told. An unknown id leaves all as it is."""
+    """`forget` erases a turn's words from the session, its forks and the file; its place is told.
+
+    An unknown id leaves all as it is.
+    """
     small(
         "append",
         stdin=json.dumps(

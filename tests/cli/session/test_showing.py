@@ -119,7 +119,10 @@ def test_every_state_of_a_turn_is_told() -> None:
 
 
 def test_a_result_that_is_cut_or_pointed_at_is_told() -> None:
-    """A result that was asked for again becomes a pointer to the later one; one too large for the window is cut where it stands."""
+    """A result that was asked for again becomes a pointer to the later one.
+
+    One too large for the window is cut where it stands.
+    """
     session = ContextSession.from_messages(
         [*looked("c1", "alpha beta "), *looked("c2", "gamma delta "), *chat(6, 10)], max_tokens=1500
     )
@@ -194,7 +197,10 @@ def test_an_ascii_terminal_gets_signs_that_it_knows(picker: Asked) -> None:
 
 
 def test_a_long_conversation_is_cut_in_its_middle(small: Asked) -> None:
-    """The first turns and the last are shown, and how many there are between; with --all each one."""
+    """The first turns and the last are shown, and how many there are between.
+
+    With --all each one.
+    """
     small("append", stdin=json.dumps(chat(60, 3)))
     page, whole = small("show").out, small("show", "--all").out
     rows = re.compile(r"^ +\d+ t\d+ ", re.MULTILINE)
@@ -231,7 +237,10 @@ def test_an_empty_session_cannot_be_sent(small: Asked) -> None:
 
 
 def test_a_turn_is_explained_with_its_words(picker: Asked) -> None:
-    """What was summarised is told with what stands for it, and its words; a summary is explained too."""
+    """What was summarised is told with what stands for it, and its words.
+
+    A summary is explained too.
+    """
     told = picker("explain", "t3", "--json").json()
     assert (told["place"], told["left"], told["role"], told["resource_class"]) == (
         None,
@@ -256,7 +265,10 @@ def test_a_turn_is_explained_with_its_words(picker: Asked) -> None:
 
 
 def test_what_was_said_is_found_whatever_the_model_sees_of_it(picker: Asked) -> None:
-    """The best comes first, by an id that `recall` takes; a phrase is found as it stands; nothing is changed by it."""
+    """The best comes first, by an id that `recall` takes.
+
+    A phrase is found as it stands; nothing is changed by it.
+    """
     revision = picker("show", "--json").json()["revision"]
     found = picker("search", "PO-7781 ramp", "--limit", "3", "--json").json()
     assert [sorted(each) for each in found] == [["id", "role", "score", "snippet"]] * 3

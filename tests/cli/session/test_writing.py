@@ -148,7 +148,10 @@ def test_a_file_is_read_where_it_is_named(small: Asked, tmp_path: Path, store: P
 
 
 def test_a_tool_is_called_and_answered(small: Asked, store: Path) -> None:
-    """A call waits, is told of, and is answered by a plain text; until then nothing is handed out."""
+    """A call waits, is told of, and is answered by a plain text.
+
+    Until then nothing is handed out.
+    """
     waiting = small(
         "append", "--json", stdin=json.dumps([user("Look."), assistant(None, "c1")])
     ).json()
@@ -162,7 +165,10 @@ def test_a_tool_is_called_and_answered(small: Asked, store: Path) -> None:
 
 
 def test_a_call_that_nobody_answers_any_more_is_closed(small: Asked, store: Path) -> None:
-    """What a process that is gone has left open gets a marked result with the reason; said again with its key, or without an open call, nothing happens."""
+    """What a process that is gone has left open gets a marked result with the reason.
+
+    Said again with its key, or without an open call, nothing happens.
+    """
     small("append", stdin=json.dumps([user("Look."), assistant(None, "c1", "c2")]))
     assert small("append", "--role", "user", "Well?").code == 1
     assert small("append", "--close-calls", " ").code == 2
@@ -209,7 +215,10 @@ def test_an_assistant_that_speaks_first_is_told_of(small: Asked) -> None:
 
 
 def test_all_or_none(small: Asked, store: Path) -> None:
-    """A fault in the third message leaves the first two out as well; the line names its place in the file."""
+    """A fault in the third message leaves the first two out as well.
+
+    The line names its place in the file.
+    """
     ran = small("append", stdin=as_lines([user("a"), assistant("b"), result("x", "c")]))
     assert ran.code == 2
     assert ran.complaint.startswith("<stdin>, line 3: openai rule orphan-result: no call 'x'")
@@ -258,7 +267,10 @@ def test_what_was_summarised_is_brought_back(ask: Asked) -> None:
 
 
 def test_what_the_window_is_need_be_said_once(ask: Asked, store: Path) -> None:
-    """The session keeps what `new` was told; what a later write says is kept from then on, what a reader says is not."""
+    """The session keeps what `new` was told.
+
+    What a later write says is kept from then on, what a reader says is not.
+    """
     ask("new", "--max-tokens", "400", "--reserve", "50", "--format", "anthropic")
     assert ask("append", "--role", "user", "Hi", "--json").json()["max_tokens"] == 350
     assert "of 950 tokens" in ask("show", "--max-tokens", "1000").out
@@ -315,7 +327,10 @@ def test_recordings_of_both_formats_go_in(ask: Asked) -> None:
 def test_a_long_input_shows_a_bar_on_a_terminal_only(
     small: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading moves a bar by its bytes where standard error is a terminal, and none elsewhere; what is printed is not in its way."""
+    """Reading moves a bar by its bytes where standard error is a terminal, and none elsewhere.
+
+    What is printed is not in its way.
+    """
     moved: list[float] = []
     monkeypatch.setattr(session_input, "LONG", 0)
     monkeypatch.setattr(messages, "MANY", 1)

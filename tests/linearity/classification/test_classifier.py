@@ -54,7 +54,10 @@ def test_a_standing_constraint_is_preserved(content: str) -> None:
 def test_constraints_are_preserved_while_their_share_lasts(
     spent: int, expected: ResourceClass
 ) -> None:
-    """A turn of 10 tokens fits into a share of 100 while 90 are spent at most; beyond, it is REQUIRED."""
+    """A turn of 10 tokens fits into a share of 100 while 90 are spent at most.
+
+    Beyond, it is REQUIRED.
+    """
     facts = {"constraint_tokens": spent, "tokens": 10, "preserved_share_tokens": 100}
     assert default_classifier("user", RULE, facts) is expected
 
@@ -80,7 +83,10 @@ LETTER = "The weather was fine and the train was late. "
 def test_a_turn_that_is_mostly_something_else_is_required(
     filler: int, expected: ResourceClass
 ) -> None:
-    """Half of its characters must belong to sentences that state an instruction; its sentence goes first into the gist of any other."""
+    """Half of its characters must belong to sentences that state an instruction.
+
+    Its sentence goes first into the gist of any other.
+    """
     assert default_classifier("user", LETTER * filler + RULE, {}) is expected
 
 

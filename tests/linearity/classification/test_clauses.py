@@ -118,7 +118,10 @@ def test_a_preference_is_a_note(content: str) -> None:
 
 @pytest.mark.parametrize("content", NOT_STATED)
 def test_what_is_asked_once_or_told_is_no_constraint(content: str) -> None:
-    """A single task, a tale, a question and the words of others state nothing; talk of forgetting neither."""
+    """A single task, a tale, a question and the words of others state nothing.
+
+    Talk of forgetting neither.
+    """
     assert constraint_sentences(content) == ()
 
 
@@ -133,7 +136,10 @@ def test_what_is_asked_once_or_told_is_no_constraint(content: str) -> None:
     ],
 )
 def test_what_is_quoted_states_nothing(quote: str) -> None:
-    """The words are somebody else's; what stands around them is still read, and quoted with them."""
+    """The words are somebody else's.
+
+    What stands around them is still read, and quoted with them.
+    """
     assert constraint_sentences(f"Translate {quote} for me.") == ()
     assert constraint_sentences(f"Never print {quote} again.") == (f"Never print {quote} again.",)
 
@@ -156,7 +162,10 @@ def test_a_quotation_is_not_broken_into_sentences() -> None:
     ],
 )
 def test_what_is_pasted_states_nothing(line: str) -> None:
-    """Mail that is quoted, logs, commands, data, markup and errors are no orders; the line after them may be."""
+    """Mail that is quoted, logs, commands, data, markup and errors are no orders.
+
+    The line after them may be.
+    """
     assert constraint_sentences(line) == ()
     assert constraint_sentences(f"{line}\nNever push.") == ("Never push.",)
 

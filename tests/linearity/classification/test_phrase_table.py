@@ -114,7 +114,10 @@ def test_what_is_no_table_is_refused(table: str) -> None:
 
 
 def test_a_rule_of_your_own_classifies() -> None:
-    """More tables make another rule, and it gives a classifier; the default one stays what it was."""
+    """More tables make another rule, and it gives a classifier.
+
+    The default one stays what it was.
+    """
     rule = default_rule().with_tables(DUTCH)
     classify = ClassifierByConstraints(rule)
     assert classify("user", "Nooit schrijf.", {}) is ResourceClass.PRESERVED
@@ -176,7 +179,10 @@ def test_a_title_ends_no_sentence() -> None:
 
 
 def test_the_name_of_a_speaker_is_no_part_of_a_sentence() -> None:
-    """In minutes a turn begins with a name. People give each other orders there: only what is to last counts."""
+    """In minutes a turn begins with a name.
+
+    People give each other orders there: only what is to last counts.
+    """
     assert constraint_sentences("Project Manager: don't delete a slide. Never sing.") == (
         "Never sing.",
     )

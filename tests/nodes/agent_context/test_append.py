@@ -68,7 +68,10 @@ def test_an_appender_adds_and_everything_else_stays(agent: str) -> None:
     ],
 )
 def test_an_appender_cannot_erase(agent: str, value: list[Any]) -> None:
-    """Emptying, changing, replacing and pushing aside what is there are refused, whoever's it is; nothing changes."""
+    """Emptying, changing, replacing and pushing aside what is there are refused, whoever's it is.
+
+    Nothing changes.
+    """
     store = opened()
     held = store.context.diagnostics
     with pytest.raises(
@@ -95,7 +98,10 @@ def test_an_appender_may_write_the_whole_list_with_more_behind_it() -> None:
 @pytest.mark.parametrize("key", ["diagnostics.errors", "diagnostics.warnings"])
 @pytest.mark.parametrize("agent", DEFAULT_RIGHTS)
 def test_nobody_writes_under_another_name(agent: str, key: str) -> None:
-    """Whatever a new entry says of its author, the guard says who it is; the orchestrator's are its own, too."""
+    """Whatever a new entry says of its author, the guard says who it is.
+
+    The orchestrator's are its own, too.
+    """
     namespace, name = key.split(".")
     for claimed in ("inference", "validation", ""):
         written = ContextValidator.default().safe_set(
@@ -120,7 +126,10 @@ def test_a_copy_of_anothers_entry_is_the_copiers() -> None:
 
 
 def test_who_may_write_a_list_changes_it_under_its_own_name() -> None:
-    """The orchestrator may remove an error and change another; what it leaves alone keeps its author, wherever it stands then."""
+    """The orchestrator may remove an error and change another.
+
+    What it leaves alone keeps its author, wherever it stands then.
+    """
     store = opened()
     store.append(
         "validation", {"diagnostics.errors": [{"message": "second"}, {"message": "third"}]}
@@ -139,7 +148,10 @@ def test_who_may_write_a_list_changes_it_under_its_own_name() -> None:
 
 
 def test_facts_carry_who_found_them() -> None:
-    """The store notes in a fact's provenance who wrote it, over what the value claims; when, where the fact does not tell."""
+    """The store notes in a fact's provenance who wrote it, over what the value claims.
+
+    When, where the fact does not tell.
+    """
     store = opened()
     found = datetime(2026, 2, 1, tzinfo=UTC)
     facts = [
@@ -191,7 +203,10 @@ def test_a_right_to_append_is_one_to_a_list() -> None:
     "path", ["reasoning.summary", "reasoning.entities", "llm.usage", "nowhere.at_all", "intents", 3]
 )
 def test_only_lists_are_appended_to(path: Any) -> None:
-    """Text, maps and what is not there take no entries; the refusal is on record and nothing has changed."""
+    """Text, maps and what is not there take no entries.
+
+    The refusal is on record and nothing has changed.
+    """
     store = opened()
     with pytest.raises(UnknownNameError):
         store.append("orchestrator", {path: []})
@@ -250,7 +265,10 @@ ENTRIES = st.builds(
 def test_whatever_an_appender_writes_others_entries_stay(
     held: list[ErrorReport], data: st.DataObject
 ) -> None:
-    """Any list from an appender is refused, or begins with what was there; and all that is new is the appender's."""
+    """Any list from an appender is refused, or begins with what was there.
+
+    And all that is new is the appender's.
+    """
     guard = ContextValidator.default()
     context: AgentContext = START
     for entry in held:

@@ -39,7 +39,10 @@ def exactly(array: tuple[Any, ...]) -> list[tuple[type, Any]]:
 
 @given(ARRAYS, ARRAYS)
 def test_runs_lead_there_and_back(source: tuple[Any, ...], target: tuple[Any, ...]) -> None:
-    """Spliced into the source they give the target, inverted the source; there are none exactly if both are the same."""
+    """Spliced into the source they give the target, inverted the source.
+
+    There are none exactly if both are the same.
+    """
     items = diff_items(source, target)
     assert (items is None) is (exactly(source) == exactly(target))
     if items is not None:

@@ -98,7 +98,10 @@ def test_a_context_comes_back_as_it_was(contents: list[Any], most: int, threshol
 def test_what_is_large_goes_and_the_rest_stays(
     folder: ObjectStoreExternalizer, tmp_path: Path
 ) -> None:
-    """Content beyond the inline limit becomes a stub; the artifact keeps its name, type and source."""
+    """Content beyond the inline limit becomes a stub.
+
+    The artifact keeps its name, type and source.
+    """
     moved = externalize_artifacts(CONTEXT, folder, SMALL)
     assert [artifact.external is None for artifact in moved.retrieval.artifacts] == [
         False,
@@ -181,7 +184,10 @@ def test_missing_content_is_said(folder: ObjectStoreExternalizer) -> None:
 
 @pytest.mark.parametrize("sha256", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
 def test_a_stub_names_no_other_file(folder: ObjectStoreExternalizer, sha256: str) -> None:
-    """What is no SHA-256 is refused before it names anything; the uri of a stub is never followed."""
+    """What is no SHA-256 is refused before it names anything.
+
+    The uri of a stub is never followed.
+    """
     with pytest.raises(InvalidDataError, match="is no SHA-256"):
         folder.retrieve(ExternalContent("file:///etc/passwd", sha256, 1))
     with pytest.raises(InvalidDataError):
@@ -235,7 +241,10 @@ def test_a_url_with_a_secret_is_refused(url: str) -> None:
 
 
 def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
-    """A link in the store is read only if it leads to the very content; storing and discarding leave alone what it leads to."""
+    """A link in the store is read only if it leads to the very content.
+
+    Storing and discarding leave alone what it leads to.
+    """
     stub = folder.externalize("content")
     stored, outside = tmp_path / "artifacts" / f"{stub.sha256}.json", tmp_path / "outside"
     outside.write_text("secret")
@@ -257,7 +266,10 @@ def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path
 
 
 def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without obstore a folder works all the same, however it is named; a bucket says what to install."""
+    """Without obstore a folder works all the same, however it is named.
+
+    A bucket says what to install.
+    """
     monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda _: None)
     for name in ("obstore", "obstore.store", "obstore.exceptions"):
         monkeypatch.setitem(sys.modules, name, None)
@@ -384,7 +396,10 @@ def test_a_failure_at_any_step_leaves_content_inline(
 
 
 def test_garbage_is_what_no_context_mentions(folder: ObjectStoreExternalizer) -> None:
-    """Content that is referenced, or young, stays; a dry run discards nothing; foreign files are left alone."""
+    """Content that is referenced, or young, stays.
+
+    A dry run discards nothing; foreign files are left alone.
+    """
     moved = externalize_artifacts(CONTEXT, folder, SMALL)
     orphan = folder.externalize("orphan")
     assert collect_garbage(folder, [moved], older_than=LATER - timedelta(days=30)) == GarbageReport(
@@ -423,7 +438,10 @@ def test_content_that_the_trail_mentions_is_kept(folder: ObjectStoreExternalizer
 
 
 def test_a_store_moves_content_out_of_its_trail_as_well(folder: ObjectStoreExternalizer) -> None:
-    """Otherwise the trail would hold what the context was freed of. It still leads from the beginning to the present."""
+    """Otherwise the trail would hold what the context was freed of.
+
+    It still leads from the beginning to the present.
+    """
     store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
     past = Artifact("past", "text", "p" * 50)
     store.write(
@@ -451,7 +469,10 @@ def test_a_store_moves_content_out_of_its_trail_as_well(folder: ObjectStoreExter
 
 
 def test_moving_content_takes_the_right_to_artifacts(folder: ObjectStoreExternalizer) -> None:
-    """An agent that may not write artifacts may not move them; nothing is stored, and the refusal is on record."""
+    """An agent that may not write artifacts may not move them.
+
+    Nothing is stored, and the refusal is on record.
+    """
     store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
     with pytest.raises(ContextViolationError):
         store.externalize_artifacts("summarization", folder)

@@ -1,4 +1,7 @@
-"""A context goes to JSON and comes back the same; whatever is no context is refused by path, with a typed error and no other."""
+"""A context goes to JSON and comes back the same.
+
+Whatever is no context is refused by path, with a typed error and no other.
+"""
 
 import json
 from collections.abc import Mapping
@@ -92,7 +95,10 @@ def test_the_shipped_schema_is_up_to_date(tmp_path: Any) -> None:
 
 
 def test_the_form_is_fixed() -> None:
-    """Empty texts, arrays, maps and absent values are left out; numbers, truth values and times never are."""
+    """Empty texts, arrays, maps and absent values are left out.
+
+    Numbers, truth values and times never are.
+    """
     assert json.loads(serialize(AgentContext())) == EMPTY
     assert dumps(Intent()) == b'{"confidence":0.0}'
     assert dumps(Fact(id="f")) == b'{"id":"f","timestamp":"1970-01-01T00:00:00Z","confidence":0.0}'
@@ -227,7 +233,10 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_is_no_context_is_refused_by_path(name: str, lenient: bool) -> None:
-    """Every fault is one typed error that names its path; leniency forgives unknown fields and nulls, and nothing else."""
+    """Every fault is one typed error that names its path.
+
+    Leniency forgives unknown fields and nulls, and nothing else.
+    """
     raw, path, problem = FAULTS[name]
     if lenient and ("unknown field" in problem or name in NULLS):
         assert (deserialize(raw, lenient=True) == AgentContext()) is (name in NULLS)
@@ -252,7 +261,10 @@ def test_text_that_cannot_be_stored_is_refused() -> None:
 
 
 def test_json_data_hold_larger_integers_than_fields() -> None:
-    """The largest integer that JSON readers keep comes back from JSON data; a field of the schema takes 64 bits with a sign."""
+    """The largest integer that JSON readers keep comes back from JSON data.
+
+    A field of the schema takes 64 bits with a sign.
+    """
     ctx = deserialize(b'{"reasoning":{"entities":{"a":18446744073709551615}}}')
     assert deserialize(serialize(ctx)).reasoning.entities["a"] == 2**64 - 1
     with pytest.raises(
@@ -354,7 +366,10 @@ def records_in(value: object) -> list[Record]:
 
 
 def test_mutated_documents_give_typed_errors_alone() -> None:
-    """Two thousand damaged documents are read or refused with an error of polycontext; the heavy run is a benchmark."""
+    """Two thousand damaged documents are read or refused with an error of polycontext.
+
+    The heavy run is a benchmark.
+    """
     report = fuzz(2_000, seed=5)
     assert report.crashes == ()
     assert report.read > 20

@@ -49,7 +49,10 @@ DAMAGED = deserialize(
 
 @pytest.mark.parametrize("path", WITH_IDS)
 def test_an_id_stands_once(path: str) -> None:
-    """A second entry of one id is refused by path, in a write and in an addition; entries without an id are no one's second."""
+    """A second entry of one id is refused by path, in a write and in an addition.
+
+    Entries without an id are no one's second.
+    """
     namespace, key = path.split(".")
     twice = [{"id": "x"}, {"id": "y"}, {"id": "x"}]
     with pytest.raises(
@@ -86,7 +89,10 @@ def test_a_reference_leads_somewhere(changes: dict[str, Any]) -> None:
 
 
 def test_references_may_come_with_what_they_mean() -> None:
-    """One write may bring both, in any order; afterwards what is referred to stays as long as it is."""
+    """One write may bring both, in any order.
+
+    Afterwards what is referred to stays as long as it is.
+    """
     facts, conclusions = [Fact("f1")], [Conclusion("c1", based_on=("f1", "h1"))]
     written = GUARD.safe_update(
         START,
@@ -120,7 +126,10 @@ def test_runs_that_fit_apart_and_not_together_are_refused() -> None:
 
 
 def test_a_damaged_document_is_read_and_hinders_nobody() -> None:
-    """Its faults are there to be looked at; writes that add none go through, one that adds another does not."""
+    """Its faults are there to be looked at.
+
+    Writes that add none go through, one that adds another does not.
+    """
     store = AgentContextStore(DAMAGED)
     store.append(
         "inference",
@@ -168,7 +177,10 @@ def test_fixes_mend_and_lose_nothing() -> None:
 
 
 def test_a_store_applies_fixes_under_the_rights_of_an_agent() -> None:
-    """The validation agent reports, the orchestrator mends, on record; who may not write what is mended may not mend it."""
+    """The validation agent reports, the orchestrator mends, on record.
+
+    Who may not write what is mended may not mend it.
+    """
     store = AgentContextStore(DAMAGED)
     store.append("validation", {"diagnostics.validation_reports": [examine(store.context)]})
     (report,) = store.context.diagnostics.validation_reports
@@ -241,7 +253,10 @@ def test_unknown_fields_survive_mending() -> None:
 
 @given(CONTEXTS)
 def test_whatever_is_damaged_can_be_mended(context: AgentContext) -> None:
-    """Every context's report, read back from JSON, mends it; what was sound is shared, and mending again changes nothing."""
+    """Every context's report, read back from JSON, mends it.
+
+    What was sound is shared, and mending again changes nothing.
+    """
     report = deserialize(
         serialize(write(START, diagnostics__validation_reports=[examine(context)]))
     ).diagnostics.validation_reports[0]

@@ -73,7 +73,10 @@ def test_patches_join(three: list[AgentContext]) -> None:
 
 @given(chains(4), st.lists(NAMES, min_size=3, max_size=3))
 def test_joining_is_associative(four: list[AgentContext], names: list[str]) -> None:
-    """It does not matter which two of three are joined first; the agents and the time are the same as well."""
+    """It does not matter which two of three are joined first.
+
+    The agents and the time are the same as well.
+    """
     p, q, r = (
         diff(*pair, agent_id=name, timestamp=WHEN)
         for pair, name in zip(pairwise(four), names, strict=True)

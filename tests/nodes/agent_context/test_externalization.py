@@ -45,7 +45,10 @@ def folder(tmp_path: Path) -> ObjectStoreExternalizer:
 
 
 def test_three_megabytes_are_written_and_read_back(folder: ObjectStoreExternalizer) -> None:
-    """A value larger than its namespace may be leaves; the context stays small and the value comes back, after a save and a load too."""
+    """A value larger than its namespace may be leaves.
+
+    The context stays small and the value comes back, after a save and a load too.
+    """
     store = AgentContextStore(START, artifacts=folder)
     store.write(
         "retrieval_planner",
@@ -126,7 +129,10 @@ PLACES: list[tuple[str, str, Any, Any]] = [
 def test_any_json_value_may_leave(
     folder: ObjectStoreExternalizer, agent: str, key: str, value: Any, find: Any
 ) -> None:
-    """Results, entities, caches, provenance and details leave as well; a stub stands for them, which the store retrieves."""
+    """Results, entities, caches, provenance and details leave as well.
+
+    A stub stands for them, which the store retrieves.
+    """
     store = AgentContextStore(START, artifacts=folder)
     store.write(agent, {key: value})
     stub = find(store.context)

@@ -141,7 +141,10 @@ def test_threads_over_one_session_lose_nothing(store: SessionStore) -> None:
 
 
 def test_who_has_no_right_changes_nothing_but_the_record(store: SessionStore) -> None:
-    """Rights are those of the writing process, asked before anything is stored; the refusal is on record everywhere."""
+    """Rights are those of the writing process, asked before anything is stored.
+
+    The refusal is on record everywhere.
+    """
     kept, other = opened(store), opened(store)
     kept.write("intent_detection", {INTENTS: [intent("book")]})
     with pytest.raises(ContextViolationError):
@@ -286,7 +289,10 @@ def test_hundreds_of_runs_stay_small_and_open_as_they_were(tmp_path: Path) -> No
 
 
 def test_large_artifacts_leave_and_come_back_after_reopening(tmp_path: Path) -> None:
-    """What is large is outside, in the journal stands its stub; what comes with the run comes when it has left."""
+    """What is large is outside, in the journal stands its stub.
+
+    What comes with the run comes when it has left.
+    """
     content = "line of a log\n" * 250_000
     place = ObjectStoreExternalizer.open(tmp_path / "artifacts")
     store = SQLiteStore(tmp_path / "sessions.db")
@@ -434,7 +440,10 @@ def test_a_second_process_on_one_file_is_refused_in_words_and_goes_on_afterwards
 def test_two_agents_in_two_processes_write_one_context_on_a_server(
     postgresql: Server, schema: str
 ) -> None:
-    """At the same time, each with its rights, one of them twice; nothing is lost, and whose right it was not is on record."""
+    """At the same time, each with its rights, one of them twice.
+
+    Nothing is lost, and whose right it was not is on record.
+    """
     place = postgresql.url
     agents = [
         ("intent_detection", INTENTS),
@@ -457,7 +466,10 @@ def test_two_agents_in_two_processes_write_one_context_on_a_server(
 
 
 def test_what_a_killed_process_was_told_is_there(postgresql: Server, schema: str) -> None:
-    """`kill -9` in the middle: what it has heard to be written is, once and in order; at most one run more that it did not hear of."""
+    """`kill -9` in the middle: what it has heard to be written is, once and in order.
+
+    At most one run more that it did not hear of.
+    """
     process = writing("intent_detection", INTENTS, 10_000, postgresql.url, schema)
     assert process.stdout is not None
     heard = [process.stdout.readline().strip() for _ in range(15)]

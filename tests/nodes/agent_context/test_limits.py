@@ -188,7 +188,10 @@ def test_every_namespace_is_legal_up_to_its_edge(namespace: str) -> None:
 
 @pytest.mark.parametrize("key", ARRAYS, ids=lambda key: key.path)
 def test_every_array_is_legal_up_to_its_edge(key: Any) -> None:
-    """Each array of a namespace has the limit, at the exact item; one too long is refused by path."""
+    """Each array of a namespace has the limit, at the exact item.
+
+    One too long is refused by path.
+    """
     item = "x" if key.item is None else key.item()
 
     def holding(count: int) -> AgentContext:
@@ -271,7 +274,10 @@ def test_one_large_artifact_should_move_out() -> None:
 
 
 def test_many_artifacts_should_move_out() -> None:
-    """Artifacts that are inline count together; those outside, and those without content, do not."""
+    """Artifacts that are inline count together.
+
+    Those outside, and those without content, do not.
+    """
     artifact = Artifact("a", content="x" * 1000)
     size = len(dumps(artifact))
     at_edge = limited(artifact_externalization_threshold=3 * size)

@@ -71,7 +71,10 @@ def free_forks(draw: st.DrawFn) -> tuple[AgentContext, AgentContext, AgentContex
 
 @given(free_forks())
 def test_nothing_is_lost_in_silence(fork: tuple[AgentContext, AgentContext, AgentContext]) -> None:
-    """Every item that one of them added to an array is in the result, or the merge is refused; never one without the other."""
+    """Every item that one of them added to an array is in the result, or the merge is refused.
+
+    Never one without the other.
+    """
     base, ours, theirs = fork
     try:
         merged = merge(base, ours, theirs)
@@ -166,7 +169,10 @@ MERGES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 def test_changes_that_do_not_touch_merge(
     ours: dict[str, Any], theirs: dict[str, Any], both: dict[str, Any]
 ) -> None:
-    """Arrays of records merge by id, others by place, maps by key; appended items are all kept, in a fixed order."""
+    """Arrays of records merge by id, others by place, maps by key.
+
+    Appended items are all kept, in a fixed order.
+    """
     assert merge(RICH, write(RICH, **ours), write(RICH, **theirs)) == write(RICH, **both)
 
 

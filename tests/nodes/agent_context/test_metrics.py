@@ -41,7 +41,10 @@ def opened(**settings: Any) -> AgentContextStore:
 
 
 def test_calls_are_counted_in_all_and_by_agent() -> None:
-    """Tokens and money add up; each call is a decision with the run's agent and time; the trail tells of both."""
+    """Tokens and money add up.
+
+    Each call is a decision with the run's agent and time; the trail tells of both.
+    """
     store = opened()
     with store.run("inference") as run:
         run.write({"llm.model": "small"})
@@ -89,7 +92,10 @@ def test_runs_are_measured_by_the_stores_clock() -> None:
 
 
 def test_what_a_failed_run_has_spent_is_spent() -> None:
-    """The writes of a run that fails are gone; its calls count, on record, and its agent's status says how it ended."""
+    """The writes of a run that fails are gone.
+
+    Its calls count, on record, and its agent's status says how it ended.
+    """
     store = opened()
     with pytest.raises(RuntimeError), store.run("inference") as run:  # noqa: PT012  the block is what fails
         run.write({"llm.model": "small"})
@@ -253,7 +259,10 @@ def test_a_response_that_tells_nothing_is_refused(response: Any) -> None:
 
 @pytest.mark.parametrize("call", [None, "small", 3, {"model": 1}, {"tokens": 3}])
 def test_what_is_no_call_is_not_counted(call: Any) -> None:
-    """It is refused where it is handed in, so that the run can go on; a dict with the fields of a call is one."""
+    """It is refused where it is handed in, so that the run can go on.
+
+    A dict with the fields of a call is one.
+    """
     store = opened()
     with store.run("inference") as run:
         with pytest.raises(InvalidDataError):

@@ -1,4 +1,7 @@
-"""Documents of older versions are led to the newest along the fewest migrations; others are refused with what is known."""
+"""Documents of older versions are led to the newest along the fewest migrations.
+
+Others are refused with what is known.
+"""
 
 import json
 from typing import Any

@@ -308,7 +308,10 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_record_refuses_what_its_fields_cannot_hold(name: str) -> None:
-    """A value of another type or outside its range is refused, never coerced; the error names field, problem and what is legal."""
+    """A value of another type or outside its range is refused, never coerced.
+
+    The error names field, problem and what is legal.
+    """
     cls, fields, path, problem = FAULTS[name]
     with pytest.raises(InvalidDataError) as caught:
         cls(**fields)

@@ -55,7 +55,10 @@ def opened(place: str, endpoint: str) -> ObjectStoreExternalizer:
 
 
 def test_artifacts_live_in_a_bucket(bucket: ObjectStoreExternalizer) -> None:
-    """Content goes to the bucket and comes back the same; it is listed, missed once it is discarded, and collected."""
+    """Content goes to the bucket and comes back the same.
+
+    It is listed, missed once it is discarded, and collected.
+    """
     moved = externalize_artifacts(CONTEXT, bucket, SMALL)
     assert is_same(restored(moved, bucket), CONTEXT)
     stub = moved.retrieval.artifacts[0].external

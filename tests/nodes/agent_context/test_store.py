@@ -55,7 +55,10 @@ def opened(context: AgentContext = START, **settings: Any) -> AgentContextStore:
 
 
 def test_a_write_is_recorded_with_what_it_changed() -> None:
-    """The run tells agent, start, milliseconds and the keys that really changed; the diff the values."""
+    """The run tells agent, start, milliseconds and the keys that really changed.
+
+    The diff the values.
+    """
     store = opened()
     store.write(
         "intent_detection", {"reasoning.intents": [Intent("query", 0.95)], "reasoning.entities": {}}
@@ -95,7 +98,10 @@ REFUSED: list[tuple[dict[str, Any], type[PolycontextError], str]] = [
 def test_a_refused_write_is_recorded_and_changes_nothing_else(
     changes: dict[str, Any], error: type[PolycontextError], told: str
 ) -> None:
-    """The run failed, with the error; all namespaces but the trail are the very objects they were."""
+    """The run failed, with the error.
+
+    All namespaces but the trail are the very objects they were.
+    """
     store = opened(RICH, checker=ContextSizeChecker(ContextLimits(max_array_items=8)))
     with pytest.raises(error, match=told):
         store.write("intent_detection", changes)
@@ -245,7 +251,10 @@ def test_the_trail_leads_to_the_present(steps: list[tuple[str, Any]], keep: int)
 
 
 def test_older_diffs_become_one() -> None:
-    """The last diffs are kept as they are; what came before is one diff, of all its agents, with the latest time."""
+    """The last diffs are kept as they are.
+
+    What came before is one diff, of all its agents, with the latest time.
+    """
     store = opened(policy=AuditPolicy(keep_diffs=1))
     store.write("inference", {"llm.model": "a"})
     store.write("summarization", {"reasoning.summary": "x"})

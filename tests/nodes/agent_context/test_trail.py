@@ -135,7 +135,10 @@ def test_failures_and_successes_have_rings_of_their_own() -> None:
 
 
 def test_the_bytes_of_the_trail_are_bounded() -> None:
-    """However much is written, and however different, the trail keeps to its bytes; it begins later then, and still leads to the present."""
+    """However much is written, and however different, the trail keeps to its bytes.
+
+    It begins later then, and still leads to the present.
+    """
     store = opened(policy=AuditPolicy(max_bytes=20_000))
     beginning = origin(store.context)
     most = 0

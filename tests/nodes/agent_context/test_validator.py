@@ -80,7 +80,10 @@ def test_the_matrix_is_of_the_standard_agents_and_of_every_key() -> None:
 
 @pytest.mark.parametrize("agent", MATRIX)
 def test_the_default_rights_are_the_matrix(agent: str) -> None:
-    """An agent may write a key exactly if the table says so; the refusal tells what it may write."""
+    """An agent may write a key exactly if the table says so.
+
+    The refusal tells what it may write.
+    """
     validator = ContextValidator.default()
     for namespace, key in (path.split(".") for path in KEYS):
         if f"{namespace}.{key}" in MATRIX[agent]:
@@ -129,7 +132,10 @@ def test_the_guard_writes_what_the_matrix_allows_and_no_trail(agent: str) -> Non
     ],
 )
 def test_rights_are_namespaces_keys_or_everything(rights: list[str], expected: set[str]) -> None:
-    """A namespace gives its keys, except what identifies a context; a key gives itself; the star gives all."""
+    """A namespace gives its keys, except what identifies a context.
+
+    A key gives itself; the star gives all.
+    """
     validator = ContextValidator()
     validator.register_agent("x", rights)
     assert {path for path in KEYS if allows(validator, "x", path)} == expected
@@ -192,7 +198,10 @@ def test_registering_again_replaces_the_rights() -> None:
     ],
 )
 def test_a_right_to_what_does_not_exist_is_refused(right: str) -> None:
-    """A misspelt right is an error when it is given, not a surprise when it is needed; nothing is registered."""
+    """A misspelt right is an error when it is given, not a surprise when it is needed.
+
+    Nothing is registered.
+    """
     validator = ContextValidator()
     with pytest.raises(UnknownNameError, match="Use "):
         validator.register_agent("x", ["llm", right])
@@ -215,7 +224,10 @@ def test_a_write_to_what_does_not_exist_is_refused(path: Any) -> None:
 
 
 def test_plain_data_is_structured() -> None:
-    """Records may be given as the dicts and lists of JSON, or mixed with records; the context holds records."""
+    """Records may be given as the dicts and lists of JSON, or mixed with records.
+
+    The context holds records.
+    """
     guard = ContextValidator.default()
     written = guard.safe_set(
         CTX,
@@ -292,7 +304,10 @@ def test_one_fault_refuses_the_whole_update(bad: dict[str, Any]) -> None:
 def test_a_write_changes_its_key_and_shares_the_rest(
     data: st.DataObject, ctx: AgentContext
 ) -> None:
-    """After a write the key holds the value; every other key and namespace is the very same object."""
+    """After a write the key holds the value.
+
+    Every other key and namespace is the very same object.
+    """
     key = data.draw(st.sampled_from([key for key in all_keys() if key.namespace != "audit"]))
     value = data.draw(of_kind(key.kind))
     try:

@@ -47,7 +47,9 @@ def _registry() -> SessionIdRegistry:
 
 
 def lived() -> Lived:
-    """Live nine turns and begin the tenth; the seventh's exchange is older than the recent ones, the first's is digested.
+    """Live nine turns and begin the tenth.
+
+    The seventh's exchange is older than the recent ones, the first's is digested.
 
     Before them stand rules, a task and a gist; in between, what was demanded, attached and pinned.
     """

@@ -90,7 +90,10 @@ def test_with_room_enough_nothing_is_cut() -> None:
 
 
 def test_what_may_go_goes_before_what_may_shrink() -> None:
-    """DROPPABLE entries leave first; then REQUIRED ones give way to their short forms, the first of them first."""
+    """DROPPABLE entries leave first.
+
+    Then REQUIRED ones give way to their short forms, the first of them first.
+    """
     droppable = [
         Entry(f"droppable {n} " + "word " * 30, resource_class=ResourceClass.DROPPABLE)
         for n in range(4)

@@ -46,7 +46,8 @@ RECORDS: dict[type, str] = {
     ConversationContext: "recent_turns history_summary engagement_summary id_registry turn_summaries reasoning_summary content_archive "
     "understand_decision_log",
 }
-"""The fields that the contract of the three layers names; docs/decisions/2026-11-22-node-contexts.md names the differences."""
+"""The fields that the contract of the three layers names;
+docs/decisions/2026-11-22-node-contexts.md names the differences."""
 
 OUTPUT, CONVERSATION, TURN = (LIVED := lived()).output, LIVED.conversation, LIVED.turn
 
@@ -101,7 +102,10 @@ def test_understand_s_and_think_s_layers() -> None:
 def test_more_of_the_conversation_comes_with_its_depth(
     depth: Depth, there: str, absent: str
 ) -> None:
-    """Depth 2 holds two exchanges and no summary; more holds the summary, and never theme or pending question."""
+    """Depth 2 holds two exchanges and no summary.
+
+    More holds the summary, and never theme or pending question.
+    """
     history = get_recent_conversation(OUTPUT, CONVERSATION, depth)
     text = format_conversation_for_prompt(history)
     assert there in text

@@ -69,7 +69,10 @@ def test_rules_reach_those_that_act_or_write(name: str) -> None:
 
 @pytest.mark.parametrize("name", NODES)
 def test_what_no_longer_fits_the_share_of_preserved_turns_is_still_told(name: str) -> None:
-    """A demand that was only REQUIRED went into a gist; the gist says it, and so does every node."""
+    """A demand that was only REQUIRED went into a gist.
+
+    The gist says it, and so does every node.
+    """
     session = ContextSession(max_tokens=600, preserved_share=0.0, counter=FAST)
     session.add_user_turn("Plan meals.")
     session.add_assistant_turn("Gladly.")
@@ -198,7 +201,10 @@ def test_all_that_is_attached_takes_a_share_together() -> None:
 
 
 def test_what_was_cleared_is_not_remembered() -> None:
-    """Memory begins behind the last clear; a session in which nothing was answered is not remembered at all."""
+    """Memory begins behind the last clear.
+
+    A session in which nothing was answered is not remembered at all.
+    """
     session = chatted(3)
     session.clear()
     assert ConversationContext.from_session(session) == ConversationContext()
@@ -211,7 +217,10 @@ def test_what_was_cleared_is_not_remembered() -> None:
 
 
 def test_calls_gists_and_openings_are_no_exchanges() -> None:
-    """What the assistant says while it calls tools is no answer; who never spoke has said nothing."""
+    """What the assistant says while it calls tools is no answer.
+
+    Who never spoke has said nothing.
+    """
     session = ContextSession.from_messages(
         [
             {"role": "assistant", "content": "Hello!"},

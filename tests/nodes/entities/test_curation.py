@@ -125,7 +125,10 @@ def test_every_decision_is_logged_once(soup: SessionIdRegistry) -> None:
 
 
 def test_what_is_remembered_of_the_removed_is_bounded(soup: SessionIdRegistry) -> None:
-    """The newest 500 tombstones and decisions; refs that are forgotten are not given out again, and all survives a store."""
+    """The newest 500 tombstones and decisions.
+
+    Refs that are forgotten are not given out again, and all survives a store.
+    """
     registry, idea = soup.generate("ideas", "Pie", turn=1)
     registry, saved = registry.save(idea, "c0ffee00-1", turn=1)
     registry = registry.drop(saved, turn=1)

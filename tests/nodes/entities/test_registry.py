@@ -35,7 +35,10 @@ def test_refs_are_numbered_by_type() -> None:
 
 
 def test_reading_again_keeps_the_ref_and_brings_it_up_to_date() -> None:
-    """A known id keeps its ref and its first turn; label, data, status and last turn are the new ones."""
+    """A known id keeps its ref and its first turn.
+
+    Label, data, status and last turn are the new ones.
+    """
     registry, ref = SessionIdRegistry().create("recipes", "a", "Soup", turn=1, data={"servings": 2})
     registry, again = registry.read("recipes", "a", "Tomato Soup", turn=4, data={"servings": 3})
     snapshot = registry.get(ref)
@@ -105,7 +108,10 @@ def test_saving_under_a_known_id_joins_the_entities() -> None:
 
 
 def test_saving_twice_is_saving_once() -> None:
-    """A repeated report of the same save changes nothing but the last reference; another id is refused."""
+    """A repeated report of the same save changes nothing but the last reference.
+
+    Another id is refused.
+    """
     registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1)
     registry, ref = registry.save(idea, "a", turn=2)
     again, same = registry.save(idea, "a", turn=3)

@@ -206,7 +206,10 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
         reason=REASON,
     )
     def decide(self, ref: str, verb: str, reason: str) -> None:
-        """Retain, demote, drop, delete: only what lives; neither demotes nor deletes what is not saved."""
+        """Retain, demote, drop, delete: only what lives.
+
+        Neither demotes nor deletes what is not saved.
+        """
         act = getattr(self.registry, verb)
         current = self.current(ref)
         thing = self.things.get(current)
@@ -316,7 +319,10 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
 
     @invariant()
     def no_format_shows_an_id(self) -> None:
-        """Of all ids that were ever known none is printed; others may be, in the data that brought them."""
+        """Of all ids that were ever known none is printed.
+
+        Others may be, in the data that brought them.
+        """
         texts = self.texts()
         assert not [row for row in self.rows if row in texts]
 

@@ -86,7 +86,10 @@ def test_a_generated_ref_has_no_id_to_be_translated_to() -> None:
     ],
 )
 def test_named_fields_alone_are_translated(fields: Any) -> None:
-    """At any depth, a ref or a list of them; what stands in other fields, and in objects below, stays."""
+    """At any depth, a ref or a list of them.
+
+    What stands in other fields, and in objects below, stays.
+    """
     payload = {
         "recipe_id": "recipe_1",
         "in": [{"recipe_ids": ["recipe_2", None]}],
@@ -118,7 +121,10 @@ def test_a_field_with_a_type_holds_refs_of_that_type() -> None:
 
 
 def test_ids_that_come_in_become_refs() -> None:
-    """Texts anywhere, numbers in named fields alone; unknown ids stay; a removed entity goes by its old ref."""
+    """Texts anywhere, numbers in named fields alone.
+
+    Unknown ids stay; a removed entity goes by its old ref.
+    """
     row = {"id": SOUP_ID, "lemon": LEMON_ID, "plan": PLAN_ID, "user": "u-1", "list": [CHICKEN_ID]}
     assert REGISTRY.to_refs(row) == {
         "id": "recipe_1",

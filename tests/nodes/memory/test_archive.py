@@ -43,7 +43,10 @@ def test_content_is_found_by_its_key() -> None:
 
 
 def test_content_too_large_for_the_archive_replaces_nothing_but_its_own_key() -> None:
-    """What can never fit is not taken, and does not drive out the others; an older one of its key is outdated."""
+    """What can never fit is not taken, and does not drive out the others.
+
+    An older one of its key is outdated.
+    """
     archive = ContentArchive(max_bytes=10).put("a", 1).put("b", 2)
     assert dict(archive.put("c", "x" * 20)) == {"a": 1, "b": 2}
     assert dict(archive.put("b", "x" * 20)) == {"a": 1}
@@ -63,7 +66,10 @@ def test_a_key_stands_once() -> None:
 
 
 def test_archived_content_is_retrieved_as_a_node_may_read_it() -> None:
-    """Refs stand for ids, short ones where the type is said; what is archived stays as it came, and is retrieved as often as one likes."""
+    """Refs stand for ids, short ones where the type is said.
+
+    What is archived stays as it came, and is retrieved as often as one likes.
+    """
     registry, _ = SessionIdRegistry().read("recipes", 17, "Miso soup", turn=1)
     registry, _ = registry.read("recipes", "81b7d3c4-55", "Minestrone", turn=1)
     result = [{"id": 17, "minutes": 17}, {"id": "81b7d3c4-55", "url": "/recipes/81b7d3c4-55"}]

@@ -101,7 +101,10 @@ def test_a_second_decision_about_a_ref_replaces_the_first() -> None:
 
 
 def test_the_summary_drops_results_and_keeps_the_model_s_own_outcome() -> None:
-    """A step that says what came out keeps its words, one that does not is counted; the reason of a block stays."""
+    """A step that says what came out keeps its words, one that does not is counted.
+
+    The reason of a block stays.
+    """
     turn = (
         CurrentTurn(2)
         .step("read", "recipes", "Find", [{}, {}])

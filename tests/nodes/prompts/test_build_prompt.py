@@ -159,7 +159,10 @@ def test_a_session_falls_back_with_a_warning() -> None:
 
 
 def test_a_prompt_waits_for_results() -> None:
-    """As with `messages`, there is no prompt while calls are open; the system prompt needs no conversation."""
+    """As with `messages`, there is no prompt while calls are open.
+
+    The system prompt needs no conversation.
+    """
     session = ContextSession()
     session.add_user_turn("Where is it?")
     session.add_assistant_turn(None, [ToolCall("c1", "track")])
@@ -173,7 +176,10 @@ def test_a_prompt_waits_for_results() -> None:
 
 @given(lived_windows())
 def test_a_prompt_is_within_budget_or_refused(window: ContextWindow) -> None:
-    """Whatever the window, the prompt fits or is refused with the numbers; the window is what it was."""
+    """Whatever the window, the prompt fits or is refused with the numbers.
+
+    The window is what it was.
+    """
     turns = window.all_turns()
     try:
         prompt = PromptBuilder().build_prompt(
@@ -274,7 +280,10 @@ def test_a_prompt_never_reaches_the_props() -> None:
 
 
 def test_the_builder_is_found_by_its_entry_point() -> None:
-    """The session finds the nodes' builder without importing upward; a name that nobody announced is an error."""
+    """The session finds the nodes' builder without importing upward.
+
+    A name that nobody announced is an error.
+    """
     assert load_prompt_maker() is PromptBuilder
     with pytest.raises(
         PluginError, match=r"an entry point of group 'polycontext\.prompts', on 'opera'"

@@ -62,7 +62,10 @@ def test_a_value_stands_word_for_word(value: str) -> None:
     )
 )
 def test_a_constraint_is_one_line_of_the_list(constraints: list[str]) -> None:
-    """No constraint breaks out of its line, loses a word, or poses as another one; a blank one is none."""
+    """No constraint breaks out of its line, loses a word, or poses as another one.
+
+    A blank one is none.
+    """
     said = [constraint.split() for constraint in constraints if constraint.split()]
     lines = BARE.build_system_prompt("bare", {}, constraints).splitlines()
     assert [line.split()[1:] for line in lines] == said

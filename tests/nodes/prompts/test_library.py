@@ -70,7 +70,10 @@ def test_a_persona_file_takes_the_place_of_single_bands(tmp_path: Path) -> None:
 
 
 def test_only_markdown_directly_in_the_folder_counts(tmp_path: Path) -> None:
-    """Other files and folders below are left alone; a byte order mark and line ends around the text are none of it."""
+    """Other files and folders below are left alone.
+
+    A byte order mark and line ends around the text are none of it.
+    """
     folder(tmp_path / "below", deep="deep")
     (tmp_path / "notes.txt").write_text("{", encoding="utf-8")
     (tmp_path / "odd.md").mkdir()
@@ -105,7 +108,10 @@ def test_an_agent_type_is_a_name_never_a_path(tmp_path: Path, agent_type: str) -
 
 
 def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
-    """The warning names the type, what may have been meant and what is there; it points at the caller."""
+    """The warning names the type, what may have been meant and what is there.
+
+    It points at the caller.
+    """
     with pytest.warns(
         UserWarning,
         match="'kagent', 'default' is used. Did you mean 'kgent'.* Use builder, citizen",

@@ -92,5 +92,8 @@ def test_a_missing_value_names_itself() -> None:
     ],
 )
 def test_a_paragraph_that_is_an_empty_value_vanishes(text: str, filled: str) -> None:
-    """A place that has a paragraph of its own takes it along; any other leaves its paragraph as it is."""
+    """A place that has a paragraph of its own takes it along.
+
+    Any other leaves its paragraph as it is.
+    """
     assert Template(text, "t.md").fill({"x": "", "y": ""}) == filled

@@ -82,7 +82,10 @@ def test_a_name_stays_in_its_line(name: str) -> None:
 
 
 def test_calls_and_results_are_paired_by_name() -> None:
-    """One call of a turn is known by its tool, several are numbered; ids that come again mean the latest."""
+    """One call of a turn is known by its tool, several are numbered.
+
+    Ids that come again mean the latest.
+    """
     turns = [
         Turn(
             "assistant",

@@ -71,7 +71,10 @@ def test_a_gist_shows_as_a_count_only() -> None:
 
 
 def test_an_attachment_shows_as_its_name_only() -> None:
-    """What it holds goes to the model; a browser is told what was attached, and nobody waits for an answer to that."""
+    """What it holds goes to the model.
+
+    A browser is told what was attached, and nobody waits for an answer to that.
+    """
     session = ContextSession(2000)
     session.attach(ContextItem("UNSHOWN = 1", "file", {"filename": "src/app.py", "start_line": 3}))
     nameless = ContextItem("UNSHOWN trace", "error")
@@ -108,7 +111,10 @@ def test_status_follows_the_state() -> None:
 
 
 def test_a_pressured_machine_cannot_send() -> None:
-    """The flag canSend is the machine's word; the action stays open where the session makes room by itself."""
+    """The flag canSend is the machine's word.
+
+    The action stays open where the session makes room by itself.
+    """
     for auto in (False, True):
         session = ContextSession(200, auto=auto)
         session.add_user_turn("hello")

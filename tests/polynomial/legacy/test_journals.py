@@ -1,7 +1,9 @@
 """Journals of schema 1, as the first release wrote them, load for ever: what a caller sees of them is what it was.
 
-Each ``*.json`` was written by that release; its ``*.expected.json`` says what the session was then, and how it went on. Once a journal is
-replayed the guards are asked: where they say another state than was recorded, ``settled.json`` says which, and how the session goes on from there.
+Each ``*.json`` was written by that release; its ``*.expected.json`` says what the session was then,
+and how it went on. Once a journal is
+replayed the guards are asked: where they say another state than was recorded, ``settled.json`` says
+which, and how the session goes on from there.
 """
 
 import json

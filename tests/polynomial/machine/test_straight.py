@@ -1,4 +1,7 @@
-"""Straight on the machine it works as users of python-statemachine expect; behind a session it follows what is stored."""
+"""Straight on the machine it works as users of python-statemachine expect.
+
+Behind a session it follows what is stored.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -144,7 +147,10 @@ REFUSALS: dict[str, tuple[Callable[[ContextMachine], object], type[PolycontextEr
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusals_speak_our_words_and_change_nothing(name: str) -> None:
-    """What the machine does not take it refuses as a session would; it stands where it stood, and goes on."""
+    """What the machine does not take it refuses as a session would.
+
+    It stands where it stood, and goes on.
+    """
     act, error, said = REFUSALS[name]
     machine = machine_of()
     machine.user_turn("hello")
@@ -286,7 +292,10 @@ class Lamp(StateChart[Any]):
 
 
 def test_the_refusal_of_another_machine_is_its_own() -> None:
-    """A listener that drives a machine of its own fails with that machine's words; ours is where it was."""
+    """A listener that drives a machine of its own fails with that machine's words.
+
+    Ours is where it was.
+    """
     lamp = Lamp()
     lamp.switch()
     machine = machine_of(Inside(lambda _: lamp.switch()))
@@ -336,7 +345,10 @@ def test_a_machine_with_coroutine_listeners_is_awaited() -> None:
 
 
 def test_listeners_of_a_session_hear_every_stored_event_once() -> None:
-    """In order, with state and window after it, also where one call makes several events; refused calls are not heard."""
+    """In order, with state and window after it, also where one call makes several events.
+
+    Refused calls are not heard.
+    """
     listener = Counting()
     session = ContextSession(300, counter=WORDS, listeners=[listener])
     session.add_user_turn("the task")
@@ -412,7 +424,10 @@ def outcome(advance: Callable[[ContextInput], object], given: ContextInput) -> s
 
 
 class Inputs:
-    """Think of inputs for an engine, legal more often than not; a log is kept for what can be recalled."""
+    """Think of inputs for an engine, legal more often than not.
+
+    A log is kept for what can be recalled.
+    """
 
     def __init__(self, random: Random, table: TableMachine) -> None:
         self.random, self.table, self.log, self.windows = random, table, Log(), [table.window]

@@ -36,9 +36,11 @@ INPUTS = [
     "forget",
 ]
 
-# Written by hand from the design, one column an input; "-" is illegal. A small turn is meant: it presses nothing.
+# Written by hand from the design, one column an input; "-" is illegal. A small turn is meant: it
+# presses nothing.
 EXPECTED = {
-    #              user_turn     assistant_turn  tool_turn     system        compress    clear  recall        promote, resize, rewind, forget
+    #              user_turn     assistant_turn  tool_turn     system        compress    clear
+    # recall        promote, resize, rewind, forget
     EMPTY: [ACCUMULATING, "-", "-", ACCUMULATING, "-", "-", "-", "-", EMPTY, EMPTY, EMPTY],
     ACCUMULATING: [*[ACCUMULATING] * 4, COMPRESSED, EMPTY, *[ACCUMULATING] * 4, ACCUMULATING],
     PRESSURED: ["-", "-", "-", "-", COMPRESSED, EMPTY, "-", *[PRESSURED] * 4],
@@ -129,7 +131,10 @@ def test_legal_input_leads_to(cell: tuple[str, str, str], engine: Engine) -> Non
 @engines
 @pytest.mark.parametrize("cell", ILLEGAL, ids=name)
 def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str], engine: Engine) -> None:
-    """An illegal input raises the error of its state, naming state, input and what is legal; nothing changes."""
+    """An illegal input raises the error of its state, naming state, input and what is legal.
+
+    Nothing changes.
+    """
     state, kind = cell
     session = session_in(state, engine)
     before = whole(session)
@@ -237,7 +242,10 @@ def test_a_compression_below_a_floor_is_refused_whoever_made_it(engine: Engine) 
 
 
 def test_a_failing_listener_leaves_the_machine_where_it_was() -> None:
-    """The library runs listeners after it has written the state; if one raises, the machine goes back."""
+    """The library runs listeners after it has written the state.
+
+    If one raises, the machine goes back.
+    """
 
     class Broken:
         def after_user_turn(self) -> None:

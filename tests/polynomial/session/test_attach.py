@@ -148,7 +148,10 @@ def test_another_text_of_the_same_source_goes_in(how: str) -> None:
 
 @BOTH
 def test_an_explicit_source_joins_what_has_no_file_name(how: str) -> None:
-    """The caller says that two texts are versions of one thing; the same text from elsewhere is another attachment."""
+    """The caller says that two texts are versions of one thing.
+
+    The same text from elsewhere is another attachment.
+    """
     session = started(max_tokens=5000)
     put(session, ContextItem("total 3", "text"), how, source="shopping list")
     put(session, ContextItem("total 4", "text"), how, source="shopping list")
@@ -260,7 +263,10 @@ def test_threads_attach_an_item_once() -> None:
 
 @BOTH
 def test_attach_compress_outline_recall(how: str) -> None:
-    """Under pressure the file yields to its name and outline; recalled, the very text stands where it stood."""
+    """Under pressure the file yields to its name and outline.
+
+    Recalled, the very text stands where it stood.
+    """
     session = started(max_tokens=2000, projector=ContextProjector(reach=Reach(keep_recent=2)))
     item = module()
     put(session, item, how)
@@ -467,7 +473,10 @@ def test_a_turn_of_the_callers_own_with_such_metadata_is_an_attachment_too() -> 
 
 @BOTH
 def test_a_message_comes_behind_the_items_it_speaks_of(how: str) -> None:
-    """Items and message are turns of the user, in one commit; without a message nothing is attached either."""
+    """Items and message are turns of the user, in one commit.
+
+    Without a message nothing is attached either.
+    """
     session, item = started(), module()
     revision = session.conversation.revision
 

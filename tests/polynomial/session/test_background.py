@@ -353,7 +353,10 @@ async def never(turns: object, max_tokens: int) -> str:
 
 
 async def asked_again(session: ContextSession) -> None:
-    """Let a model that thinks be asked again; a summary is written meanwhile, and waits for the answer."""
+    """Let a model that thinks be asked again.
+
+    A summary is written meanwhile, and waits for the answer.
+    """
     await session.aadd_user_turn("Sort the shelves.")
     await session.aadd(Turn("assistant", "Plums first.", parts=(THOUGHT,)))
     await atalk(session, 5)
@@ -640,7 +643,10 @@ def test_a_loop_that_ends_while_its_task_puts_it_in_bars_nobody(how: str) -> Non
 
 @pytest.mark.parametrize("meanwhile", ["a turn", "clear"])
 def test_what_one_puts_in_another_does_not(meanwhile: str) -> None:
-    """A turn that comes while a task puts it in goes before it; a conversation that is cleared has no more place for it."""
+    """A turn that comes while a task puts it in goes before it.
+
+    A conversation that is cleared has no more place for it.
+    """
 
     async def work() -> ContextSession:
         store = AsyncHeldStore()

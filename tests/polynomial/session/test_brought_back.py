@@ -40,7 +40,10 @@ def lines(session: ContextSession) -> list[str]:
 
 
 def test_a_gist_in_a_list_is_nobodys_words() -> None:
-    """It is no user turn for the classes, the props, or what output tells; what a tool demanded inside it is not the user's demand."""
+    """It is no user turn for the classes, the props, or what output tells.
+
+    What a tool demanded inside it is not the user's demand.
+    """
     session = ContextSession.from_messages(
         [{"role": "user", "content": "Plan."}, {"role": "user", "content": GIST}], max_tokens=1_000
     )
@@ -166,7 +169,10 @@ def test_what_the_user_said_and_was_cut_stays_the_users() -> None:
 def test_an_attachment_in_a_list_is_known_by_its_form(
     content: str, kind: str, name: str | None
 ) -> None:
-    """Type, label and source are those it had, whatever it holds; the id of the item is not on the wire."""
+    """Type, label and source are those it had, whatever it holds.
+
+    The id of the item is not on the wire.
+    """
     item = ContextItem(
         content, kind, None if name is None else {"filename": name, "start_line": 3, "end_line": 7}
     )

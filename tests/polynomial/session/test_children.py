@@ -73,7 +73,10 @@ def test_a_child_is_told_rules_demands_and_its_task_and_nothing_else() -> None:
 
 
 def test_a_child_is_told_demands_that_a_summary_tells_of() -> None:
-    """One that stood in a long text, which has yielded by now, holds for the child as well; after the view was cleared it holds for nobody."""
+    """One that stood in a long text, which has yielded by now, holds for the child as well.
+
+    After the view was cleared it holds for nobody.
+    """
     session = parent()
     session.add_user_turn(
         "Here is what I know of the house. "
@@ -181,7 +184,10 @@ def test_what_cannot_be_is_refused_and_nothing_is_there() -> None:
 
 
 def test_what_is_handed_back_is_one_turn_and_nothing_else_of_the_child() -> None:
-    """The parent's view grows by one atom; of what the child was told, thought and looked at there is nothing in it."""
+    """The parent's view grows by one atom.
+
+    Of what the child was told, thought and looked at there is nothing in it.
+    """
     session = parent()
     child = session.child("Find a hotel.", "hotel")
     for number in range(30):
@@ -252,7 +258,10 @@ def test_a_result_may_answer_a_call() -> None:
 
 
 def test_a_result_that_is_too_long_is_cut() -> None:
-    """As a call's result in the view alone; attached it says where the whole is. Either way the parent goes on."""
+    """As a call's result in the view alone; attached it says where the whole is.
+
+    Either way the parent goes on.
+    """
     session, long = parent(), "".join(f"Hotel {number} is full.\n" for number in range(3_000))
     session.child("Find a hotel.", "attached").hand_back(long)
     assert "[the whole: the log of session attached]" in session.log()[-1].text
@@ -392,7 +401,10 @@ def test_a_child_has_children() -> None:
 
 
 def test_a_child_goes_through_a_strict_provider() -> None:
-    """What it is sent, and what its parent is sent afterwards, are requests that a provider takes; both compress on the way."""
+    """What it is sent, and what its parent is sent afterwards, are requests that a provider takes.
+
+    Both compress on the way.
+    """
     session = parent()
     session.add_assistant_turn(None, [ToolCall("c1", "hotel_agent", "{}")])
     child = session.child("Find a hotel.", "hotel", call="c1", max_tokens=700, tells=["t6"])

@@ -163,7 +163,10 @@ def test_of_many_writers_with_one_revision_one_wins() -> None:
 
 @engines
 def test_tasks_take_turns(engine: Engine) -> None:
-    """Tasks that add turns while summaries are slow lose none; every event loop may use the session."""
+    """Tasks that add turns while summaries are slow lose none.
+
+    Every event loop may use the session.
+    """
     session = with_engine(engine, session_with(EagerSummariser()))
 
     async def adding(name: int) -> None:
@@ -249,7 +252,10 @@ def test_a_cancelled_summary_changes_nothing(write: str) -> None:
 
 
 def test_a_summary_for_a_window_that_has_changed_is_made_anew() -> None:
-    """Who writes while a summary is under way wins; the compression is decided again, on what stands then, and loses nothing."""
+    """Who writes while a summary is under way wins.
+
+    The compression is decided again, on what stands then, and loses nothing.
+    """
 
     async def scene() -> None:
         summariser = SlowSummariser()
@@ -345,7 +351,10 @@ def test_a_failing_async_summariser_costs_its_own_gist_only() -> None:
     ids=["empty", "blank", "too long", "lone surrogate"],
 )
 def test_a_useless_summary_is_not_taken(offer: str) -> None:
-    """Empty, overlong and unstorable summaries are rejected; the view is valid and within budget all the same."""
+    """Empty, overlong and unstorable summaries are rejected.
+
+    The view is valid and within budget all the same.
+    """
 
     class Useless:
         def summarise(

@@ -54,7 +54,10 @@ def test_a_copied_session_is_the_same(copy: Copy) -> None:
 
 @copies
 def test_a_copied_session_goes_on_by_itself(copy: Copy) -> None:
-    """Neither hears of what the other takes in; both go on alike, live machine and recall included."""
+    """Neither hears of what the other takes in.
+
+    Both go on alike, live machine and recall included.
+    """
     session = grown()
     twin = copy(session)
     before = whole(session)
@@ -75,7 +78,10 @@ def test_a_copied_session_goes_on_by_itself(copy: Copy) -> None:
 
 @copies
 def test_listeners_and_the_live_machine_stay_behind(copy: Copy) -> None:
-    """A copy has a live machine of its own, to which nobody listens; the original's listener hears of the original alone."""
+    """A copy has a live machine of its own, to which nobody listens.
+
+    The original's listener hears of the original alone.
+    """
     listener = Counting()
     session = grown(listeners=[listener])
     heard = len(listener.heard)
@@ -110,7 +116,10 @@ def test_companions_travel(copy: Copy) -> None:
 
 @copies
 def test_a_store_in_memory_travels_with_its_sessions(copy: Copy) -> None:
-    """Sessions of one store that are copied together share a store afterwards; it holds the others too."""
+    """Sessions of one store that are copied together share a store afterwards.
+
+    It holds the others too.
+    """
     store = InMemoryStore()
     one = ContextSession(400, counter=WORDS, store=store, session_id="one")
     same = ContextSession(400, counter=WORDS, store=store, session_id="one")
@@ -142,7 +151,10 @@ class Elsewhere:
 
 @copies
 def test_a_session_that_is_kept_elsewhere_is_not_copied(copy: Copy) -> None:
-    """Two sessions over one journal would each take the other's place; the refusal says what to do."""
+    """Two sessions over one journal would each take the other's place.
+
+    The refusal says what to do.
+    """
     session = ContextSession(400, store=Elsewhere())  # type: ignore[arg-type]  # as much of one as a session asks for
     session.add_user_turn("hello")
     with pytest.raises(

@@ -74,7 +74,10 @@ def spoilt(value: Any) -> None:
 
 
 def test_what_is_handed_out_is_the_callers_own() -> None:
-    """A caller may change every part of a message list; the next one is as if nothing had happened."""
+    """A caller may change every part of a message list.
+
+    The next one is as if nothing had happened.
+    """
     session = ContextSession(5000, counter=WORDS)
     further = Part("openai", '{"extra": {"deep": [1]}}', PartKind.MESSAGE)
     session.add(

@@ -168,7 +168,10 @@ def test_what_is_no_event_is_refused(event: Any, error: type[Exception]) -> None
 
 
 def test_the_live_machine_is_where_the_session_is() -> None:
-    """Its events, its state and its window are the session's, whoever wrote; a refusal changes neither."""
+    """Its events, its state and its window are the session's, whoever wrote.
+
+    A refusal changes neither.
+    """
     session = begun()
     machine = session.machine
     machine.send("user_turn", "more")
@@ -299,7 +302,10 @@ class Awaited:
 
 
 def test_coroutine_listeners_are_awaited(caplog: pytest.LogCaptureFixture) -> None:
-    """In the twins and through the machine; a write that does not await is refused inside an event loop before it decides."""
+    """In the twins and through the machine.
+
+    A write that does not await is refused inside an event loop before it decides.
+    """
     listener = Awaited()
 
     async def scene() -> None:

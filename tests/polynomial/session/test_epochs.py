@@ -122,7 +122,10 @@ ERROR = {"block_binding": {"prefix_mismatch_behavior": "error"}}
 def test_options_of_the_caller_are_merged_and_win(
     own: dict[str, Any], merged: dict[str, Any]
 ) -> None:
-    """Before the compression they are all there is; behind it they stand beside what the provider needs, and are not changed."""
+    """Before the compression they are all there is.
+
+    Behind it they stand beside what the provider needs, and are not changed.
+    """
     session, given = worked(ContextSession(100_000, counter=FAST), 10), json.dumps(own)
     before = {name: value for name, value in own.items() if (name, value) != ("betas", None)}
     assert session.request("anthropic", options=own).options == before
@@ -196,7 +199,10 @@ def test_clearing_begins_an_epoch_and_promoting_none() -> None:
 
 
 def test_recalling_begins_an_epoch() -> None:
-    """What comes back stands before what was there; its own thinking stays behind, which was made on another prefix."""
+    """What comes back stands before what was there.
+
+    Its own thinking stays behind, which was made on another prefix.
+    """
     session = worked(ContextSession(100_000, counter=FAST), 10)
     session.compress(0.001)
     first = session.log()[2].resource_id

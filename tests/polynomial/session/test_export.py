@@ -60,7 +60,10 @@ def imported(
 
 @given(sessions())
 def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSession) -> None:
-    """From memory into a file and back: the conversation is equal, and so is every line; preserved turns are the same bytes."""
+    """From memory into a file and back: the conversation is equal, and so is every line.
+
+    Preserved turns are the same bytes.
+    """
     policy = session.policy
     options: Any = {"max_tokens": session.window.max_tokens, "counter": FAST}
     options |= {"threshold": policy.threshold, "auto": policy.auto, "cooldown": policy.cooldown}
@@ -86,7 +89,10 @@ def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSe
 
 @given(sessions())
 def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) -> None:
-    """Ids, times, calls and parts are what they were; the log of the new one exports as the same lines."""
+    """Ids, times, calls and parts are what they were.
+
+    The log of the new one exports as the same lines.
+    """
     anew = ContextSession.history.load_turns(
         session.history.export_turns(), 1_000_000, counter=FAST
     )
@@ -106,7 +112,10 @@ def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) 
 
 @given(sessions())
 def test_a_providers_list_of_the_log_says_every_word_again(session: ContextSession) -> None:
-    """The list holds what the view has dropped; who spoke, and with which words and calls, is read from it again."""
+    """The list holds what the view has dropped.
+
+    Who spoke, and with which words and calls, is read from it again.
+    """
     told = [
         (turn.role, turn.text, turn.tool_calls)
         for turn in with_missing_results(session.log())
@@ -231,7 +240,10 @@ def test_lines_come_from_a_file_a_text_or_its_bytes(tmp_path: Path) -> None:
 
 
 def test_an_id_that_is_taken_is_refused(tmp_path: Path) -> None:
-    """Nothing of the session that is there changes; under another id the same lines come in beside it."""
+    """Nothing of the session that is there changes.
+
+    Under another id the same lines come in beside it.
+    """
     file = tmp_path / "sessions.db"
     with ContextSession.open(file, "s", 400, counter=FAST) as there:
         there.documents.accompany("order", Order())
@@ -396,7 +408,10 @@ def test_an_imported_file_opens_from_a_snapshot(tmp_path: Path) -> None:
 
 @pytest.mark.no_cover
 def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
-    """What is looked at is read, and not all the rest; it goes on from there, and opens as it was."""
+    """What is looked at is read, and not all the rest.
+
+    It goes on from there, and opens as it was.
+    """
     session = ContextSession(400, counter=FAST, session_id="s")
     session.extend([Turn("user", f"turn {number}") for number in range(1_500)])
     imported(session.history.export(), tmp_path / "s.db").close()

@@ -25,7 +25,10 @@ TRAVELS = ("rewind", "edit", "regenerate")
 
 @frozen
 class Call:
-    """Hold one call of a session's method; `mark` is a word that the log holds once if it has happened, None where it adds nothing."""
+    """Hold one call of a session's method.
+
+    `mark` is a word that the log holds once if it has happened, None where it adds nothing.
+    """
 
     name: str
     args: tuple[Any, ...] = ()
@@ -301,7 +304,10 @@ def test_a_failing_store_changes_nothing_for_tasks(chunk: int) -> None:
 
 
 async def was_cancelled(living: Living, call: Call, pauses: int) -> bool:
-    """Tell whether `call` was still running after so many trips round the loop; then it has been cancelled there."""
+    """Tell whether `call` was still running after so many trips round the loop.
+
+    Then it has been cancelled there.
+    """
     attempt = Attempt(living, call)
     task = asyncio.ensure_future(call.twin_on(living.session))
     for _ in range(pauses):

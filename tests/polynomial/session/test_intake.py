@@ -70,7 +70,10 @@ ANSWERS: dict[str, list[list[Any]]] = {
 
 @pytest.mark.parametrize("provider", ANSWERS)
 def test_messages_go_on_with_what_is_there(provider: str) -> None:
-    """Taken in one by one they leave as they came, all in one list; neighbours of one role may be one message."""
+    """Taken in one by one they leave as they came, all in one list.
+
+    Neighbours of one role may be one message.
+    """
     session = ContextSession(10_000)
     for messages in ANSWERS[provider]:
         session.extend(messages, provider)

@@ -159,7 +159,10 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
 
 @pytest.mark.parametrize("engine", ["machine", "table"])
 def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engine) -> None:
-    """State, window, ledger, log, journal, revision and policy come back; from then on both do the same."""
+    """State, window, ledger, log, journal, revision and policy come back.
+
+    From then on both do the same.
+    """
     session = rich_session(engine)
     restored = ContextSession.history.load(text_of(session), threshold=session.policy.threshold)
     assert whole(restored) == whole(session)
@@ -188,7 +191,10 @@ def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engin
 
 @given(session_moves(), ACTIONS)
 def test_any_session_survives_being_saved(moves: list[Move], actions: Actions) -> None:
-    """Whatever was said and done, the saved session restores to the identical one; a counter of one's own is passed again."""
+    """Whatever was said and done, the saved session restores to the identical one.
+
+    A counter of one's own is passed again.
+    """
     session = drive(ContextSession(500, counter=FAST), moves, actions)
     restored = ContextSession.history.load(text_of(session).encode(), counter=FAST)
     assert whole(restored) == whole(session)
@@ -206,7 +212,10 @@ def test_an_empty_session_survives_being_saved() -> None:
 
 
 def test_what_is_no_data_is_passed_again() -> None:
-    """A counter of the caller's own cannot be saved: restoring without it is refused and says so. The marks are never saved."""
+    """A counter of the caller's own cannot be saved: restoring without it is refused and says so.
+
+    The marks are never saved.
+    """
     given = FixedThreshold(0.9, 0.1)
     saved = text_of(add_all(ContextSession(300, counter=WORDS, threshold=given), chat(2)))
     with pytest.raises(InvalidDataError, match=r"settings\.counter.*the same counter="):
@@ -333,7 +342,10 @@ def test_any_damage_is_a_snapshot_error_or_harmless(data: st.DataObject) -> None
 
 @pytest.mark.parametrize("engine", ["machine", "table"])
 def test_a_promotion_of_schema_1_that_came_in_empty_stands_before_the_clear(engine: str) -> None:
-    """The first schema let a class rise in EMPTY; read today it rose in the last state that had turns, and the session is the same."""
+    """The first schema let a class rise in EMPTY.
+
+    Read today it rose in the last state that had turns, and the session is the same.
+    """
     session = ContextSession(500, counter=FAST)
     session.add_user_turn("Book a seat.")
     session.clear()

@@ -21,7 +21,10 @@ JSON = st.recursive(
 
 
 def _leads(before: Any, patch: Any, after: Any) -> bool:
-    """Tell whether the library comes to `after`; without its moves a patch may lead elsewhere, or nowhere."""
+    """Tell whether the library comes to `after`.
+
+    Without its moves a patch may lead elsewhere, or nowhere.
+    """
     try:
         return bool(jsonpatch.apply_patch(before, patch) == after)
     except jsonpatch.JsonPatchException:

@@ -1,4 +1,7 @@
-"""A command under a key happens once, however often it is asked for; and calls that a dead writer left can be ended."""
+"""A command under a key happens once, however often it is asked for.
+
+And calls that a dead writer left can be ended.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -186,7 +189,10 @@ def left_open(store: SessionStore, results: int = 0, **options: Any) -> ContextS
 
 
 def test_calls_that_a_dead_writer_left_are_seen_on_opening(store: SessionStore) -> None:
-    """With name and arguments, so that they can be made again, in their order; answered ones are not among them."""
+    """With name and arguments, so that they can be made again, in their order.
+
+    Answered ones are not among them.
+    """
     assert session_in(store).open_calls == ()
     session = left_open(store, results=1)
     assert session.open_calls == tuple(
@@ -198,7 +204,10 @@ def test_calls_that_a_dead_writer_left_are_seen_on_opening(store: SessionStore) 
 
 
 def test_they_are_ended_with_a_marked_result(store: SessionStore) -> None:
-    """One commit ends all of them; the results say why there is none, the output names them, and the conversation goes on."""
+    """One commit ends all of them.
+
+    The results say why there is none, the output names them, and the conversation goes on.
+    """
     session = left_open(store, results=1)
     with pytest.raises(OrderError):
         session.add_user_turn("are you there?")
@@ -224,7 +233,10 @@ def test_ending_calls_twice_is_ending_them_once(store: SessionStore) -> None:
 
 
 def test_a_conversation_under_pressure_is_not_blocked(store: SessionStore) -> None:
-    """With `auto` room is made first; without, compressing is legal as ever, and the calls can be ended then."""
+    """With `auto` room is made first.
+
+    Without, compressing is legal as ever, and the calls can be ended then.
+    """
     options = {"auto": False}
     session = session_in(store, **options)
     session.add_user_turn(words(40))
@@ -278,7 +290,10 @@ class Least:
 
 
 def test_a_store_of_two_methods_keeps_a_session_and_says_what_it_cannot() -> None:
-    """Without a key it is written to; a key, listing and deleting are refused in words, and nothing has changed then."""
+    """Without a key it is written to.
+
+    A key, listing and deleting are refused in words, and nothing has changed then.
+    """
     store: Any = Least()
     with ContextSession.open(store, "s", max_tokens=1_000) as session:
         session.add_user_turn("Sort the shed.")

@@ -34,7 +34,10 @@ def session(**options: Any) -> ContextSession:
 
 
 def test_the_call_that_compressed_says_so() -> None:
-    """With `auto` the output of the very turn that made room reports what that took; those of other turns report nothing."""
+    """With `auto` the output of the very turn that made room reports what that took.
+
+    Those of other turns report nothing.
+    """
     told = ContextSession(600, counter=FAST)
     told.add_user_turn("Paint the house.")
     reports = []
@@ -56,7 +59,10 @@ def test_the_call_that_compressed_says_so() -> None:
 def test_a_summary_that_was_not_taken_is_reported_and_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The rejection is in the output of the call that asked for the summary; one warning tells of it."""
+    """The rejection is in the output of the call that asked for the summary.
+
+    One warning tells of it.
+    """
     told = ContextSession(
         600, counter=FAST, projector=ContextProjector(lambda turns, max_tokens: "")
     )
@@ -74,7 +80,10 @@ def test_a_summary_that_was_not_taken_is_reported_and_logged_once(
 
 
 def test_what_became_of_a_turn() -> None:
-    """In the view; in a gist since a revision; kept by somebody, for a reason, at a time; forgotten."""
+    """In the view.
+
+    In a gist since a revision; kept by somebody, for a reason, at a time; forgotten.
+    """
     told = session()
     last, first = told.window.all_turns()[-1].resource_id, told.log()[1].resource_id
     assert told.explain(last).place == len(told.window) - 1

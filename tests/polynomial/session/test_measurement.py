@@ -184,7 +184,10 @@ def driven(session: ContextSession, *, factor: float) -> ContextSession:
 
 
 def test_a_journal_knows_nothing_of_what_was_reported() -> None:
-    """Replaying gives the same conversation in the room that was asked for; a saved session has that room, too."""
+    """Replaying gives the same conversation in the room that was asked for.
+
+    A saved session has that room, too.
+    """
     session = driven(ContextSession(ROOM, counter=FAST), factor=1.4)
     assert session.window.max_tokens < ROOM
     assert session.window.epoch.number > 2
@@ -383,7 +386,10 @@ COMPACTED = [
     ],
 )
 def test_the_tokens_of_what_was_sent(given: Any, tokens: int | None, model: str) -> None:
-    """Cached ones too, of the first of several requests, with what the provider left out; nothing where it summed up before it read."""
+    """Cached ones too, of the first of several requests, with what the provider left out.
+
+    Nothing where it summed up before it read.
+    """
     assert input_tokens(given) == (tokens, model)
     with_dump = SimpleNamespace(model_dump=lambda **_: given)
     assert input_tokens(with_dump) == (tokens, model)
@@ -398,7 +404,10 @@ def test_a_request_that_was_summed_up_teaches_nothing() -> None:
 
 
 def test_the_objects_of_the_sdks_are_taken_as_they_are() -> None:
-    """Responses and usages of all three endpoints, over HTTP; the strict provider's accounting is met to within a few tokens."""
+    """Responses and usages of all three endpoints, over HTTP.
+
+    The strict provider's accounting is met to within a few tokens.
+    """
     strict = (
         StrictChat(lambda _: "Yes."),
         StrictResponses(lambda _: "Yes."),

@@ -1,4 +1,7 @@
-"""A session of a model takes window, reserve, counter and provider from its profile; what is said beside it goes before."""
+"""A session of a model takes window, reserve, counter and provider from its profile.
+
+What is said beside it goes before.
+"""
 
 from typing import Any
 
@@ -68,7 +71,10 @@ def test_a_counter_of_ones_own_goes_before_the_profiles() -> None:
 
 
 def test_without_a_model_nothing_changes() -> None:
-    """A number, first or by name, is the window; without any it is 8000; OpenAI's counting and format."""
+    """A number, first or by name, is the window.
+
+    Without any it is 8000; OpenAI's counting and format.
+    """
     for session, room in (
         (ContextSession(500), 500),
         (ContextSession(max_tokens=500), 500),
@@ -107,7 +113,10 @@ def test_a_session_of_a_model_is_saved_and_goes_on(registered: ModelProfile) -> 
 def test_a_saved_session_of_a_model_that_is_not_known_says_so(
     registered: ModelProfile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a profile was not registered, its name and both ways out are told; with a counter it loads."""
+    """Where a profile was not registered, its name and both ways out are told.
+
+    With a counter it loads.
+    """
     text = text_of(talk(ContextSession("mine")))
     monkeypatch.setattr(module, "_REGISTERED", {})
     with pytest.raises(

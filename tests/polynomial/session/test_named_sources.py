@@ -72,7 +72,10 @@ def changed(session: ContextSession, number: int, sources: Any) -> str:
 
 
 def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
-    """Conversation, journal and text are the same; both go on the same, and what they write then is the same."""
+    """Conversation, journal and text are the same.
+
+    Both go on the same, and what they write then is the same.
+    """
     session = grown(300)
     text = text_of(session)
     assert any(len(gist.sources) > 100 for gist in gists(session))
@@ -232,7 +235,10 @@ def test_what_a_projector_tells_by_other_places_is_written_by_ids() -> None:
 
 
 def test_lists_of_ids_load_as_before() -> None:
-    """Up to schema 3 a gist named every id; the session is the same, and is written by those lists again."""
+    """Up to schema 3 a gist named every id.
+
+    The session is the same, and is written by those lists again.
+    """
     session = grown(120)
     data = document(session)
     lists = iter(gists(session))
@@ -310,7 +316,10 @@ def pinned_between() -> ContextSession:
 
 
 def compressed(before: Conversation, *ids: str) -> CompressEvent:
-    """Return a compression of `pinned_between` by a gist that stands for `ids`; its second and fourth turn go."""
+    """Return a compression of `pinned_between` by a gist that stands for `ids`.
+
+    Its second and fourth turn go.
+    """
     sources = Sources.joined(before.window.linearity, [(each, ()) for each in ids])
     gist = Turn(Role.USER, "crates", resource_id="g1", tokens=4, sources=sources)
     splices = (Splice(1, 2, (gist,)), *([Splice(3, 4)] if len(ids) > 1 else []))
@@ -334,7 +343,10 @@ def test_a_recalled_atom_takes_the_place_of_the_gist_that_stood_for_it_alone() -
 
 
 def test_a_gist_stands_for_turns_on_both_sides_of_a_pinned_one() -> None:
-    """Of what the edit takes out anywhere, and of nothing else; it does not go before all of it is back."""
+    """Of what the edit takes out anywhere, and of nothing else.
+
+    It does not go before all of it is back.
+    """
     before = pinned_between().conversation
     after = replay([compressed(before, "t2", "t4")], before)
     assert [turn.resource_id for turn in after.window.all_turns()] == ["t1", "g1", "t3", "t5"]

@@ -162,7 +162,10 @@ def test_our_own_summary_takes_the_block_in() -> None:
 
 
 def test_a_turn_behind_the_block_may_be_promoted_and_pinned() -> None:
-    """It stays in the log; the view shows it once it is recalled, and says it again from then on."""
+    """It stays in the log.
+
+    The view shows it once it is recalled, and says it again from then on.
+    """
     session = compacted()
     wanted = next(each for each in gist_of(session).sources if each not in ("t2", "t3"))
     session.pin(wanted, "it matters")
@@ -238,7 +241,10 @@ def test_where_a_turn_is_said_again_it_is_explained_as_standing() -> None:
     ],
 )
 def test_a_journal_that_says_something_else_again_is_refused(change: dict[str, Any]) -> None:
-    """What was not taken out, twice the same, at no place, inside of what is taken out; or a turn that may not yield is lost."""
+    """What was not taken out, twice the same, at no place, inside of what is taken out.
+
+    Or a turn that may not yield is lost.
+    """
     session = compacted()
     *events, last = session.history.events()
     assert isinstance(last, CompressEvent)

@@ -133,7 +133,10 @@ def test_a_key_counts_once(store: SessionStore) -> None:
 def test_going_back_takes_the_data_back_and_a_fork_has_them_as_they_were(
     store: SessionStore,
 ) -> None:
-    """The data are what the patches up to there say; what goes on elsewhere changes nothing here."""
+    """The data are what the patches up to there say.
+
+    What goes on elsewhere changes nothing here.
+    """
     session = opened(store)
     count(session)
     here = session.history.revision

@@ -332,7 +332,10 @@ def test_an_empty_session_has_no_focus_and_a_history_of_none() -> None:
 
 
 def test_history_is_the_view_and_the_log_stays() -> None:
-    """What a compression took out of the view is not in it; compressing twice is compressing twice."""
+    """What a compression took out of the view is not in it.
+
+    Compressing twice is compressing twice.
+    """
     session = add_all(session_of(600), chat(12, 40))
     session.invoke("self.context.pressure.compress", 0.3)
     once = session.invoke("self.context.window.history")
@@ -395,7 +398,10 @@ def test_tagging_twice_is_tagging_once_and_promoting_twice_is_refused(
 
 
 def test_templates_of_ones_own_have_their_values() -> None:
-    """A builder and the values of its templates go through; the system prompt has no word of the conversation."""
+    """A builder and the values of its templates go through.
+
+    The system prompt has no word of the conversation.
+    """
     session, prompts = (
         conversation(),
         PromptBuilder({"guide": "You guide through {position} with {query} in {session}."}),
@@ -492,7 +498,10 @@ def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
 def test_a_path_that_is_none_names_the_one_that_was_meant(
     name: str, near: str, door: Callable[[ContextSession], Invoke]
 ) -> None:
-    """The first that comes to mind is the one; what stands where it was looked for is listed; nobody is warned of a path that is none."""
+    """The first that comes to mind is the one.
+
+    What stands where it was looked for is listed; nobody is warned of a path that is none.
+    """
     with pytest.raises(UnknownPathError) as refused:
         door(conversation())(name)
     assert (refused.value.kind, refused.value.name, refused.value.near[0]) == ("path", name, near)
@@ -501,7 +510,10 @@ def test_a_path_that_is_none_names_the_one_that_was_meant(
 
 
 def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
-    """In a namespace its paths, elsewhere the namespaces; a former one is looked up where it leads."""
+    """In a namespace its paths, elsewhere the namespaces.
+
+    A former one is looked up where it leads.
+    """
     with pytest.raises(UnknownPathError) as refused:
         session.invoke("self.context.window.frobnicate")
     assert refused.value.legal == tuple(TABLE["paths"][:4])

@@ -106,7 +106,10 @@ def test_the_id_of_a_gist_brings_all_its_sources_back() -> None:
 
 
 def test_several_atoms_come_back_in_the_order_of_the_log() -> None:
-    """Whatever order the ids are given in, the log's order is kept; naming one twice brings it once."""
+    """Whatever order the ids are given in, the log's order is kept.
+
+    Naming one twice brings it once.
+    """
     session = compressed(*chat(16, 20)[1:])
     session.recall(["t6", "t3", "t5", "t3"])
     standing = [i for i in ids(session) if i in ("t3", "t5", "t6")]
@@ -114,7 +117,10 @@ def test_several_atoms_come_back_in_the_order_of_the_log() -> None:
 
 
 def test_an_unknown_id_is_refused_with_a_near_miss() -> None:
-    """A slip of the pen is answered with what was probably meant; nothing changes, not even for the good ids."""
+    """A slip of the pen is answered with what was probably meant.
+
+    Nothing changes, not even for the good ids.
+    """
     session = compressed(*chat(16, 20)[1:])
     before = whole(session)
     with pytest.raises(UnknownResourceError, match="t12") as caught:
@@ -133,7 +139,10 @@ def test_recalling_what_stands_changes_nothing() -> None:
 
 
 def test_a_recall_that_would_press_is_refused_with_both_numbers() -> None:
-    """What does not fit below the high mark stays in the log; the numbers say how much it would take."""
+    """What does not fit below the high mark stays in the log.
+
+    The numbers say how much it would take.
+    """
     session = add_all(session_of(700), chat(33, 20))
     session.compress()
     before = whole(session)

@@ -1,4 +1,7 @@
-"""Whoever works for a session may read it and not write it; writers in many threads and event loops lose nothing."""
+"""Whoever works for a session may read it and not write it.
+
+Writers in many threads and event loops lose nothing.
+"""
 
 import asyncio
 import sys
@@ -33,7 +36,10 @@ Act = Callable[[ContextSession], object]
 
 
 class Helper:
-    """Work for a session in every way there is; do `act` when asked, in the way that is being looked at."""
+    """Work for a session in every way there is.
+
+    Do `act` when asked, in the way that is being looked at.
+    """
 
     def __init__(self, way: str) -> None:
         self.way = way
@@ -196,7 +202,8 @@ def test_helpers_may_read(way: str, tasks: bool) -> None:
 def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureFixture) -> None:
     """A write from inside is refused in words; nothing is lost or doubled, and the session goes on.
 
-    It costs a summariser its own gist, a listener nothing, and the others the write that they were asked for.
+    It costs a summariser its own gist, a listener nothing, and the others the write that they were
+    asked for.
     """
     helper = Helper(way)
     session = pressed(helper)
@@ -225,7 +232,10 @@ def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureF
 
 @pytest.mark.parametrize(("way", "tasks"), SUMMARISERS)
 def test_a_summariser_that_writes_costs_its_own_gist(way: str, tasks: bool) -> None:
-    """The output reports the refusal as the reason why its gist was not taken; another one stands in its place."""
+    """The output reports the refusal as the reason why its gist was not taken.
+
+    Another one stands in its place.
+    """
     helper = Helper(way)
     session = pressed(helper)
     helper.act = awriting if way == "asummariser" else writing
@@ -265,7 +275,10 @@ def test_what_a_helper_begins_may_write_afterwards(way: str) -> None:
 
 
 def test_a_helper_may_write_to_another_session() -> None:
-    """A summariser may keep a session of its own; only the session that it works for is closed to it, however it gets there."""
+    """A summariser may keep a session of its own.
+
+    Only the session that it works for is closed to it, however it gets there.
+    """
     helper = Helper("summariser")
     session, notebook = pressed(helper), ContextSession(BUDGET, counter=WORDS)
     helper.act = lambda _: notebook.add_user_turn("noted")
@@ -356,7 +369,10 @@ class Crowd:
             self.session.add_user_turn(f"{name}/{number} {words(9)}")
 
     def loop(self, name: str, tasks: int) -> None:
-        """Run tasks that add a turn each; every second one names the revision it has seen, until it is right."""
+        """Run tasks that add a turn each.
+
+        Every second one names the revision it has seen, until it is right.
+        """
 
         async def add(number: int) -> None:
             text = f"{name}/{number} {words(9)}"
@@ -411,7 +427,8 @@ def test_threads_and_event_loops_lose_no_turn(
 ) -> None:
     """Eight threads with some turns each and four event loops with some tasks each write to one session, which a live machine follows.
 
-    Every turn is in it once, in the order of its thread, and the journal replays. Who names no revision succeeds.
+    Every turn is in it once, in the order of its thread, and the journal replays. Who names no
+    revision succeeds.
     """
     session = ContextSession(2000, counter=WORDS, store=store())
     session.add_user_turn("the task")
@@ -456,7 +473,10 @@ class Slow:
 
 
 def test_a_slow_summariser_holds_nobody_up() -> None:
-    """While a summary is made readers read and other writers write; who waited for the summary then decides again, and nothing is lost."""
+    """While a summary is made readers read and other writers write.
+
+    Who waited for the summary then decides again, and nothing is lost.
+    """
     slow = Slow()
     session = add_all(
         ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45)

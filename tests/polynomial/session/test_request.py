@@ -57,7 +57,10 @@ def test_messages_refuses_open_calls_unless_they_are_asked_for(provider: Provide
 
 
 def test_messages_refuses_a_view_over_its_budget() -> None:
-    """Without `auto` a view may be over budget; it is not handed out then, and the numbers are right."""
+    """Without `auto` a view may be over budget.
+
+    It is not handed out then, and the numbers are right.
+    """
     session = session_of(100, auto=False)
     session.add_user_turn("the task")
     session.add_assistant_turn(words(60))
@@ -120,7 +123,9 @@ def test_whatever_is_handed_out_is_valid_and_within_budget(
 
 @given(session_moves())
 def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -> None:
-    """At the end all PRESERVED turns of the log stand in the view in order, with all their words; without parts they leave as they were.
+    """At the end all PRESERVED turns of the log stand in the view in order, with all their words.
+
+    Without parts they leave as they were.
 
     A user turn for which there is no room may be truncated instead, and says so.
     """

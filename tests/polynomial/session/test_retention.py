@@ -1,4 +1,7 @@
-"""Words that are forgotten are nowhere; what has expired is gone from the log alone; all else is as it was."""
+"""Words that are forgotten are nowhere.
+
+What has expired is gone from the log alone; all else is as it was.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -68,7 +71,10 @@ def long_talk(session: ContextSession, turns: int = 60) -> ContextSession:
 
 
 def test_a_forgotten_turn_is_nowhere() -> None:
-    """Not in the log, the journal, the view, a gist, nor what was read of it; the others stand as before, and the talk goes on."""
+    """Not in the log, the journal, the view, a gist, nor what was read of it.
+
+    The others stand as before, and the talk goes on.
+    """
     session = long_talk(session_of(900, clock=Ticking()), 40)
     forgotten = next(turn for turn in session.log() if SECRET in turn.text)
     before = session.log()
@@ -87,7 +93,10 @@ def test_a_forgotten_turn_is_nowhere() -> None:
 
 
 def test_a_gist_is_written_anew_from_what_is_left() -> None:
-    """It still says what it stands for besides, in no more tokens than it had; so the view hardly changes."""
+    """It still says what it stands for besides, in no more tokens than it had.
+
+    So the view hardly changes.
+    """
     session = long_talk(session_of(400, clock=Ticking()), 30)
     gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
     session.history.forget("t7")
@@ -200,7 +209,10 @@ def test_forks_copies_and_abandoned_branches_forget_as_well() -> None:
 
 
 def test_an_open_session_elsewhere_sees_it_at_its_next_write() -> None:
-    """What it held is replaced, and its live machine follows; nothing that was forgotten is written again."""
+    """What it held is replaced, and its live machine follows.
+
+    Nothing that was forgotten is written again.
+    """
     store, listener = InMemoryStore(), Counting()
     session = long_talk(session_of(400, clock=Ticking(), store=store), 20)
     other = session_of(400, clock=Ticking(), store=store, listeners=[listener])
@@ -263,7 +275,10 @@ def test_an_attached_item_is_forgotten_with_its_name() -> None:
 
 
 def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
-    """Neither the database nor what SQLite writes beside it; snapshots and compressed gists included."""
+    """Neither the database nor what SQLite writes beside it.
+
+    Snapshots and compressed gists included.
+    """
     file = tmp_path / "s.db"
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
         long_talk(session, 400)
@@ -303,7 +318,10 @@ def spoken(session: ContextSession) -> str:
 
 
 def test_what_is_too_old_expires_and_the_view_stays() -> None:
-    """Gists and turns of the view keep every word; of older turns the place is left; the next gist still tells what the last one told."""
+    """Gists and turns of the view keep every word.
+
+    Of older turns the place is left; the next gist still tells what the last one told.
+    """
     session = long_talk(session_of(900, clock=Ticking()), 40)
     view = session.window.all_turns()
     words_before = repr(session.messages())
@@ -345,7 +363,10 @@ def test_a_session_whose_log_expired_opens_as_it_was(tmp_path: Path) -> None:
 
 
 def test_the_newest_words_stay_within_a_number_of_bytes() -> None:
-    """Counted from the newest turn back; what stands in the view counts, and stays whatever it takes."""
+    """Counted from the newest turn back.
+
+    What stands in the view counts, and stays whatever it takes.
+    """
     session = session_of(clock=Ticking())
     for number in range(10):
         session.add_user_turn(f"{number}" * 100)

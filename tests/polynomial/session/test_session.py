@@ -201,7 +201,10 @@ ADD_BIG: dict[str, Callable[[ContextSession], object]] = {
 def test_a_turn_that_only_fits_the_harshest_compression_is_accepted(
     add: Callable[[ContextSession], object],
 ) -> None:
-    """Compressing to the low mark does not always make room; then the session compresses as far as it takes."""
+    """Compressing to the low mark does not always make room.
+
+    Then the session compresses as far as it takes.
+    """
     session = session_of(1000)
     session.add_user_turn(words(10, "task"))
     session.add_assistant_turn(words(800, "long"))
@@ -287,7 +290,10 @@ def test_a_result_without_any_call_is_refused() -> None:
 
 
 def test_calls_come_in_the_shapes_of_providers() -> None:
-    """Tool calls may be OpenAI's objects, Anthropic's, or ours; anything else is refused and says what is legal."""
+    """Tool calls may be OpenAI's objects, Anthropic's, or ours.
+
+    Anything else is refused and says what is legal.
+    """
     session = session_of()
     session.add_user_turn("find flights")
     function = {"name": "search", "arguments": '{"q": 1}'}
@@ -335,7 +341,10 @@ def test_impossible_targets_are_refused(target: Any) -> None:
 
 
 def test_a_stale_writer_gets_a_conflict() -> None:
-    """Every writing method takes the revision its caller has seen; a stale one is refused and changes nothing."""
+    """Every writing method takes the revision its caller has seen.
+
+    A stale one is refused and changes nothing.
+    """
     session = add_all(session_of(), chat(4))
     stale = session.history.revision - 1
     before = whole(session)
@@ -473,7 +482,10 @@ def test_a_pinned_result_that_does_not_fit_gets_in_all_the_same() -> None:
 
 
 def test_what_fits_beside_the_rules_is_taken_in_though_other_pinned_turns_leave_no_room() -> None:
-    """The task stays whole, what was said now is truncated in the view and whole in the log; it may be refused instead."""
+    """The task stays whole, what was said now is truncated in the view and whole in the log.
+
+    It may be refused instead.
+    """
     session = ContextSession(max_tokens=200, counter=FAST)
     session.add_system("Be brief.")
     session.add_user_turn("Repair the fence. " * 15)

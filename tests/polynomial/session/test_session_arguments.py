@@ -137,7 +137,10 @@ def test_a_compression_has_its_target_and_its_question(
 
 
 def test_the_live_machine_is_made_when_it_is_looked_at() -> None:
-    """Nobody pays for python-statemachine's instance who does not look at it; then it is one and the same, and follows."""
+    """Nobody pays for python-statemachine's instance who does not look at it.
+
+    Then it is one and the same, and follows.
+    """
     session = session_of()
     session.add_user_turn("hello")
     machine = session.machine

@@ -19,7 +19,10 @@ NUMBERS = st.integers(0, 40)
 
 
 class SessionAgainstReplay(RuleBasedStateMachine):
-    """Live a session's life; a plain list keeps what was accepted, and the journal must tell the same."""
+    """Live a session's life.
+
+    A plain list keeps what was accepted, and the journal must tell the same.
+    """
 
     @initialize(budget=BUDGETS, engine=st.sampled_from(["machine", "table"]), auto=st.booleans())
     def begin(self, budget: int, engine: Engine, auto: bool) -> None:
@@ -129,7 +132,10 @@ class SessionAgainstReplay(RuleBasedStateMachine):
 
     @invariant()
     def the_journal_tells_it_all(self) -> None:
-        """Replaying every event gives the state and the window; the log is what was accepted, in order."""
+        """Replaying every event gives the state and the window.
+
+        The log is what was accepted, in order.
+        """
         if hasattr(self, "session"):
             events = self.session.history.events()
             assert (

@@ -66,7 +66,10 @@ def test_a_reported_count_presses() -> None:
 
 
 def test_what_was_reported_is_stored_with_the_next_commit() -> None:
-    """A report writes nothing; the next commit tells of the room, so that replaying the journal gives the state."""
+    """A report writes nothing.
+
+    The next commit tells of the room, so that replaying the journal gives the state.
+    """
     session = filled(0.8, auto=False)
     before = session.history.revision
     report(session, 1.5)
@@ -126,7 +129,10 @@ def test_rewinding_asks_the_guards() -> None:
 
 
 def test_a_promotion_asks_the_guards() -> None:
-    """The cooldown is counted in turns; a promotion that comes when pressure is high does not hide it."""
+    """The cooldown is counted in turns.
+
+    A promotion that comes when pressure is high does not hide it.
+    """
     session = over_its_mark()
     assert session.state == ContextState.PRESSURED
     session.compress(0.85)
@@ -242,7 +248,10 @@ def guards_say(session: ContextSession) -> str:
 
 
 def live(session: ContextSession, random: Random) -> bool:
-    """Do something, legal or not; return whether its last commit, if it makes any, is the last thing that happens."""
+    """Do something, legal or not.
+
+    Return whether its last commit, if it makes any, is the last thing that happens.
+    """
     ids = [turn.resource_id for turn in session.log()] or ["t1"]
     acts: list[Callable[[], object]] = [
         *[
@@ -279,8 +288,9 @@ def live(session: ContextSession, random: Random) -> bool:
 def live_through(seeds: Iterable[int]) -> None:
     """Live a session for each seed; after everything that happens hold it to the laws.
 
-    The state is what the guards say. Every commit of a session that makes room by itself leaves a view that can be handed out. What
-    python-statemachine made of each stored event is what the table did.
+    The state is what the guards say. Every commit of a session that makes room by itself leaves a
+    view that can be handed out. What python-statemachine made of each stored event is what the
+    table did.
     """
     for seed in seeds:
         random, listener = seeded(seed), Counting()
@@ -297,7 +307,8 @@ def live_through(seeds: Iterable[int]) -> None:
                 and session.state == ContextState.COMPRESSED
             )
             assert compressed or session.state == guards_say(session), seed
-            # Words are erased in the journal, which has the budget that it has: one that was reported since is stored by the next commit.
+            # Words are erased in the journal, which has the budget that it has: one that was
+            # reported since is stored by the next commit.
             if (
                 commits
                 and session.history.revision != before

@@ -87,7 +87,10 @@ def test_no_id_is_given_twice_however_often_a_session_goes_back() -> None:
 
 
 def test_an_id_of_the_callers_own_is_free_again() -> None:
-    """Whoever names turns himself names the one that is said instead alike; both are found where they stand."""
+    """Whoever names turns himself names the one that is said instead alike.
+
+    Both are found where they stand.
+    """
     session = session_of()
     session.add(Turn("user", "red?", resource_id="own"))
     before = session.history.revision
@@ -145,7 +148,10 @@ def test_thoughts_that_fall_by_going_back_are_named() -> None:
 
 
 def test_the_last_message_is_edited() -> None:
-    """Another text stands in its place, under an id of its own; what came behind it is gone from the log, and attached items stay."""
+    """Another text stands in its place, under an id of its own.
+
+    What came behind it is gone from the log, and attached items stay.
+    """
     session = session_of()
     session.send_message(
         "What of this file?", [ContextItem("print(1)", "code", metadata={"filename": "a.py"})]
@@ -269,7 +275,10 @@ def test_a_past_session_reads_and_does_not_write() -> None:
 
 
 def test_a_past_session_refuses_what_is_written() -> None:
-    """Whatever writes says where to write instead, and neither session changes; looking further back and branching off are still possible."""
+    """Whatever writes says where to write instead, and neither session changes.
+
+    Looking further back and branching off are still possible.
+    """
     session = spoken("one", "two", "three")
     past, before = session.history.at(2), session.conversation
     acts: list[Callable[[ContextSession], object]] = [
@@ -294,7 +303,10 @@ def test_a_past_session_refuses_what_is_written() -> None:
 
 
 def test_a_fork_keeps_the_options_and_lives_by_itself(tmp_path: Path) -> None:
-    """Budget, policy and clock are those of the session; its file stays open for the fork when the session is closed."""
+    """Budget, policy and clock are those of the session.
+
+    Its file stays open for the fork when the session is closed.
+    """
     session = ContextSession.open(tmp_path / "s.db", "first", 500, auto=False, reserve=17)
     session.add_user_turn("one")
     fork = session.history.fork("second")

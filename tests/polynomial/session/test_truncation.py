@@ -132,7 +132,10 @@ def test_a_task_that_fits_stays_whole_until_nothing_else_helps() -> None:
 
 
 def test_what_comes_to_stand_beside_it_truncates_a_task() -> None:
-    """The rules of the system and what a caller pins are whole; they are refused where even a truncated task leaves them no room."""
+    """The rules of the system and what a caller pins are whole.
+
+    They are refused where even a truncated task leaves them no room.
+    """
     session = session_of(600)
     session.add_user_turn(words(400, "t"))
     session.add_system(words(300, "s"))

@@ -175,7 +175,10 @@ def _step(talk: Talk, kind: str, size: int) -> None:
 def test_the_bill_is_to_the_token_what_the_provider_says(
     provider: Provider, steps: list[tuple[str, int]]
 ) -> None:
-    """Whatever happens between two requests: read, written and neither; and what is new or missed adds up to the input."""
+    """Whatever happens between two requests: read, written and neither.
+
+    And what is new or missed adds up to the input.
+    """
     talk = Talk(provider)
     talk.session.add_system("You look for fish. " * 200)
     talk.session.add_user_turn("How many fish? " * 150)
@@ -304,7 +307,10 @@ def _as_before(talk: Talk) -> CachePlan:
 def test_every_miss_has_its_reason(
     provider: Provider, change: Callable[[Talk], CachePlan], words: int, why: Why, what: str
 ) -> None:
-    """What was sent before and is not read says why; so the reasons of two requests of one kind are told together."""
+    """What was sent before and is not read says why.
+
+    So the reasons of two requests of one kind are told together.
+    """
     talk = _begun(provider, words)
     talk.send(_as_before(talk))
     talk.call(1, 3)
@@ -333,7 +339,10 @@ def test_without_breakpoints_everything_is_paid_in_full_and_said() -> None:
 
 
 def test_of_several_requests_in_one_state_the_last_one_counts() -> None:
-    """Looking twice pays nothing, nor does a list that ends on open calls; another format is another request."""
+    """Looking twice pays nothing, nor does a list that ends on open calls.
+
+    Another format is another request.
+    """
     talk = _begun(Provider.ANTHROPIC)
     talk.session.usage.limit(tokens=9000)
     for _ in range(3):
@@ -477,7 +486,10 @@ def test_only_a_plan_says_how_to_cache() -> None:
 
 
 def test_copies_and_the_past_have_bills_of_their_own() -> None:
-    """A fork and a copy begin anew; looking at how it once stood stands on no bill of the session's."""
+    """A fork and a copy begin anew.
+
+    Looking at how it once stood stands on no bill of the session's.
+    """
     talk = _begun(Provider.OPENAI)
     talk.send()
     session = talk.session
@@ -555,7 +567,10 @@ def test_a_session_that_sends_nothing_loads_nothing_of_it() -> None:
 
 
 def test_with_prices_room_is_made_before_it_is_needed() -> None:
-    """Where carrying has cost as much as compressing will; without prices the high mark alone decides."""
+    """Where carrying has cost as much as compressing will.
+
+    Without prices the high mark alone decides.
+    """
     highest = {}
     for prices in (None, BY_ITSELF):
         session = ContextSession(

@@ -188,7 +188,10 @@ def test_a_name_that_means_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", [*SUBJECTS, *OTHERS])
 def test_a_twin_has_the_parameters_of_its_method(kind: type) -> None:
-    """The same names and defaults; it is a coroutine function with a name and a docstring of its own."""
+    """The same names and defaults.
+
+    It is a coroutine function with a name and a docstring of its own.
+    """
     for name, twin in methods(kind):
         method, made = getattr(kind, name), getattr(kind, twin)
         assert (

@@ -76,7 +76,8 @@ def test_recorded_requests_leave_with_no_more_than_is_told(kind: str) -> None:
         try:
             check(messages, KINDS[kind][0])
         except (IllegalDirectionError, InvalidMessagesError):
-            # The rest of a conversation that the provider keeps: it begins with the assistant, or with a result.
+            # The rest of a conversation that the provider keeps: it begins with the assistant, or
+            # with a result.
             refused += 1
     assert len(recorded) - refused > 50
     assert refused <= len(recorded) // 5

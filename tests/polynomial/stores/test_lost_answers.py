@@ -141,7 +141,10 @@ def test_connections_that_are_gone_are_made_anew(
 
 
 def test_what_the_server_gives_up_is_tried_again(postgresql: Server, schema: str) -> None:
-    """Where every transaction is serializable the server gives up one of two that meet; writers lose nothing, and are told nothing."""
+    """Where every transaction is serializable the server gives up one of two that meet.
+
+    Writers lose nothing, and are told nothing.
+    """
     url = f"{postgresql.url}?options=-c%20default_transaction_isolation%3Dserializable"
 
     def write(writer: int) -> None:

@@ -268,14 +268,20 @@ def test_a_user_without_rights_is_told_so(
 
 @given(st.text(st.characters(), max_size=20))
 def test_every_text_comes_back(text: str) -> None:
-    """NUL, halves of surrogate pairs and the mark itself too; what is kept is text to PostgreSQL."""
+    """NUL, halves of surrogate pairs and the mark itself too.
+
+    What is kept is text to PostgreSQL.
+    """
     assert unescape(escape(text)) == text
     assert "\0" not in escape(text)
     escape(text).encode()
 
 
 def test_names_may_hold_anything(store: PostgreSQLStore) -> None:
-    """Ids of sessions, keys and names of companions come back as they were; one that no index can hold is refused."""
+    """Ids of sessions, keys and names of companions come back as they were.
+
+    One that no index can hold is refused.
+    """
     names = [text for text in (*HOSTILE, "\ud800", "\x100000", "\x10", "\0") if len(text) < 2000]
     events = lived_events()
     for number, name in enumerate(names):
@@ -298,7 +304,10 @@ def test_names_may_hold_anything(store: PostgreSQLStore) -> None:
 def test_what_is_deleted_is_in_no_row(
     store: PostgreSQLStore, schema: str, asked: psycopg.Connection[Any]
 ) -> None:
-    """A session goes with its words, companions, keys and snapshots; words that another one shares stay."""
+    """A session goes with its words, companions, keys and snapshots.
+
+    Words that another one shares stay.
+    """
     session = session_of(store)
     for number in range(300):
         session.add_user_turn(f"Quittengelee {number}", idempotency_key=f"{number}")
@@ -409,7 +418,10 @@ def test_a_session_that_is_held_is_not_waited_for_for_ever(
 def test_the_event_loop_goes_on_while_a_session_is_held(
     postgresql: Server, schema: str, store: PostgreSQLStore, asked: psycopg.Connection[Any]
 ) -> None:
-    """An append that waits for another writer waits in a thread; it goes in once the other one is done."""
+    """An append that waits for another writer waits in a thread.
+
+    It goes in once the other one is done.
+    """
     store.append("s", 0, [], {})
 
     async def wait() -> None:
@@ -429,7 +441,10 @@ def test_the_event_loop_goes_on_while_a_session_is_held(
 def test_connections_are_shared_and_let_go(
     postgresql: Server, schema: str, asked: psycopg.Connection[Any]
 ) -> None:
-    """Many stores of one URL need no more connections than one; the last one that closes, or is forgotten, closes them."""
+    """Many stores of one URL need no more connections than one.
+
+    The last one that closes, or is forgotten, closes them.
+    """
 
     def connections() -> int:
         found = asked.execute(

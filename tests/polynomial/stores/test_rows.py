@@ -56,7 +56,10 @@ def test_what_is_no_row_of_an_event_is_refused(row: Row, told: str) -> None:
 
 
 def test_rows_and_texts_hold_events() -> None:
-    """Both ways and back, whatever kind of event; recalled turns are told by the numbers of their events where these are known."""
+    """Both ways and back, whatever kind of event.
+
+    Recalled turns are told by the numbers of their events where these are known.
+    """
     events = lived_events()
     turns = {
         number: event.turn for number, event in enumerate(events) if isinstance(event, TurnEvent)
@@ -72,7 +75,10 @@ def test_rows_and_texts_hold_events() -> None:
     "text", ["", "[]", "{}", '{"event":"Poem"}', '{"event":"ClearEvent","state":"EMPTY"}']
 )
 def test_what_is_no_event_is_refused(text: str) -> None:
-    """A text that `event_to_json` did not write names its first fault; a thing that is no event is not written."""
+    """A text that `event_to_json` did not write names its first fault.
+
+    A thing that is no event is not written.
+    """
     with pytest.raises(InvalidDataError, match="Use "):
         event_from_json(text)
     thing: Event = object()  # type: ignore[assignment]

@@ -319,7 +319,10 @@ def bytes_of(path: Path) -> bytes:
 
 
 def test_what_is_deleted_leaves_no_word_in_the_index(path: Path) -> None:
-    """Neither in the database nor beside it, also where the index was made in many steps; other sessions are found still."""
+    """Neither in the database nor beside it, also where the index was made in many steps.
+
+    Other sessions are found still.
+    """
     with kept(path, "stays") as stays, kept(path) as gone:
         said(stays, "parcel")
         for step in range(30):
@@ -433,7 +436,10 @@ def test_an_index_that_is_damaged_is_made_anew(path: Path, damage: str) -> None:
     ids=lambda path: path.name,
 )
 def test_a_file_of_before_is_searched(released: Path, path: Path) -> None:
-    """One of an earlier schema is brought to the newest, and indexed when it is searched; an index that is there goes on."""
+    """One of an earlier schema is brought to the newest, and indexed when it is searched.
+
+    An index that is there goes on.
+    """
     path.write_bytes(released.read_bytes())
     with kept(path) as session:
         assert "Where is my parcel? It is number QX7-2281." in found(session, "QX7-2281")

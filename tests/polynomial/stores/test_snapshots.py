@@ -172,7 +172,10 @@ def test_snapshots_are_due_by_events_and_by_what_stands() -> None:
 
 
 def test_stored_turns_read_as_a_list() -> None:
-    """By index from both ends, by slice, in order; a part that is not what the snapshot says is refused."""
+    """By index from both ends, by slice, in order.
+
+    A part that is not what the snapshot says is refused.
+    """
     turns = [Turn("user", f"{number}") for number in range(10)]
     stored = StoredTurns(
         [(0, 1, 4), (4, 5, 5), (5, 6, 10)], 10, lambda first, last: tuple(turns[first - 1 : last])

@@ -297,7 +297,10 @@ def test_what_is_not_what_was_written_is_never_handed_out(
 
 @pytest.mark.parametrize("seed", range(2))
 def test_whatever_bytes_are_damaged_the_error_is_one_of_the_store(path: Path, seed: int) -> None:
-    """Of damaged schema text not even SQLite's own message can be read; nothing but typed errors leaves a store."""
+    """Of damaged schema text not even SQLite's own message can be read.
+
+    Nothing but typed errors leaves a store.
+    """
     store = SQLiteStore(path)
     session = ContextSession(1000, counter=WORDS, store=store, session_id="s")
     session.extend(
@@ -446,7 +449,10 @@ def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> No
 
 
 def test_a_snapshot_that_goes_on_from_another_is_left_out(path: Path) -> None:
-    """One that begins at 0 takes the place of all; one that goes on from the newest goes behind it; any other is not stored."""
+    """One that begins at 0 takes the place of all.
+
+    One that goes on from the newest goes behind it; any other is not stored.
+    """
     store, events = SQLiteStore(path), lived_events()[:5]
     for base, event in enumerate(events):
         store.append(
@@ -482,7 +488,10 @@ def test_ids_of_items_go_on_in_another_process(path: Path) -> None:
 
 
 def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
-    """`from_json` with a store writes the whole journal; opened again, it is the same conversation."""
+    """`from_json` with a store writes the whole journal.
+
+    Opened again, it is the same conversation.
+    """
     session = ContextSession(300, counter=WORDS)
     for number in range(400):
         session.add_user_turn(f"{number} is said")
@@ -552,7 +561,10 @@ def test_a_timeout_is_a_number_of_seconds(timeout: object, path: Path) -> None:
 def test_a_lock_that_cannot_be_made_or_read_is_told(
     path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What stands in the way of the lock is named; a holder that has not said who it is has no number; another process is no writer here."""
+    """What stands in the way of the lock is named.
+
+    A holder that has not said who it is has no number; another process is no writer here.
+    """
     with sqlite3.connect(":memory:"):
         path.with_name("sessions.db.lock").write_text("?")
     with pytest.raises(StoreBusyError, match="process of an unknown number has it open") as refused:
@@ -571,7 +583,10 @@ def test_a_lock_that_cannot_be_made_or_read_is_told(
 
 
 def test_tasks_open_and_close(path: Path) -> None:
-    """The twins of `open` and `close`, alone and in an `async with`; two tasks write one session, many turns."""
+    """The twins of `open` and `close`, alone and in an `async with`.
+
+    Two tasks write one session, many turns.
+    """
 
     async def talk() -> list[str]:
         async with await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS) as session:
@@ -631,7 +646,10 @@ def test_a_session_that_cannot_be_made_leaves_the_store_closed(path: Path) -> No
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_the_files_are_readable_by_their_owner_alone(path: Path) -> None:
-    """The database, what SQLite keeps beside it while it is open, and the lock; the mode of a file that was there stays."""
+    """The database, what SQLite keeps beside it while it is open, and the lock.
+
+    The mode of a file that was there stays.
+    """
     with opened(path) as session:
         session.add_user_turn("a secret")
         beside = sorted(path.parent.glob(f"{path.name}*"))

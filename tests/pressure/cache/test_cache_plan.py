@@ -45,7 +45,10 @@ SAID = [
 
 
 def test_breakpoints_stand_behind_tools_system_the_head_and_the_end() -> None:
-    """At most four, in their order; the end goes first, then where the last request ended, where that is too far back."""
+    """At most four, in their order.
+
+    The end goes first, then where the last request ended, where that is too far back.
+    """
     _, laid = _laid(SAID, TOOLS)
     plan, end = CachePlan(mark_tools=True), len(laid.sums) - 1
 

@@ -127,7 +127,10 @@ def test_what_is_cached_by_itself_is_the_longest_living_prefix_in_whole_steps(
 
 
 def test_what_is_marked_and_used_lives_on() -> None:
-    """The head of a request that is read every four minutes is there after an hour; one that is marked nowhere is not."""
+    """The head of a request that is read every four minutes is there after an hour.
+
+    One that is marked nowhere is not.
+    """
     now = 0.0
     cache = PrefixCache(lambda: now)
     blocks = [b"system"]
@@ -142,7 +145,10 @@ def test_what_is_marked_and_used_lives_on() -> None:
 
 
 def test_asking_changes_nothing_until_it_is_kept() -> None:
-    """A request that is not sent leaves nothing behind; one that was sent earlier expires earlier."""
+    """A request that is not sent leaves nothing behind.
+
+    One that was sent earlier expires earlier.
+    """
     now = 1000.0
     cache = PrefixCache(lambda: now)
     use = cache.serve_automatic([b"a"], [2048], sent=False)

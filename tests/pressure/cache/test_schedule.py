@@ -1,4 +1,7 @@
-"""When compressing pays: beside the best schedule known afterwards, and by the laws of the rule; and what tokens cost."""
+"""When compressing pays: beside the best schedule known afterwards, and by the laws of the rule.
+
+And what tokens cost.
+"""
 
 import pytest
 from hypothesis import given
@@ -48,7 +51,10 @@ def test_it_pays_when_what_was_carried_costs_as_much_as_sending_anew() -> None:
 
 
 def test_what_is_dearer_to_send_anew_is_sent_anew_later() -> None:
-    """By its price, by what the summary costs; where reading costs as much as sending, at once above the mark."""
+    """By its price, by what the summary costs.
+
+    Where reading costs as much as sending, at once above the mark.
+    """
     window = _window([1])
     usual = _due(window, "x" * 80, BY_ITSELF)
     assert _due(window, "x" * 80, MARKED) > usual
@@ -95,7 +101,10 @@ def test_behind_a_compression_it_counts_from_there() -> None:
 
 
 def test_every_price_has_its_page_and_is_of_a_model_that_is_known() -> None:
-    """Read is cheaper than sent, written not; a model that is not in the table is refused with names like it."""
+    """Read is cheaper than sent, written not.
+
+    A model that is not in the table is refused with names like it.
+    """
     for name, prices in TABLE.items():
         assert name in known_models()
         assert prices.source

@@ -188,7 +188,10 @@ def test_a_negative_bonus_is_refused(option: str) -> None:
 )
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_it_keeps_more_of_what_is_needed_next_than_simple_means(recording: str) -> None:
-    """On recorded agents more needles stand than in the tail and the longest sentences; what they are bound to is the matter of `just retention`."""
+    """On recorded agents more needles stand than in the tail and the longest sentences.
+
+    What they are bound to is the matter of `just retention`.
+    """
     scores = measure(recording, 40, EXACT)
     for (name, share), score in scores.items():
         if name != "extractive summariser":
@@ -206,7 +209,10 @@ def test_the_benchmark_says_what_it_needs(
 
 
 def test_lines_begin_with_the_ids_of_their_turns_where_that_is_asked() -> None:
-    """What is recalled by one is the turn of the line; a call and its result are one line, and superseded ones are still told once."""
+    """What is recalled by one is the turn of the line.
+
+    A call and its result are one line, and superseded ones are still told once.
+    """
     session = ContextSession(
         max_tokens=400,
         counter=FAST,

@@ -1,4 +1,7 @@
-"""What a plan's gists must not lose, as data; and the way back from a line of a gist to who said it."""
+"""What a plan's gists must not lose, as data.
+
+And the way back from a line of a gist to who said it.
+"""
 
 import json
 import re
@@ -45,7 +48,10 @@ def long_session(max_tokens: int = 1_500, steps: int = 60) -> ContextSession:
 
 
 def test_a_plan_carries_what_must_stand() -> None:
-    """Demands, ids in use and what comes next, each with the turn that said it; nothing of what stays verbatim."""
+    """Demands, ids in use and what comes next, each with the turn that said it.
+
+    Nothing of what stays verbatim.
+    """
     turns = [
         Turn("user", "Sort them. Never open box B7.", resource_id="a"),
         Turn("assistant", "Plan:\n- [ ] count the nails of shelf_12", resource_id="b"),
@@ -95,7 +101,10 @@ def test_what_a_line_was_traced_to_is_recalled() -> None:
 
 
 def test_what_nobody_said_has_no_source() -> None:
-    """A model's own words, a head, an empty line and a line half of which was made up lead nowhere; what is no text is refused."""
+    """A model's own words, a head, an empty line and a line half of which was made up lead nowhere.
+
+    What is no text is refused.
+    """
     session = long_session(steps=3)
     for line in (
         "assistant: all of it is gold",
@@ -109,7 +118,10 @@ def test_what_nobody_said_has_no_source() -> None:
 
 
 def test_an_attachment_is_traced_by_its_name() -> None:
-    """What its line tells is made from it, an outline or its beginning; of two of one name the later one is current."""
+    """What its line tells is made from it, an outline or its beginning.
+
+    Of two of one name the later one is current.
+    """
     session = ContextSession(2_000, counter=FAST)
     session.add_user_turn("Sort the shed.")
     first, second = "def nails():\n    return 1\n", "def screws():\n    return 2\n"

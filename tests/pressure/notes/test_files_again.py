@@ -1,4 +1,7 @@
-"""A file that is read or written again leaves its newest text alone; what tells of another file, of a part, or of a failure takes nothing away."""
+"""A file that is read or written again leaves its newest text alone.
+
+What tells of another file, of a part, or of a failure takes nothing away.
+"""
 
 import json
 from itertools import count

@@ -1,4 +1,7 @@
-"""What a summary must keep and does not say is put behind it, within its allowance; a summariser may see the whole plan."""
+"""What a summary must keep and does not say is put behind it, within its allowance.
+
+A summariser may see the whole plan.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -73,7 +76,10 @@ def test_what_is_missing_comes_behind_and_only_once(
 
 
 def test_what_is_missing_comes_in_the_order_of_the_heads() -> None:
-    """Each head stands once, whatever order the facts are in; what does not fit is left out, what is shorter may still come."""
+    """Each head stands once, whatever order the facts are in.
+
+    What does not fit is left out, what is shorter may still come.
+    """
     facts = [
         Fact(Head.NEXT, "Ask Mia.", "t3"),
         Fact(Head.CONSTRAINTS, "Never pay.", "t1"),
@@ -143,7 +149,10 @@ def test_a_bad_summary_is_not_made_good_by_facts(text: str) -> None:
 
 
 def test_texts_make_a_fulfilment() -> None:
-    """One text for each gist that needs words; what it forgot is added, and the plan is carried out."""
+    """One text for each gist that needs words.
+
+    What it forgot is added, and the plan is carried out.
+    """
     window = demanding()
     plan = the_plan(window)
     fulfilment = Fulfilment.of(plan, " All is well. ")

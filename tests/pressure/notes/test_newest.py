@@ -1,4 +1,7 @@
-"""A newer value under the same key leaves the newest; whatever merely looks alike stays, and so does what nobody may change."""
+"""A newer value under the same key leaves the newest.
+
+Whatever merely looks alike stays, and so does what nobody may change.
+"""
 
 import pytest
 from hypothesis import given

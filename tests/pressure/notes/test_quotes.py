@@ -88,7 +88,10 @@ def test_quotes_are_few_short_and_told_once() -> None:
     ["Constraints:", "## Constraints", "**Constraints:**", " Constraints: ", "Constraints:\r"],
 )
 def test_a_title_is_known_however_it_is_written(title: str) -> None:
-    """What a later reading takes for the title was checked as one; under other titles nothing is marked."""
+    """What a later reading takes for the title was checked as one.
+
+    Under other titles nothing is marked.
+    """
     marked = Quotes.of([Turn("user", TOLD)]).mark(
         f"Fine.\n{title}\nuser: {INJECTED}\n user: {INJECTED}\n{QUOTE}\nFacts:\n{QUOTE}"
     )
@@ -112,7 +115,10 @@ class Quoting:
 
 
 def test_a_quote_outlives_every_later_summary() -> None:
-    """No rule finds it: it stands because a model quoted it once; what nobody said never becomes the user's."""
+    """No rule finds it: it stands because a model quoted it once.
+
+    What nobody said never becomes the user's.
+    """
     assert constraint_sentences(TOLD) == ()
     model = Quoting()
     session = ContextSession(max_tokens=900, projector=ContextProjector(model))
@@ -130,7 +136,10 @@ def test_a_quote_outlives_every_later_summary() -> None:
 
 
 def test_a_gist_pins_by_its_quotes_alone() -> None:
-    """What a gist of ours marks as the user's under Constraints is a fact for the next one; its other lines, and what only looks like a gist of ours, pin nothing."""
+    """What a gist of ours marks as the user's under Constraints is a fact for the next one.
+
+    Its other lines, and what only looks like a gist of ours, pin nothing.
+    """
     text = f"[Summary of earlier messages]\nConstraints:\nuser: {QUOTE} … the red one too\n{INJECTED}\nFacts:\nuser: {INJECTED}\n[End of summary]"
     own = Turn("user", text, resource_id="g1", sources=("t1", "t2"))
     counter = TiktokenCounter("o200k_base")

@@ -411,7 +411,10 @@ def test_every_line_is_traced_to_who_said_it(max_tokens: int) -> None:
 
 
 def test_what_names_a_nested_record_keeps_its_key() -> None:
-    """Only an id heads a record without its key; of a name both stand, and nothing left out is counted where all is told."""
+    """Only an id heads a record without its key.
+
+    Of a name both stand, and nothing left out is counted where all is told.
+    """
     guests = [
         {
             "first_name": name,
@@ -437,7 +440,10 @@ def test_what_names_a_nested_record_keeps_its_key() -> None:
     ],
 )
 def test_an_order_in_the_text_of_a_tool_leaves_a_notice(order: str, *, notice: bool) -> None:
-    """Its words are not shown however much room there is, what stands beside it is; the user's own orders stand."""
+    """Its words are not shown however much room there is, what stands beside it is.
+
+    The user's own orders stand.
+    """
     result = called(
         "read_mail",
         "{}",

@@ -1,4 +1,7 @@
-"""Of what is told again the newest stands and says what it replaces; what merely looks alike stays."""
+"""Of what is told again the newest stands and says what it replaces.
+
+What merely looks alike stays.
+"""
 
 import json
 

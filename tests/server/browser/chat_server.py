@@ -1,6 +1,7 @@
 """A server of chats in a process of its own, whose answers are written here: for tests of the page, its pictures, and its speed.
 
-Usage: python -m tests.server.browser.chat_server STORE PORT [--max-tokens N] [--by-hand] [--system TEXT] [--token TOKEN]
+Usage: python -m tests.server.browser.chat_server STORE PORT [--max-tokens N] [--by-hand] [--system
+TEXT] [--token TOKEN]
 """
 
 import argparse
@@ -151,7 +152,8 @@ def main() -> None:
     said = parser.parse_args()
     with closing(store_at(said.store)) as store:
         access = Access(tuple(said.token), a_minute=100_000)
-        # The marks of the machine alone: a window is pressured long before a message no longer fits.
+        # The marks of the machine alone: a window is pressured long before a message no longer
+        # fits.
         options: dict[str, Any] = {
             "max_tokens": said.max_tokens,
             "system": said.system,

@@ -75,7 +75,8 @@ def _opened(browser: Any, url: str, **look: Any) -> Tab:
 
 
 def _taken(tab: Tab, name: str) -> None:
-    # The list of chats asks for their first words; nothing more comes when the network has been still.
+    # The list of chats asks for their first words; nothing more comes when the network has been
+    # still.
     tab.page.locator("nav li a").first.wait_for(state="attached")
     tab.page.wait_for_timeout(700)
     tab.page.screenshot(path=FOLDER / f"{name}.png")

@@ -62,7 +62,10 @@ def serve(*options: str) -> Generator[str]:
 
 
 def test_only_a_page_that_is_named_may_ask() -> None:
-    """The browser asks first, and hands the answer to the page that is named; to another one it hands nothing."""
+    """The browser asks first, and hands the answer to the page that is named.
+
+    To another one it hands nothing.
+    """
     asked = {}
     with (
         chromium() as browser,

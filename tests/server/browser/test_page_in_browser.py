@@ -38,7 +38,10 @@ ANN, BOB = "the-token-for-ann", "the-token-for-bob"
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Open]:
-    """Return what opens a page, each time as a user of its own unless a tab of that user is given; nothing may go wrong inside of any of them."""
+    """Return what opens a page, each time as a user of its own unless a tab of that user is given.
+
+    Nothing may go wrong inside of any of them.
+    """
     tabs: list[Tab] = []
 
     def open_page(url: str, beside: Tab | None = None, **options: Any) -> Tab:
@@ -54,7 +57,10 @@ def opened(browser: Any) -> Iterator[Open]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Return a server with a small window that makes room by itself; chats of one test are there in the next."""
+    """Return a server with a small window that makes room by itself.
+
+    Chats of one test are there in the next.
+    """
     with served(tmp_path_factory.mktemp("server") / "chats.db", "--max-tokens", "900") as running:
         yield running
 
@@ -76,7 +82,10 @@ def press(tab: Tab) -> None:
 
 
 def test_a_chat_is_answered_word_by_word(server: Served, opened: Open) -> None:
-    """The first message begins a chat that the address names; what is said is shown, and stands after the page is opened anew."""
+    """The first message begins a chat that the address names.
+
+    What is said is shown, and stands after the page is opened anew.
+    """
     tab = opened(server.url)
     tab.send("What is in the cellar?", "three shelves")
     tab.wait_for(".message", 2)
@@ -89,7 +98,10 @@ def test_a_chat_is_answered_word_by_word(server: Served, opened: Open) -> None:
 
 
 def test_words_are_shown_while_they_are_written(server: Served, opened: Open) -> None:
-    """An answer that has no end yet is seen; meanwhile nothing can be sent, and the page says why."""
+    """An answer that has no end yet is seen.
+
+    Meanwhile nothing can be sent, and the page says why.
+    """
     tab = opened(server.url)
     tab.send("Count for ever")
     tab.says("plum plum plum")
@@ -114,7 +126,10 @@ def test_what_a_model_says_is_data(server: Served, opened: Open) -> None:
 
 
 def test_compressing_sums_up_and_shows_what_was_said(server: Served, opened: Open) -> None:
-    """A summary stands as a line; what it stands for is still there, marked, and can be hidden or brought back whole."""
+    """A summary stands as a line.
+
+    What it stands for is still there, marked, and can be hidden or brought back whole.
+    """
     tab = opened(server.url)
     fill(tab, 60)
     before = int(tab.meter.get_attribute("aria-valuenow"))
@@ -308,7 +323,10 @@ def test_two_tabs_show_one_chat(server: Served, opened: Open) -> None:
 
 
 def test_two_users_see_nothing_of_each_other(tmp_path: Path, opened: Open) -> None:
-    """A page asks for a token where the server does; another user's chat is not listed, and its address leads nowhere."""
+    """A page asks for a token where the server does.
+
+    Another user's chat is not listed, and its address leads nowhere.
+    """
     with served(tmp_path / "chats.db", "--token", ANN, "--token", BOB) as server:
 
         def come_in(tab: Tab, token: str) -> None:
@@ -331,7 +349,10 @@ def test_two_users_see_nothing_of_each_other(tmp_path: Path, opened: Open) -> No
 
 
 def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> None:
-    """Each is called by its first words; a branch goes on from a message, and what is deleted is gone."""
+    """Each is called by its first words.
+
+    A branch goes on from a message, and what is deleted is gone.
+    """
     with served(tmp_path / "chats.db") as server:
         tab = opened(server.url)
         tab.send("plums", "So you say: plums")
@@ -352,7 +373,10 @@ def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> 
 
 
 def test_the_keyboard_is_enough(server: Served, opened: Open) -> None:
-    """Shift+Enter begins a line and Enter sends; every control is reached by Tab, and shows that it is."""
+    """Shift+Enter begins a line and Enter sends.
+
+    Every control is reached by Tab, and shows that it is.
+    """
     tab = opened(server.url)
     tab.input.wait_for()
     tab.page.keyboard.press("Tab")
@@ -450,7 +474,10 @@ def long_session(path: Path, turns: int, name: str = "long", **options: Any) -> 
 
 
 def test_a_long_history_comes_page_by_page(tmp_path: Path, opened: Open) -> None:
-    """Only what can be seen is in the page; scrolling up brings what is before, back to the first word, and nothing jumps."""
+    """Only what can be seen is in the page.
+
+    Scrolling up brings what is before, back to the first word, and nothing jumps.
+    """
     long_session(tmp_path / "chats.db", 400, max_tokens=900)
     with served(tmp_path / "chats.db", "--max-tokens", "900") as server:
         tab = opened(f"{server.url}/#/s/long")

@@ -69,7 +69,10 @@ def page(root: Path) -> Iterator[Tab]:
 
 
 class Writer:
-    """Edit in the page and in Python's document alike; `at` and `anchor` are where the selection is, in characters."""
+    """Edit in the page and in Python's document alike.
+
+    `at` and `anchor` are where the selection is, in characters.
+    """
 
     def __init__(self, tab: Tab) -> None:
         self.tab, self.keyboard = tab, tab.page.keyboard
@@ -133,7 +136,10 @@ class Writer:
         self._delete(first, last)
 
     def attach(self, typed: str, name: str, *, by_mouse: bool) -> None:
-        """Type what completes to a name, and choose it; where it is attached already, what was typed stays."""
+        """Type what completes to a name, and choose it.
+
+        Where it is attached already, what was typed stays.
+        """
         self.type(" ")
         self.keyboard.type(typed)
         option = self.tab.page.get_by_role("option").filter(has_text=name).first
@@ -268,7 +274,10 @@ def test_random_edits_leave_what_python_says(page: Tab, edits: int) -> None:
 
 
 def test_a_message_is_sent_with_what_its_pills_name(page: Tab) -> None:
-    """By keyboard alone; the page shows names, and no answer of the chat's routes holds what a file says."""
+    """By keyboard alone.
+
+    The page shows names, and no answer of the chat's routes holds what a file says.
+    """
     writer = Writer(page)
     writer.type("🙂 what of")
     writer.attach("@src/ag", "src/agent.py", by_mouse=False)
@@ -282,7 +291,10 @@ def test_a_message_is_sent_with_what_its_pills_name(page: Tab) -> None:
 
 
 def test_a_pill_shows_its_source_and_what_vanished_is_mended(page: Tab, root: Path) -> None:
-    """A click opens what it names, to read; sending without the file is refused in words, and the pill is updated to where it is now."""
+    """A click opens what it names, to read.
+
+    Sending without the file is refused in words, and the pill is updated to where it is now.
+    """
     writer = Writer(page)
     writer.attach("@other", "src/other.py", by_mouse=True)
     page.page.get_by_role("textbox", name="Message").get_by_role(

@@ -1,7 +1,7 @@
 """Bad requests to Anthropic, each with the rule that refuses it and what the vendor says.
 
-Wordings are those of recorded refusals and public issues, but where `seen` says no: there the documentation tells that the vendor refuses,
-and the words are ours.
+Wordings are those of recorded refusals and public issues, but where `seen` says no: there the
+documentation tells that the vendor refuses, and the words are ours.
 """
 
 from base64 import b64encode

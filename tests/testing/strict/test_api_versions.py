@@ -53,7 +53,10 @@ def test_the_installed_sdk_sends_no_version_that_is_not_known() -> None:
 
 @pytest.mark.parametrize("bad", NEW, ids=lambda bad: bad.name)
 def test_what_the_newest_version_refuses_the_first_one_takes(bad: Bad) -> None:
-    """The version is chosen, for the provider and for the check alike; where nothing is said it is the newest."""
+    """The version is chosen, for the provider and for the check alike.
+
+    Where nothing is said it is the newest.
+    """
     request = {**bad.request, "top_p": 1} if bad.request.get("top_p", 1) is None else bad.request
     check_request(request, version=FIRST)
     StrictAnthropic(lambda _: "Yes.", version=FIRST).create(request)
@@ -139,7 +142,10 @@ def test_what_is_written_holds_under_the_newest_version(
 
 
 def test_a_document_of_the_assistants_becomes_the_text_that_it_was() -> None:
-    """A file that is no text leaves the line that says what it was; the cache mark stays where it stood."""
+    """A file that is no text leaves the line that says what it was.
+
+    The cache mark stays where it stood.
+    """
     mark = {"cache_control": {"type": "ephemeral"}}
     answer = assistant(text("Here."), document(title="bill", **mark), FILE)
     (_, written, _) = project([ASK, answer, ASK], 100_000).messages

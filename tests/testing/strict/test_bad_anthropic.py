@@ -1,4 +1,7 @@
-"""Each bad request is refused for its own reason, with the vendor's status and wording; its good twin is not."""
+"""Each bad request is refused for its own reason, with the vendor's status and wording.
+
+Its good twin is not.
+"""
 
 import pytest
 

@@ -213,7 +213,8 @@ def test_responses_continued(client: openai.OpenAI) -> None:
     assert counted.input_tokens > 0
     compacted = client.responses.compact(model=MODEL, previous_response_id=answer.id)
     assert compacted.output[-1].type == "compaction"
-    # The SDK has no type for the user's messages that come back here, and says so where it writes them.
+    # The SDK has no type for the user's messages that come back here, and says so where it writes
+    # them.
     further: Any = [item.to_dict(warnings=False) for item in compacted.output]
     assert client.responses.create(model=MODEL, input=further).output
 

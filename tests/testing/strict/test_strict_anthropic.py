@@ -36,7 +36,10 @@ def thinks(request: Any) -> list[Block]:
 
 
 def loop(provider: StrictAnthropic, steps: int, **fields: Any) -> dict[str, Any]:
-    """Return a request that `provider` has answered that many times over; its last message is a result."""
+    """Return a request that `provider` has answered that many times over.
+
+    Its last message is a result.
+    """
     request: dict[str, Any] = {
         "model": "claude",
         "max_tokens": 99,
@@ -68,7 +71,10 @@ def provider() -> StrictAnthropic:
 
 
 def test_a_loop_that_only_grows_is_never_refused(provider: StrictAnthropic) -> None:
-    """Sixty steps with thinking, each request the former one and two messages more; another process with the secret takes them too."""
+    """Sixty steps with thinking, each request the former one and two messages more.
+
+    Another process with the secret takes them too.
+    """
     request = loop(provider, 60)
     assert len(request["messages"]) == 121
     assert StrictAnthropic(thinks).create(request)["stop_reason"] == "tool_use"
@@ -92,7 +98,10 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_thinking_behind_a_change_is_refused(provider: StrictAnthropic, name: str) -> None:
-    """The first thinking block behind what changed is named, in the vendor's words; with drop_block it and all later ones are left out and listed."""
+    """The first thinking block behind what changed is named, in the vendor's words.
+
+    With drop_block it and all later ones are left out and listed.
+    """
     request = copy.deepcopy(loop(provider, 3))
     CHANGES[name](request)
     refusal = refused(provider, request)
@@ -184,7 +193,10 @@ def test_without_the_binding_only_the_block_itself_is_checked() -> None:
 
 
 def test_another_models_thinking_is_dropped_without_an_error() -> None:
-    """A switch of model leaves nothing to refuse; a model that may read the other's thinking keeps it."""
+    """A switch of model leaves nothing to refuse.
+
+    A model that may read the other's thinking keeps it.
+    """
     provider = StrictAnthropic(thinks, reads={"large": ["small"]})
     request = {**loop(provider, 2, model="small"), "thinking": {"type": "adaptive"}}
     other = provider.create({**request, "model": "other"}, betas=[BINDING_BETA])
@@ -227,7 +239,10 @@ def test_redacted_thinking_is_bound_like_any_other() -> None:
 
 
 def test_a_summary_stands_for_what_it_sums_up(provider: StrictAnthropic) -> None:
-    """Asked on demand, it comes alone; sent back first it leaves kept thinking valid, as what is thought behind it is."""
+    """Asked on demand, it comes alone.
+
+    Sent back first it leaves kept thinking valid, as what is thought behind it is.
+    """
     request = loop(provider, 4)
     messages = request["messages"]
     asked = {**request, "messages": messages[:5], "compaction": {"type": "summarize"}}
@@ -296,7 +311,10 @@ def test_a_summary_is_taken_back_unchanged_first_and_alone(provider: StrictAnthr
 
 
 def test_the_prompt_cache_is_accounted_for_by_the_vendors_rules() -> None:
-    """What a breakpoint ends is written once and read afterwards; beyond twenty blocks, under the floor, or too late it is not found."""
+    """What a breakpoint ends is written once and read afterwards.
+
+    Beyond twenty blocks, under the floor, or too late it is not found.
+    """
     now = [0.0]
     provider = StrictAnthropic(lambda request: "Fine.", clock=lambda: now[0])
     long, short = text("word " * 2000), text("word " * 10)
@@ -325,7 +343,10 @@ def test_the_prompt_cache_is_accounted_for_by_the_vendors_rules() -> None:
 
 
 def test_what_changes_before_a_breakpoint_is_not_read() -> None:
-    """The order is tools, system, messages; a change invalidates everything behind it, and what stands before it stays."""
+    """The order is tools, system, messages.
+
+    A change invalidates everything behind it, and what stands before it stays.
+    """
     provider = StrictAnthropic(lambda request: "Fine.", floor=10)
     head = {
         "model": "m",
@@ -357,7 +378,10 @@ def test_breakpoints_of_an_hour_are_told_apart() -> None:
 
 
 def test_the_window_is_exact() -> None:
-    """A prompt of as many tokens as the window has is taken, one more is not; counting tells the number and takes any."""
+    """A prompt of as many tokens as the window has is taken, one more is not.
+
+    Counting tells the number and takes any.
+    """
     request = {"model": "m", "max_tokens": 9, "messages": [user(text("word " * 100))]}
     tokens = StrictAnthropic(lambda request: "x").count_tokens(request)["input_tokens"]
     StrictAnthropic(lambda request: "x", window=tokens).create(request)

@@ -50,7 +50,10 @@ def test_an_answer() -> None:
 
 
 def test_usage_and_cache() -> None:
-    """The tokens of a request are those of what it holds; what was sent before is read from the cache, in steps of 128 from 1,024 on."""
+    """The tokens of a request are those of what it holds.
+
+    What was sent before is read from the cache, in steps of 128 from 1,024 on.
+    """
     now = [0.0]
     provider = StrictChat(lambda _: "done", clock=lambda: now[0])
     small = ask(provider, "word " * 100)["usage"]
@@ -103,7 +106,10 @@ def loop(own: str) -> list[dict[str, Any]]:
 
 
 def test_chunks() -> None:
-    """The chunks tell the whole message, then why it ends, then, if asked for, the usage; the last event says that it is done."""
+    """The chunks tell the whole message, then why it ends, then, if asked for, the usage.
+
+    The last event says that it is done.
+    """
     provider = StrictChat(
         lambda _: CALLS | {"content": "A text of some length, which takes pieces."}
     )
@@ -144,7 +150,10 @@ def test_chunks() -> None:
 
 
 def test_a_stream_is_judged_before_it_begins() -> None:
-    """A bad request with a stream is refused at once; a broken stream breaks where the script says."""
+    """A bad request with a stream is refused at once.
+
+    A broken stream breaks where the script says.
+    """
     provider = StrictChat(lambda _: "a", faults={2: Break(events=1)})
     with pytest.raises(RequestRefusedError, match="empty-list"):
         provider.stream({"model": MODEL, "messages": [], "stream": True})

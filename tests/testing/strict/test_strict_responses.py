@@ -86,7 +86,10 @@ def typed(items: Items) -> Items:
 def test_reasoning_behind_a_changed_prefix_is_withheld(
     change: Callable[[Items], Any], spared: int
 ) -> None:
-    """All that stands behind the change is removed and told of with its id; what stands before it is not."""
+    """All that stands behind the change is removed and told of with its id.
+
+    What stands before it is not.
+    """
     provider = strict()
     items = [dict(item) for item in typed(loop(provider, 4))]
     change(items)
@@ -160,7 +163,10 @@ def test_what_is_withheld_binds_nothing() -> None:
 
 
 def test_other_models_and_other_providers() -> None:
-    """A model of the family reads the reasoning, another one does not; what no provider of this secret made is refused."""
+    """A model of the family reads the reasoning, another one does not.
+
+    What no provider of this secret made is refused.
+    """
     items = loop(strict(), 2)
     assert not removed(ask(strict(), items, model="gpt-5.6-mini"))
     assert {reason for _, reason in removed(ask(strict(), items, model="gpt-5.5"))} == {
@@ -233,7 +239,10 @@ def test_without_binding_only_forgery_is_seen() -> None:
 
 
 def test_a_call_needs_the_reasoning_that_led_to_it() -> None:
-    """A stored call whose reasoning was left out is refused by name; without its id, or where nothing is stored, it is taken."""
+    """A stored call whose reasoning was left out is refused by name.
+
+    Without its id, or where nothing is stored, it is taken.
+    """
     provider = strict()
     items = [item for item in typed(loop(provider, 2)) if item["type"] != "reasoning"]
     with pytest.raises(RequestRefusedError) as caught:
@@ -252,7 +261,10 @@ def test_a_call_needs_the_reasoning_that_led_to_it() -> None:
 
 
 def test_compaction_at_a_threshold() -> None:
-    """A request that reaches the threshold gives a compaction item; what stood before it may be left out or not, reasoning stays valid."""
+    """A request that reaches the threshold gives a compaction item.
+
+    What stood before it may be left out or not, reasoning stays valid.
+    """
     provider, entries = strict(), [{"type": "compaction", "compact_threshold": 1000}]
     items = typed(loop(provider, 30, context_management=entries))
     places = [index for index, item in enumerate(items) if item["type"] == "compaction"]
@@ -296,7 +308,10 @@ def test_compaction_on_demand() -> None:
 
 
 def test_stored_responses_go_on() -> None:
-    """A request that names a response goes on behind it; items can be named by their ids; what is not stored is not found."""
+    """A request that names a response goes on behind it.
+
+    Items can be named by their ids; what is not stored is not found.
+    """
     provider = strict()
     first = ask(provider, [{"role": "user", "content": "Fix it."}])
     output = [
@@ -526,7 +541,10 @@ TRIGGER = {"type": "compaction_trigger"}
 
 
 def test_a_trigger_at_the_end_gives_one_compaction_and_no_answer() -> None:
-    """The model is not asked; what comes back stands for all before it, also where the response is gone on with."""
+    """The model is not asked.
+
+    What comes back stands for all before it, also where the response is gone on with.
+    """
     asked: list[Any] = []
 
     def reply(request: Any) -> str:
@@ -551,7 +569,10 @@ def test_a_trigger_at_the_end_gives_one_compaction_and_no_answer() -> None:
 
 
 def test_a_trigger_is_written_at_the_end_only() -> None:
-    """A session sends it while it is the last item, and goes on without it; what was read keeps it."""
+    """A session sends it while it is the last item, and goes on without it.
+
+    What was read keeps it.
+    """
     items: Items = [
         {"role": "user", "content": "Count."},
         {"role": "assistant", "content": "Five."},

@@ -76,7 +76,10 @@ def test_a_stream_put_together_by_the_sdk_is_the_answer(
 def test_a_loop_of_tools_with_thinking_goes_on(
     served: tuple[StrictAnthropic, anthropic.Anthropic], streaming: bool
 ) -> None:
-    """An agent that sends back the SDK's own objects is never refused; one that changes the past is, by the SDK's own error."""
+    """An agent that sends back the SDK's own objects is never refused.
+
+    One that changes the past is, by the SDK's own error.
+    """
     _, sdk = served
     messages: list[Any] = [ASK]
     for _ in range(8):
@@ -129,7 +132,10 @@ def test_betas_are_read_from_the_header(
 
 
 def test_faults_have_the_vendors_status_and_the_sdk_tries_again() -> None:
-    """429 with retry-after, 529, 500 and a connection that breaks are what the SDK knows; with retries it comes through all four."""
+    """429 with retry-after, 529, 500 and a connection that breaks are what the SDK knows.
+
+    With retries it comes through all four.
+    """
     script = {1: rate_limited(0), 2: overloaded(), 3: internal_error(), 4: Break()}
     with StrictServer((StrictAnthropic(thinks, faults=script),)) as server:
         seen = []
@@ -199,7 +205,10 @@ def test_what_is_no_request_is_refused_and_the_server_lives() -> None:
 
 
 def test_a_server_stops_with_its_block() -> None:
-    """Behind the block nobody answers, even while a client keeps its connection; a server has an address inside of it only."""
+    """Behind the block nobody answers, even while a client keeps its connection.
+
+    A server has an address inside of it only.
+    """
     server = StrictServer((StrictAnthropic(thinks),))
     with pytest.raises(InvalidOptionError):
         _ = server.url

@@ -132,7 +132,10 @@ def test_an_item_made_now_says_now() -> None:
 
 
 def test_a_number_after_the_year_9999_stands_but_is_no_datetime() -> None:
-    """The schema sets no upper bound, so the number is kept; reading it as a datetime says what to read instead."""
+    """The schema sets no upper bound, so the number is kept.
+
+    Reading it as a datetime says what to read instead.
+    """
     item = seed_item(timestamp=10**15)
     assert item.universal_time == 10**15
     with pytest.raises(InvalidDataError, match="Use universal_time"):

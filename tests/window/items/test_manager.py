@@ -150,7 +150,10 @@ def test_an_id_is_held_once() -> None:
 
 
 def test_the_token_budget_pushes_the_oldest_out() -> None:
-    """An item of so many words takes them with its heading and fence; as many leave as make room."""
+    """An item of so many words takes them with its heading and fence.
+
+    As many leave as make room.
+    """
     gone: list[ContextItem] = []
     small = [ContextItem(f"{name} two three") for name in "abc"]
     manager = filled(small, max_tokens=24, counter=Words(), on_evict=gone.append)

@@ -47,7 +47,10 @@ def lines(text: str, language: str = "") -> list[str]:
 
 
 def test_python_is_parsed() -> None:
-    """Classes and functions wherever a module or class defines them; not in strings, not inside functions."""
+    """Classes and functions wherever a module or class defines them.
+
+    Not in strings, not inside functions.
+    """
     assert lines(PYTHON, "python") == [
         "def windows",
         "def posix",
@@ -136,7 +139,10 @@ def test_prose_has_no_outline(language: str) -> None:
     st.sampled_from(["", "python", "markdown", "lisp", "text"]),
 )
 def test_any_text_has_an_outline(text: str, language: str) -> None:
-    """No text makes it fail; every entry is one line that stood in the text, and no deeper than its line allows."""
+    """No text makes it fail.
+
+    Every entry is one line that stood in the text, and no deeper than its line allows.
+    """
     for entry in outline_of(text, language):
         assert entry.depth >= 0
         assert entry.text
@@ -144,7 +150,10 @@ def test_any_text_has_an_outline(text: str, language: str) -> None:
 
 
 def test_the_outline_of_a_turn_is_that_of_the_file_it_holds() -> None:
-    """Code, text and files are outlined by their language; errors, REPL history and custom items are not."""
+    """Code, text and files are outlined by their language.
+
+    Errors, REPL history and custom items are not.
+    """
     for kind in ("code", "file", "text"):
         assert (
             len(

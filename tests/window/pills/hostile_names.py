@@ -37,7 +37,10 @@ _CASES = (
 
 
 def hostile_names(outside: Path) -> list[str]:
-    """Return at least 200 distinct names, none of which is a file beneath the root; `outside` is the folder of the secret beside it."""
+    """Return at least 200 distinct names, none of which is a file beneath the root.
+
+    `outside` is the folder of the secret beside it.
+    """
     traversals = [
         f"{prefix}{dots}{slash}{SECRET}"
         for prefix in ("", "src/")

@@ -90,7 +90,10 @@ def test_accents_are_found_however_they_are_written() -> None:
 
 
 def test_candidates_say_their_type_and_are_filtered_by_it(tmp_path: Path) -> None:
-    """Files, symbols and buffers together, or those that are wanted; a source that is not wanted is not asked."""
+    """Files, symbols and buffers together, or those that are wanted.
+
+    A source that is not wanted is not asked.
+    """
     root = planted(tmp_path, {"agent.py": "def agent(): ...\n"})
     completer = Completer(
         [FileResolver([root]), SymbolResolver([root]), BufferResolver({"*agent*": "x"})]
@@ -401,7 +404,10 @@ def test_a_candidate_is_ordered_by_its_name() -> None:
 
 
 def test_namesakes_are_the_places_that_a_reference_may_have_moved_to(tmp_path: Path) -> None:
-    """Names of the pill's type with its last part; what ends most as the old name does is first, what only begins so is none of them."""
+    """Names of the pill's type with its last part.
+
+    What ends most as the old name does is first, what only begins so is none of them.
+    """
     sources = {
         "lib/core/agent.py": "",
         "agent.py": "",

@@ -129,7 +129,10 @@ def test_visiting_hands_the_pill_to_the_visitor() -> None:
     ],
 )
 def test_an_invalid_name_is_refused(name: str) -> None:
-    """With the message that a user is shown; the document is as it was, and the facts are in fields and in a note."""
+    """With the message that a user is shown.
+
+    The document is as it was, and the facts are in fields and in a note.
+    """
     with pytest.raises(InvalidPillNameError) as caught:
         LOOK.insert_pill(name)
     assert str(caught.value) == "Invalid context name"
@@ -152,7 +155,10 @@ def test_an_invalid_name_is_refused(name: str) -> None:
     ],
 )
 def test_a_file_outside_of_every_root_is_refused_at_once(name: str) -> None:
-    """By inserting and by updating, and the document stays; a document that was saved with one still opens, and a symbol may be called so."""
+    """By inserting and by updating, and the document stays.
+
+    A document that was saved with one still opens, and a symbol may be called so.
+    """
     document = PillDocument("see ").insert_pill("src/agent.py")
     edits: tuple[Callable[[], object], ...] = (
         lambda: document.insert_pill(name),
@@ -310,7 +316,10 @@ def test_a_document_that_contradicts_itself_is_refused(
 
 
 def test_a_duplicate_may_update_the_pill_that_is_there() -> None:
-    """It stays where it stands, sound and of the type that was asked for; nothing goes in at the other place, and what is refused stays refused."""
+    """It stays where it stands, sound and of the type that was asked for.
+
+    Nothing goes in at the other place, and what is refused stays refused.
+    """
     damaged = PillDocument(
         "see [@a] now", [Pill("a", PillType.FILE, 4, text_properties=TextProperties())]
     )

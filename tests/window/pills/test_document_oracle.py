@@ -56,7 +56,10 @@ class DocumentAgainstCells(RuleBasedStateMachine):
 
     @rule(place=PLACES, text=TEXTS)
     def insert_text(self, place: float, text: str) -> None:
-        """Text goes between two characters, and belongs to no pill; inside of a pill it is refused."""
+        """Text goes between two characters, and belongs to no pill.
+
+        Inside of a pill it is refused.
+        """
         at = self.at(place)
         if self.splits(at):
             with pytest.raises(PositionError):

@@ -21,7 +21,10 @@ TEXTS = st.text(st.sampled_from("ab \n"), max_size=40)
 
 
 def test_a_file_is_resolved_as_it_is_now(tmp_path: Path) -> None:
-    """Its content is read when asked for, and read again the next time; a short file is whole and says nothing."""
+    """Its content is read when asked for, and read again the next time.
+
+    A short file is whole and says nothing.
+    """
     resolver = FileResolver(roots=[planted(tmp_path, {"src/agent.py": "one\n"})])
     resolved = resolver.resolve("src/agent.py")
     assert (resolved.name, resolved.type, resolved.path, resolved.content) == (
@@ -56,7 +59,10 @@ def test_the_first_root_that_has_the_file_gives_it(tmp_path: Path) -> None:
 
 
 def test_a_long_file_is_cut_at_a_line_end_and_says_so(tmp_path: Path) -> None:
-    """By default at 50,000 characters; the notice names the limit, what is held and what there is."""
+    """By default at 50,000 characters.
+
+    The notice names the limit, what is held and what there is.
+    """
     text = "".join(f"line {number:05}\n" for number in range(10_000))
     resolved = FileResolver(roots=[planted(tmp_path, {"a.txt": text})]).resolve("a.txt")
     assert text.startswith(resolved.content)
@@ -86,7 +92,10 @@ def test_one_endless_line_is_cut_within(tmp_path: Path) -> None:
 def test_what_is_cut_is_a_prefix_within_the_limit(
     text: str, limit: int, first_line: int | None
 ) -> None:
-    """It ends at a line end or holds one line alone; nothing is cut that fits; lines and characters add up."""
+    """It ends at a line end or holds one line alone.
+
+    Nothing is cut that fits; lines and characters add up.
+    """
     resolved = clipped("a", PillType.FILE, text, limit, first_line=first_line)
     assert text.startswith(resolved.content)
     assert len(resolved.content) <= limit
@@ -137,7 +146,10 @@ def test_binary_is_refused(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_giant_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sparse file of a terabyte costs nothing; one byte over the cap is one too many, and the cap itself is not."""
+    """A sparse file of a terabyte costs nothing.
+
+    One byte over the cap is one too many, and the cap itself is not.
+    """
     giant = tmp_path / "giant"
     with giant.open("wb") as file:
         file.truncate(1 << 40)
@@ -226,7 +238,10 @@ def open_folder() -> Iterator[Path]:
 
 
 def test_a_file_that_may_not_be_read_says_so(open_folder: Path) -> None:
-    """The system's own reason is in the error; the next root is not tried, as the name means this file."""
+    """The system's own reason is in the error.
+
+    The next root is not tried, as the name means this file.
+    """
     path = planted(open_folder, {"1/a": "x", "2/a": "y"}) / "1/a"
     path.chmod(0)
     as_root = os.geteuid() == 0

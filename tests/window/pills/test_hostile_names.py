@@ -42,7 +42,10 @@ def _open_descriptors() -> int:
 
 
 def test_every_hostile_name_is_refused(root: Path) -> None:
-    """At least 200 distinct names, each refused by a typed error; none blocks, none opens the secret, no descriptor is left."""
+    """At least 200 distinct names, each refused by a typed error.
+
+    None blocks, none opens the secret, no descriptor is left.
+    """
     names = hostile_names(root.parent)
     assert len(names) >= 200
     assert len(set(names)) == len(names)

@@ -157,7 +157,10 @@ def test_every_pill_is_attached_or_a_problem(names: list[str], known: set[str]) 
 
 
 def test_a_reference_that_moved_is_updated_where_there_is_one_place_alone(tmp_path: Path) -> None:
-    """The pill names the new place and is attached from there; it stands where it stood, and the rest of the text is as it was."""
+    """The pill names the new place and is attached from there.
+
+    It stands where it stood, and the rest of the text is as it was.
+    """
     resolvers = [FileResolver([planted(tmp_path, {"src/agent.py": "a", "b.py": "b"})])]
     completer = Completer(resolvers)
     document = PillDocument.parse("compare [@src/agent.py] with [@b.py]")

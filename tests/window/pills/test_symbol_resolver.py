@@ -81,7 +81,10 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_every_kind_of_definition_is_found() -> None:
-    """Functions, classes, methods and variables, also in branches; not what is local to a function."""
+    """Functions, classes, methods and variables, also in branches.
+
+    Not what is local to a function.
+    """
     assert [each.name for each in definitions(AGENT) or ()] == [*NAMES, "again"]
     assert definitions("def f():\n    def local(): ...\n    x = 1\n") == (
         Definition("f", "def", 1, 3),
@@ -191,7 +194,10 @@ def test_every_symbol_is_offered_with_its_place(root: Path) -> None:
 
 
 def test_lines_are_those_that_python_counts(tmp_path: Path) -> None:
-    """A form feed or a Unicode separator ends no line; carriage returns do, and stay as they are."""
+    """A form feed or a Unicode separator ends no line.
+
+    Carriage returns do, and stay as they are.
+    """
     planted(
         tmp_path,
         {

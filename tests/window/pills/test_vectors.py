@@ -32,7 +32,10 @@ def test_the_document_does_what_the_cases_say(number: int) -> None:
 
 
 def test_the_cases_try_every_operation_and_every_refusal() -> None:
-    """Each operation that may be refused is, in every way; texts hold what Python and JavaScript count differently."""
+    """Each operation that may be refused is, in every way.
+
+    Texts hold what Python and JavaScript count differently.
+    """
     told = Counter((step["do"], step.get("error")) for case in CASES for step in case)
     refused = {error for _, error in told}
     assert refused == {

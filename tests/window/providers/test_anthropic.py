@@ -97,7 +97,10 @@ def test_a3_a_second_result_for_one_call_is_refused() -> None:
 
 
 def test_a4_call_ids_are_unique_within_a_message_only() -> None:
-    """One assistant turn twice in a row repeats its ids in one merged message; later messages may reuse them."""
+    """One assistant turn twice in a row repeats its ids in one merged message.
+
+    Later messages may reuse them.
+    """
     assert refused([ASK, assistant(call("a"), call("a")), user(result("a"))]) == (
         "duplicate-call-id",
         1,
@@ -131,7 +134,10 @@ def test_a8_a_final_assistant_message_may_be_empty() -> None:
 
 
 def test_a9_final_assistant_text_must_not_end_in_white_space() -> None:
-    """A cut that leaves a space at the very end is refused; in the middle, or in a history to go on with, it is not."""
+    """A cut that leaves a space at the very end is refused.
+
+    In the middle, or in a history to go on with, it is not.
+    """
     assert refused([ASK, {"role": "assistant", "content": "It is "}]) == ("trailing-whitespace", 1)
     assert refused([ASK, assistant(text("It is\n"))]) == ("trailing-whitespace", 1)
     check([ASK, assistant(text("It is ")), ASK])
@@ -235,7 +241,10 @@ def test_an_error_names_the_block(messages: object, path: str) -> None:
 
 
 def test_the_assistant_may_speak_first_where_asked_for() -> None:
-    """A recorded history that the assistant begins can be read; sending it is the caller's choice."""
+    """A recorded history that the assistant begins can be read.
+
+    Sending it is the caller's choice.
+    """
     messages = [assistant(text("hi")), ASK]
     check(messages, strict_first=False)
     assert [turn.role for turn in parse(messages).turns] == ["assistant", "user"]
@@ -460,7 +469,10 @@ def test_every_form_is_written_as_it_came(messages: Any) -> None:
 
 
 def test_blank_text_never_leaves_beside_blocks_or_in_results() -> None:
-    """Beside a picture, a call or in a result it is left out; a failure without words gets a visible stand-in."""
+    """Beside a picture, a call or in a result it is left out.
+
+    A failure without words gets a visible stand-in.
+    """
     image = {"type": "image", "source": {}}
     calling = Turn(
         "assistant",
@@ -503,7 +515,10 @@ def test_tool_names_outside_the_pattern_are_spelled_anew() -> None:
 
 
 def test_arguments_and_ids_that_the_provider_refuses_are_given_a_shape_it_takes() -> None:
-    """Arguments that are no object are wrapped; ids outside the alphabet are spelled anew with their results."""
+    """Arguments that are no object are wrapped.
+
+    Ids outside the alphabet are spelled anew with their results.
+    """
     calls = (
         ToolCall("f:1", "f", "oops"),
         ToolCall("f_1", "f", '{"x": NaN}'),
@@ -566,7 +581,10 @@ def test_emptiness_gets_a_visible_stand_in() -> None:
 
 
 def test_an_assistant_behind_system_messages_gets_a_user_before_it() -> None:
-    """Where only system blocks come first the user still has to; who has a user first, or nobody, is left alone."""
+    """Where only system blocks come first the user still has to.
+
+    Who has a user first, or nobody, is left alone.
+    """
     system = {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}
     rendered = Rendered([system, assistant(text("hi"))], (text("Be brief."),))
     opened = with_user_first(rendered)
@@ -600,7 +618,10 @@ def test_inline_and_hoist_are_opposites() -> None:
 
 
 def test_a_view_is_written_from_the_turns_that_are_left() -> None:
-    """A message of which a turn yielded holds its other turns with all their fields; a gist that is to be read stands alone."""
+    """A message of which a turn yielded holds its other turns with all their fields.
+
+    A gist that is to be read stands alone.
+    """
     cached = {**text("And Rome?"), "cache_control": {"type": "ephemeral"}}
     messages = [
         {"role": "user", "content": "hi"},

@@ -1,4 +1,7 @@
-"""Whose list it is: by what only one provider writes; a list that could be anybody's is read as it always was."""
+"""Whose list it is: by what only one provider writes.
+
+A list that could be anybody's is read as it always was.
+"""
 
 from typing import Any
 
@@ -63,13 +66,19 @@ def test_a_message_of_its_own_tells(message: Any, whose: Provider) -> None:
     "messages", [[USER], [], None, "hi", [None], [{}], [{"type": 5, "content": [5, {"type": []}]}]]
 )
 def test_what_tells_nothing_is_openais(messages: Any) -> None:
-    """A plain list reads the same for all; what is no list at all is refused by whoever reads it."""
+    """A plain list reads the same for all.
+
+    What is no list at all is refused by whoever reads it.
+    """
     assert format_of(messages, "auto").provider is Provider.OPENAI
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-responses"])
 def test_a_list_that_is_certainly_anothers_is_refused(provider: str) -> None:
-    """By its calls and results, wherever they stand; what a gateway may carry along is let through."""
+    """By its calls and results, wherever they stand.
+
+    What a gateway may carry along is let through.
+    """
     for message in ANTHROPIC[:2]:
         with pytest.raises(InvalidMessagesError, match="anthropic") as caught:
             format_of([USER, message], provider)

@@ -84,7 +84,10 @@ def test_what_one_provider_took_every_other_is_told(
     )
 )
 def test_a_layout_comes_out_as_it_went_in(entries: list[tuple[PartKind, str, Message]]) -> None:
-    """Law: in the same order, with the same further fields; a turn of one text before its calls needs no part at all."""
+    """Law: in the same order, with the same further fields.
+
+    A turn of one text before its calls needs no part at all.
+    """
     collector, calls = Collector(Provider.OPENAI), 0
     expected: list[tuple[PartKind, Message, str, int]] = []
     for kind, text, further in entries:

@@ -1,4 +1,7 @@
-"""Media go along to another provider as what that one takes, or stay behind; nothing costs more than was told."""
+"""Media go along to another provider as what that one takes, or stay behind.
+
+Nothing costs more than was told.
+"""
 
 import copy
 import json
@@ -140,7 +143,10 @@ def test_a_medium_goes_along_to_every_provider(
 def test_what_has_a_form_elsewhere_is_written_in_it(
     block: dict[str, Any], source: str, target: str, expected: dict[str, Any]
 ) -> None:
-    """Text goes as text, links as links, files of one vendor by their id; marks stay behind, and a type is what the data say."""
+    """Text goes as text, links as links, files of one vendor by their id.
+
+    Marks stay behind, and a type is what the data say.
+    """
     assert convert_block(block, source, target) == expected
 
 

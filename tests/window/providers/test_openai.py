@@ -73,7 +73,10 @@ def test_o2_a_call_without_its_result_is_refused() -> None:
 
 @pytest.mark.parametrize("refusal", [5, None, ["No."], "", {}])
 def test_a_refusal_that_is_no_text_is_refused(refusal: object) -> None:
-    """As what is delivered is judged; a part of another vendor's may hold anything under that name."""
+    """As what is delivered is judged.
+
+    A part of another vendor's may hold anything under that name.
+    """
     part = {"type": "refusal", "refusal": refusal}
     assert refused([USER, {"role": "assistant", "content": [part]}]) == ("bad-refusal", 1)
     assert refused([USER, {"role": "assistant", "content": [{"type": "refusal"}]}]) == (
@@ -267,7 +270,10 @@ def test_endless_nesting_is_refused() -> None:
 
 @pytest.mark.parametrize(("levels", "accepted"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False)])
 def test_nesting_is_accepted_up_to_the_limit(levels: int, accepted: bool) -> None:
-    """The message is the first level, its blocks the third; a value at the last one may be anything but a container."""
+    """The message is the first level, its blocks the third.
+
+    A value at the last one may be anything but a container.
+    """
     value: Any = 1
     for level in range(levels - 3):
         value = [value] if level % 2 else {"x": value}
@@ -291,7 +297,10 @@ def test_any_further_field_that_is_json_can_be_held() -> None:
 
 
 def test_parse_reads_roles_text_calls_and_results() -> None:
-    """Each message becomes one turn; developer messages are system turns that are written as they came."""
+    """Each message becomes one turn.
+
+    Developer messages are system turns that are written as they came.
+    """
     messages = [
         {"role": "developer", "content": "Be brief."},
         {**USER, "name": "ann"},
@@ -416,7 +425,10 @@ def test_every_form_is_written_as_it_came(message: dict[str, Any]) -> None:
 
 
 def test_a_refusal_is_what_is_said() -> None:
-    """It is the turn's text, so that every other provider is told; beside an answer it does not take the answer's place."""
+    """It is the turn's text, so that every other provider is told.
+
+    Beside an answer it does not take the answer's place.
+    """
     refusing, answering = (
         {"role": "assistant", "content": content, "refusal": "No."} for content in (None, "Yes.")
     )
@@ -478,7 +490,10 @@ def test_hand_made_parts_never_break_a_rendering() -> None:
 
 @pytest.mark.parametrize("kind", [PartKind.MESSAGE, PartKind.WORDS, PartKind.CALL])
 def test_further_fields_that_are_no_object_are_refused(kind: PartKind) -> None:
-    """A part made by hand must hold an object of further fields; the error names the turn's field."""
+    """A part made by hand must hold an object of further fields.
+
+    The error names the turn's field.
+    """
     turn = Turn(
         "assistant", "hi", tool_calls=[ToolCall("a", "f")], parts=[Part("openai", "[]", kind)]
     )
@@ -489,7 +504,10 @@ def test_further_fields_that_are_no_object_are_refused(kind: PartKind) -> None:
 
 
 def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
-    """With `repair` an unanswered call gets a marked result; the open tail stays open; orphans are refused still."""
+    """With `repair` an unanswered call gets a marked result.
+
+    The open tail stays open; orphans are refused still.
+    """
     messages = [USER, calling("a", "b", "c"), result("b"), USER, calling("d")]
     parsed = parse(messages, repair=True)
     assert parsed.repaired == (3, 4)

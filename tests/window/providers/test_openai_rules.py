@@ -1,4 +1,7 @@
-"""What OpenAI accepts: recorded requests, odd but legal ones, and all findings of a bad one. The refusals are in tests/testing/strict."""
+"""What OpenAI accepts: recorded requests, odd but legal ones, and all findings of a bad one.
+
+The refusals are in tests/testing/strict.
+"""
 
 import json
 from collections.abc import Iterator
@@ -64,7 +67,10 @@ def recorded(kind: str) -> Iterator[tuple[dict[str, Any], int, bool]]:
     [("openai_chat", chat_request, 61), ("openai_responses", responses_request, 81)],
 )
 def test_every_accepted_request_is_accepted(kind: str, judge: Any, accepted: int) -> None:
-    """Every recorded request that a server took passes; of OpenAI's own without leniency for others."""
+    """Every recorded request that a server took passes.
+
+    Of OpenAI's own without leniency for others.
+    """
     count = 0
     for request, status, foreign in recorded(kind):
         if status == 200:
@@ -269,7 +275,10 @@ def test_odd_but_legal_in_responses(items: Messages) -> None:
 
 
 def test_open_tails_and_what_goes_on() -> None:
-    """A history may end on open calls where the caller says so; an input that goes on may answer calls that are not in it."""
+    """A history may end on open calls where the caller says so.
+
+    An input that goes on may answer calls that are not in it.
+    """
     check([USER, CALLING], "openai", allow_open_tail=True)
     check([USER, FUNCTION_CALL], "openai-responses", allow_open_tail=True)
     check_input([OUTPUT], continued=True)
@@ -329,7 +338,10 @@ def test_all_findings_of_a_history() -> None:
 
 
 def test_judging_goes_on_from_a_copy() -> None:
-    """Law: a copy of a judge goes on by itself; what it hears changes nothing in the one it was made of."""
+    """Law: a copy of a judge goes on by itself.
+
+    What it hears changes nothing in the one it was made of.
+    """
     chat, items = ChatJudge(), InputJudge()
     for message in (USER, CALLING):
         assert chat.add(message) is None

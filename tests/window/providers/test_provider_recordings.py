@@ -75,10 +75,12 @@ def views(turns: list[Turn]) -> Iterator[list[Turn]]:
 
 
 REFUSED = {Provider.RESPONSES: {"orphan-result": 3}}
-"""Exchanges that only go on with what the provider holds: the calls that they answer are not in the list."""
+"""Exchanges that only go on with what the provider holds: the calls that they answer are not in the
+list."""
 
 BEGUN = {Provider.RESPONSES: 4}
-"""Exchanges that the assistant begins: a session opens them by a line of the user's, and says so."""
+"""Exchanges that the assistant begins: a session opens them by a line of the user's, and says so.
+"""
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,10 @@ def test_every_accepted_request_is_written_back_identically(kind: str, least: in
 def test_the_provider_can_be_switched_at_every_turn_of_every_recording(
     one_of: int, every: int
 ) -> None:
-    """After each turn that is answered a session hands out a list that every provider takes; at some places it is judged from nothing as well."""
+    """After each turn that is answered a session hands out a list that every provider takes.
+
+    At some places it is judged from nothing as well.
+    """
     places = switches = 0
     for provider, messages in islice(recorded(), 0, None, one_of):
         session = ContextSession(10**9, auto=False, counter=FAST)
@@ -208,7 +213,10 @@ def test_recorded_conversations_read_back_and_render_for_every_provider(
 
 
 def test_every_cut_of_a_recording_is_valid_or_refused_for_its_reason() -> None:
-    """A list cut at the end is an open history; one cut at the start is refused exactly when it starts on a result."""
+    """A list cut at the end is an open history.
+
+    One cut at the start is refused exactly when it starts on a result.
+    """
     wire = get_format("openai")
     for row in list(rows("tau_airline_gpt4o.jsonl"))[:20]:
         messages = row["messages"]

@@ -55,7 +55,10 @@ def said(*content: Item, **fields: Any) -> Item:
 
 
 def test_what_the_model_made_in_a_row_is_one_turn() -> None:
-    """Reasoning, messages, searches and calls are one turn up to the outputs of its calls; a part tells of each where it stood."""
+    """Reasoning, messages, searches and calls are one turn up to the outputs of its calls.
+
+    A part tells of each where it stood.
+    """
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j"}
     search = {
         "type": "web_search_call",
@@ -206,7 +209,10 @@ def test_a_result_made_by_hand_answers_in_the_kind_of_its_call() -> None:
 
 
 def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
-    """Names by their signs and their length, ids by their length alone; a result follows its call."""
+    """Names by their signs and their length, ids by their length alone.
+
+    A result follows its call.
+    """
     turns = [
         Turn("assistant", None, tool_calls=[ToolCall("i:" + "x" * 70, "a.b")]),
         Turn("tool", "x", tool_call_id="i:" + "x" * 70),
@@ -263,7 +269,10 @@ def test_repair_closes_calls_in_the_middle() -> None:
 
 
 def test_parts_made_by_hand_lose_no_word() -> None:
-    """Text and calls that no part places stand behind the others; a role that is none of the system's is not trusted."""
+    """Text and calls that no part places stand behind the others.
+
+    A role that is none of the system's is not trusted.
+    """
     parts = [
         Part("openai-responses", '{"role": "developer", "id": "m"}', PartKind.MESSAGE),
         Part("openai-responses", '{"type": "compaction"}'),

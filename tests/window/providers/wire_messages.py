@@ -91,7 +91,8 @@ def _anthropic_step(draw: st.DrawFn, number: int) -> list[Message]:
     ]
     results = [draw(_tool_result(call_id)) for call_id in draw(st.permutations(ids))]
     if not any(block["type"] == "tool_use" for block in made[0]["content"]):
-        # Without a call of its own it is a message of its own turn, and may not end on white space alone.
+        # Without a call of its own it is a message of its own turn, and may not end on white space
+        # alone.
         made[0]["content"].append({"type": "text", "text": "so"})
     split = draw(st.integers(1, len(results)))
     behind = draw(st.just([]) | st.lists(_TEXT | _OPAQUE, max_size=2))

@@ -36,7 +36,10 @@ def test_a_constant_ratio_is_learnt_at_once_and_kept(
 
 @given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=10))
 def test_the_factor_is_the_ratio_of_the_sums(requests: list[tuple[int, int]]) -> None:
-    """Evidence adds up, in whatever order it comes; a large request weighs more than a small one."""
+    """Evidence adds up, in whatever order it comes.
+
+    A large request weighs more than a small one.
+    """
     counter: TokenCounter = EstimatingCounter()
     for base, reported in requests:
         counted = base * counter.factor if isinstance(counter, CalibratedCounter) else base

@@ -64,7 +64,10 @@ def test_the_rules_give_the_published_figures(
 
 
 def test_low_detail_is_cheap_where_only_openai_reads_it() -> None:
-    """Detail low costs one small picture; a size for Anthropic counts nevertheless, since the picture may be written for it."""
+    """Detail low costs one small picture.
+
+    A size for Anthropic counts nevertheless, since the picture may be written for it.
+    """
     assert openai_image_tokens(4_000, 4_000, "low") == 630
     assert (
         medium_tokens(Medium(MediumKind.IMAGE, width=4_000, height=4_000, detail="low"))

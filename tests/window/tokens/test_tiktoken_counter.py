@@ -88,7 +88,10 @@ def test_special_tokens_are_plain_text(name: str, special: str, around: str) -> 
 @given(encoding, st.text(st.characters(exclude_categories=[])))
 @example("o200k_base", "a lone \udc00 surrogate")
 def test_any_short_text_has_the_engines_own_count(name: str, text: str) -> None:
-    """Below the chunk size the count is the engine's, lone surrogates included; only an empty text is free."""
+    """Below the chunk size the count is the engine's, lone surrogates included.
+
+    Only an empty text is free.
+    """
     count = TiktokenCounter(name).count(text)
     assert count == whole(name, text)
     assert (count == 0) == (text == "")
@@ -282,7 +285,10 @@ def test_without_a_vocabulary_tokens_are_estimated_and_labelled(uncarried: None)
 def test_the_network_is_asked_only_if_allowed(
     uncarried: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With `allow_download` tiktoken fetches the vocabulary into its cache; a counter without it never does."""
+    """With `allow_download` tiktoken fetches the vocabulary into its cache.
+
+    A counter without it never does.
+    """
     asked = list[str]()
 
     def fetch(address: str) -> bytes:

@@ -71,7 +71,10 @@ def estimate(request: dict[str, Any]) -> int:
 
 
 def test_requests_to_gpt_4o_and_4_1_are_never_undercounted() -> None:
-    """No recorded request costs more than was counted, or a tenth less; together they are within five hundredths."""
+    """No recorded request costs more than was counted, or a tenth less.
+
+    Together they are within five hundredths.
+    """
     pairs = [
         (estimate(request), reported) for request, reported in exchanges(("gpt-4o", "gpt-4.1"))
     ]

@@ -140,7 +140,10 @@ def test_emptiness_costs_what_stands_in_for_it(content: str | None) -> None:
     ],
 )
 def test_arguments_cost_what_the_costliest_provider_is_sent(arguments: str, sent: str) -> None:
-    """Arguments that are no object are wrapped for Anthropic, numbers are written anew; escaping costs, and is known beforehand."""
+    """Arguments that are no object are wrapped for Anthropic, numbers are written anew.
+
+    Escaping costs, and is known beforehand.
+    """
     counter = default_counter()
     assert counter.count(sent) > counter.count(arguments)
     assert arguments_tokens(counter, arguments) == counter.count(sent)

@@ -206,7 +206,10 @@ def test_no_odd_turn_leaves_with_more_than_is_told(provider: Provider, turns: li
 
 
 def test_the_judge_counts_what_is_there() -> None:
-    """Words, names, arguments, further fields and pictures count; marks, ids and payloads do not."""
+    """Words, names, arguments, further fields and pictures count.
+
+    Marks, ids and payloads do not.
+    """
     counter = default_counter()
     message = {
         "role": "assistant",

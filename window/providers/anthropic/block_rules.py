@@ -1,7 +1,8 @@
 """What Anthropic demands of a block besides its shape: fields, names, thinking, failed results, cache marks, pictures, documents.
 
-A history may hold what breaks these rules and is read all the same; it cannot be sent. The vendor's wordings were
-seen in recorded refusals and in public issues. Sources: the Messages API reference; docs/providers.md lists the rules.
+A history may hold what breaks these rules and is read all the same; it cannot be sent. The vendor's
+wordings were seen in recorded refusals and in public issues. Sources: the Messages API reference;
+docs/providers.md lists the rules.
 """
 
 import binascii
@@ -33,7 +34,8 @@ IMAGE_BYTES = 5 * 2**20
 """Characters of base64 that one picture may have."""
 
 MOST_PIXELS, MOST_PIXELS_OF_MANY, MANY_IMAGES = 8000, 2000, 20
-"""Pixels that a side of a picture may have, in a request of up to `MANY_IMAGES` pictures and in one of more."""
+"""Pixels that a side of a picture may have, in a request of up to `MANY_IMAGES` pictures and in one
+of more."""
 
 _SOURCES: Mapping[str, str] = {"base64": "data", "url": "url", "file": "file_id"}
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -278,7 +280,10 @@ def check_mark(block: Mapping[str, Any], at: At) -> None:
 
 
 def marks(blocks: Sequence[Message], at: At) -> Iterator[tuple[str, At]]:
-    """Yield the ttl of each cache breakpoint in `blocks`, in order, with its place; those inside of results too."""
+    """Yield the ttl of each cache breakpoint in `blocks`, in order, with its place.
+
+    Those inside of results too.
+    """
     for block, spot in each_block(blocks, at):
         mark = block.get("cache_control")
         if isinstance(mark, Mapping):

@@ -71,7 +71,8 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
 
     >>> check([{"role": "assistant", "content": "hi"}])
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule first-role: \
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule
+    first-role: \
 the message is the first message and the assistant's. Use a user message first.
     """
     check_messages(messages, allow_open_tail=allow_open_tail, strict_first=strict_first)
@@ -80,10 +81,12 @@ the message is the first message and the assistant's. Use a user message first.
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
     """Write `turns` as messages: leading system turns as `system`, later ones where they stand, neighbours of one role as one message.
 
-    Laws: for turns whose calls are paired and which the user has a part in ``check(render(turns).messages)`` passes; what
-    was parsed is written as it came, ``render(parse(messages).turns).inline() == messages``; what is written `readable` gives
-    the same turns again, so that nothing is joined, and no user is put before the assistant; and what is written for a
-    history stays the beginning of what is written for all that it grows into, block for block.
+    Laws: for turns whose calls are paired and which the user has a part in
+    ``check(render(turns).messages)`` passes; what was parsed is written as it came,
+    ``render(parse(messages).turns).inline() == messages``; what is written `readable` gives the
+    same turns again, so that nothing is joined, and no user is put before the assistant; and what
+    is written for a history stays the beginning of what is written for all that it grows into,
+    block for block.
 
     >>> rendered = render([Turn("system", "Be brief."), Turn("user", "hi")])
     >>> rendered.system, rendered.messages[0]["content"]
@@ -109,8 +112,9 @@ def hoist(messages: object) -> Rendered:
 def options_in(epoch: Epoch) -> dict[str, Any]:
     """Return what a request needs once thinking has fallen: an answer may go on without it, and nothing is refused for it.
 
-    The provider stores no setting, so it goes with every request from then on. `betas` is the SDK's name for the header
-    ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking block bound to a different conversation".
+    The provider stores no setting, so it goes with every request from then on. `betas` is the SDK's
+    name for the header ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking block bound
+    to a different conversation".
 
     >>> options_in(Epoch())
     {}
@@ -127,7 +131,8 @@ def options_in(epoch: Epoch) -> dict[str, Any]:
 
 
 def _group_end(entries: Sequence[Entry], start: int) -> int:
-    # Results may follow the last of several assistant messages, so from its first call on a run is one turn. What was thought leads on.
+    # Results may follow the last of several assistant messages, so from its first call on a run is
+    # one turn. What was thought leads on.
     stop = start + 1
     if entries[start].role == "assistant" and (
         entries[start].calls
@@ -155,7 +160,10 @@ def _refuse_repeated_ids(entries: Sequence[Entry], start: int, stop: int) -> Non
 def _turns(
     messages: Sequence[Message], entries: Sequence[Entry], start: int, stop: int
 ) -> Iterator[Turn]:
-    """Yield the turns of the messages ``start:stop``: of the user each result alone, then all else; of others one."""
+    """Yield the turns of the messages ``start:stop``: of the user each result alone, then all else.
+
+    Of others one.
+    """
     role = Role(entries[start].role)
     head = [_further(messages, index) for index in range(start, stop)]
     if role is not Role.USER:

@@ -26,7 +26,9 @@ LEAST_TRIGGER = 50_000
 
 
 def check_options(request: Mapping[str, Any], betas: Collection[str]) -> None:
-    """Judge the options of a request that think, compact or edit; `betas` are the headers that it is sent with.
+    """Judge the options of a request that think, compact or edit.
+
+    `betas` are the headers that it is sent with.
 
     Raises:
         InvalidMessagesError: rules of thinking, compaction and edits; see docs/providers.md.

@@ -1,8 +1,8 @@
 """How Anthropic's messages may follow each other, as a fold: each message is judged once, with what came before it in hand.
 
-`Progress` is all that a message needs to know of those before it. It does not grow with the conversation (but for the cache
-breakpoints), so whoever sends a growing list again judges its new messages only. A run of messages of one role is
-one message to the provider.
+`Progress` is all that a message needs to know of those before it. It does not grow with the
+conversation (but for the cache breakpoints), so whoever sends a growing list again judges its new
+messages only. A run of messages of one role is one message to the provider.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,8 @@ class Progress:
     """The last message, if it is a system message that an assistant message must follow."""
     led_by_system: bool = False
     misplaced: tuple[int, bool] | None = None
-    """The first system message in a wrong place: its index, and whether it is wrong for what follows it."""
+    """The first system message in a wrong place: its index, and whether it is wrong for what
+    follows it."""
     caller: int = 0
     waiting: tuple[str, ...] = ()
     answered: frozenset[str] = frozenset()
@@ -46,9 +47,11 @@ class Progress:
     deferred: bool = False
     """Whether a server tool called a client's tool, and answers in a later message."""
     tail: tuple[int, str | None, bool] = (0, None, False)
-    """Of the last run of assistant messages: its last message, the type of its last block, whether white space ends it."""
+    """Of the last run of assistant messages: its last message, the type of its last block, whether
+    white space ends it."""
     loop: tuple[int, str | None] | None = None
-    """Where the open loop of tools begins: index of its first assistant message, type of that message's first block."""
+    """Where the open loop of tools begins: index of its first assistant message, type of that
+    message's first block."""
     compaction: int | None = None
     marks: tuple[tuple[str, At], ...] = ()
     media: int = 0
@@ -71,7 +74,8 @@ def finish(progress: Progress, *, allow_open_tail: bool = False) -> None:
     """Judge the end of the list, and what the list holds in all.
 
     Raises:
-        InvalidMessagesError: rules unanswered-call, trailing-whitespace, thinking-last, cache-marks, cache-order, too-much-media, image-size.
+        InvalidMessagesError: rules unanswered-call, trailing-whitespace, thinking-last,
+            cache-marks, cache-order, too-much-media, image-size.
     """
     if not allow_open_tail:
         _refuse_waiting(progress)
@@ -132,7 +136,9 @@ def judge_media(progress: Progress, most: int = MOST_MEDIA) -> None:
 
 
 def refuse_first(progress: Progress) -> None:
-    """Judge who speaks first; system messages that lead are a way to store a list, and are judged with the request.
+    """Judge who speaks first.
+
+    System messages that lead are a way to store a list, and are judged with the request.
 
     Raises:
         InvalidMessagesError: rule first-role.
@@ -301,7 +307,10 @@ def _called_by_server(block: Message) -> bool:
 
 
 def _unanswered_server(progress: Progress) -> InvalidMessagesError:
-    """Name the server tool that has no result when the user speaks; one that waits for the client's results may stay open."""
+    """Name the server tool that has no result when the user speaks.
+
+    One that waits for the client's results may stay open.
+    """
     call_id, name, index = progress.servers[0]
     result = "mcp_tool_result" if name == _MCP else f"{name}_tool_result"
     says = (

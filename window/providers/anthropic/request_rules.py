@@ -1,7 +1,7 @@
 """What Anthropic demands of a request around its messages, and the two doors to all of its rules.
 
-`check_messages` judges a message list, `check_request` a whole request. A strict provider calls the same functions, piece by
-piece, so that it need not judge again what it has seen.
+`check_messages` judges a message list, `check_request` a whole request. A strict provider calls the
+same functions, piece by piece, so that it need not judge again what it has seen.
 """
 
 import re
@@ -83,7 +83,9 @@ REQUEST_FIELDS = frozenset(
 def check_messages(
     messages: object, *, allow_open_tail: bool = False, strict_first: bool = True
 ) -> None:
-    """Judge a message list as it would be sent; system messages may lead it, as many people store them.
+    """Judge a message list as it would be sent.
+
+    System messages may lead it, as many people store them.
 
     Raises:
         InvalidMessagesError: the first rule of docs/providers.md that it breaks.
@@ -109,12 +111,18 @@ def judge_list(messages: Sequence[Message], version: str = NEWEST) -> Progress:
 
 @define
 class GrowingList:
-    """Judge a list that grows, as `check_messages` does; all but the last message are judged once and stay."""
+    """Judge a list that grows, as `check_messages` does.
+
+    All but the last message are judged once and stay.
+    """
 
     _settled: Progress = Factory(Progress)
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` as `check_messages` does; what a list begins with is not looked at again."""
+        """Raise `InvalidMessagesError` as `check_messages` does.
+
+        What a list begins with is not looked at again.
+        """
         if not messages:
             copied_messages(Provider.ANTHROPIC, messages)  # refuses it by its rule
         for message in messages[self._settled.count : -1]:
@@ -147,16 +155,19 @@ def check_request(
 ) -> None:
     """Judge a whole request: body, system, tools, thinking, messages, and what they hold together.
 
-    `betas` are the values of the header ``anthropic-beta``, `version` is that of ``anthropic-version``; without `prefill` the
-    assistant may not speak last, as newer models demand.
+    `betas` are the values of the header ``anthropic-beta``, `version` is that of
+    ``anthropic-version``; without `prefill` the assistant may not speak last, as newer models
+    demand.
 
     Raises:
-        InvalidMessagesError: the first rule of docs/providers.md that it breaks; its index is that of the message, if it is in one.
+        InvalidMessagesError: the first rule of docs/providers.md that it breaks; its index is that
+            of the message, if it is in one.
         UnknownNameError: no such version.
 
     >>> check_request({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "tools": [{"name": "a b"}]})
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the anthropic rule tool-name: tools[0].name is 'a b'. \
+    polycontext.window.errors.InvalidMessagesError: messages break the anthropic rule tool-name:
+    tools[0].name is 'a b'. \
 Use 1 to 128 letters, digits, _ and -.
     """
     check_version(version)

@@ -19,7 +19,8 @@ from ..wire import Message, Provider
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 200
-"""Characters that the name of a called tool may have; the name in the definition of a tool may have 128."""
+"""Characters that the name of a called tool may have; the name in the definition of a tool may have
+128."""
 
 CALL_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME}}}")
 
@@ -119,7 +120,10 @@ class At:
     def refuse(
         self, rule: str, problem: str, legal: str, says: str, *, whole: bool = False
     ) -> InvalidMessagesError:
-        """Return the error; the vendor says `says` behind the place, or as it stands if it is the `whole` wording."""
+        """Return the error.
+
+        The vendor says `says` behind the place, or as it stands if it is the `whole` wording.
+        """
         wording = says if whole or not self.theirs else f"{self.theirs}: {says}"
         return InvalidMessagesError(
             str(Provider.ANTHROPIC), self.index, rule, f"{self.ours} {problem}", legal, wording
@@ -325,7 +329,8 @@ def _check_result(block: Message, at: At) -> None:
 def _refuse_late_results(blocks: list[Message], at: At) -> None:
     for number, (before, block) in enumerate(pairwise(blocks), start=1):
         if before["type"] != "tool_result" and block["type"] == "tool_result":
-            # The vendor takes no result behind other blocks for one, and misses it in the call's place.
+            # The vendor takes no result behind other blocks for one, and misses it in the call's
+            # place.
             says = (
                 f"messages.{max((at.index or 0) - 1, 0)}: `tool_use` ids were found without `tool_result` blocks immediately after: "
                 f"{block.get('tool_use_id')}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."

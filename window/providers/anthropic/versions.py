@@ -1,7 +1,8 @@
 """What a version of Anthropic's API refuses that the one before it took, and what is written in its place.
 
-Source: platform.claude.com, api/migration-2026-10-21, read on 2026-11-24; the wordings are ours, the page has none. The SDK for Python sends
-2026-10-21 from 2.0.0 on. Histories may hold what a version refuses: it is read, kept, and written another way.
+Source: platform.claude.com, api/migration-2026-10-21, read on 2026-11-24; the wordings are ours,
+the page has none. The SDK for Python sends 2026-10-21 from 2.0.0 on. Histories may hold what a
+version refuses: it is read, kept, and written another way.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,8 @@ from ..wire import Message, Provider
 from .rules import EXTRA, At, Entry, block_at
 
 STRICTER = "2026-10-21"
-"""The version that takes no sampling, no document of the assistant's, and no citations of the user's."""
+"""The version that takes no sampling, no document of the assistant's, and no citations of the
+user's."""
 
 VERSIONS = ("2023-06-01", STRICTER)
 """The values of the header ``anthropic-version`` whose rules are known, oldest first."""

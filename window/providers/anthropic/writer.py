@@ -23,7 +23,8 @@ from .rules import MAX_NAME
 from .versions import adapted
 
 COMPACTION = "compaction"
-"""The type of the block that stands for all messages before it, in the assistant's role; nobody speaks before it."""
+"""The type of the block that stands for all messages before it, in the assistant's role; nobody
+speaks before it."""
 
 _NATURAL = object()
 _FIELDS = ("role", "content")
@@ -60,7 +61,11 @@ class Written:
         )
 
     def message(self, *, final: bool) -> Message:
-        """Return the message; a final text of the assistant loses the white space at its end, and an empty message stays empty there."""
+        """Return the message.
+
+        A final text of the assistant loses the white space at its end, and an empty message stays
+        empty there.
+        """
         blocks = list(self.blocks)
         if final and self.role == "assistant":
             if self.empty is not None:
@@ -88,7 +93,10 @@ class Writer:
     _betas: dict[str, None] = Factory(dict)
 
     def add(self, turn: Turn) -> None:
-        """Write `turn` behind the others; a system turn of which nothing can be seen is left out."""
+        """Write `turn` behind the others.
+
+        A system turn of which nothing can be seen is left out.
+        """
         entries = list(layout_of(Provider.ANTHROPIC, turn))
         self._betas |= {beta: None for entry in entries if (beta := _beta_of(entry)) is not None}
         if turn.tool_calls:
@@ -148,7 +156,8 @@ def _is_hoisted(message: Message) -> bool:
 def _between(last: Written | None, written: Written, *, is_head: bool) -> list[Written]:
     """Return what stands between two messages of which one is the system's: it speaks behind the user, and the assistant behind it.
 
-    What has been sent cannot be moved when it turns out who speaks next, so a word of the other's stands between.
+    What has been sent cannot be moved when it turns out who speaks next, so a word of the other's
+    stands between.
     """
     if last is None or is_head or not written.blocks or not last.blocks:
         return []
@@ -198,7 +207,10 @@ def is_plain(block: Message) -> bool:
 
 
 def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
-    """Return the messages of a turn that is no result, none of them empty; there is one at least, but for a system turn."""
+    """Return the messages of a turn that is no result, none of them empty.
+
+    There is one at least, but for a system turn.
+    """
     if is_native(Provider.ANTHROPIC, turn):
         return [Written("assistant", [entry.data for entry in entries], anew=True, alone=True)]
     role, names = _ROLES[turn.role], aliases((call.name for call in turn.tool_calls), MAX_NAME)
@@ -271,7 +283,10 @@ def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> 
 
 
 def _content(turn: Turn, blocks: list[Message], form: object, *, is_error: bool) -> object:
-    """Return what stands in a result: a text where it is one, in the form in which it came; a failure says something."""
+    """Return what stands in a result: a text where it is one, in the form in which it came.
+
+    A failure says something.
+    """
     if not blocks and (is_error or turn.content is None):
         return EMPTY if turn.content is not None else stand_in(turn)
     if form == []:

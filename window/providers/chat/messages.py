@@ -49,7 +49,8 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
 
     >>> check([{"role": "tool", "tool_call_id": "a", "content": "21 degrees"}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule orphan-result: no call 'a' directly before ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule
+    orphan-result: no call 'a' directly before ...
     """
     parsed = parse(messages)
     if not allow_open_tail:
@@ -74,7 +75,8 @@ def _check_refusals(message: Message, place: Place) -> None:
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
     """Write `turns` as chat messages, from the turns alone.
 
-    Law: what was parsed is written as it came, ``render(parse(messages).turns).messages == messages``.
+    Law: what was parsed is written as it came, ``render(parse(messages).turns).messages ==
+    messages``.
 
     >>> render([Turn("user", "hi")]).messages
     [{'role': 'user', 'content': 'hi'}]
@@ -290,7 +292,10 @@ class Writer:
 
 
 def _may_be_absent(turn: Turn, message: Message) -> bool:
-    """Tell whether the content may be null, or not there; a refusal then says what the turn says."""
+    """Tell whether the content may be null, or not there.
+
+    A refusal then says what the turn says.
+    """
     if turn.role is not Role.ASSISTANT:
         return False
     if not turn.tool_calls and isinstance(message.get("refusal"), str):

@@ -23,7 +23,8 @@ def check_request(
 
     >>> check_request({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}], "tool_choice": "auto"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the openai rule bad-tool-choice: Invalid value for 'tool_choice': ...
+    polycontext.window.errors.InvalidMessagesError: messages break the openai rule bad-tool-choice:
+    Invalid value for 'tool_choice': ...
     """
     body = fields.copy_request(Provider.OPENAI, request)
     breach = request_breach(body, foreign=foreign) or judge_list(

@@ -1,7 +1,8 @@
 """What OpenAI accepts as the messages of a chat completion.
 
-Sources: the vendor's reference of chat completions, recorded requests, and recorded refusals. Docs/providers.md lists the rules.
-A `ChatJudge` goes over a list from its start, so that whoever judges a growing list goes on where it stopped.
+Sources: the vendor's reference of chat completions, recorded requests, and recorded refusals.
+Docs/providers.md lists the rules. A `ChatJudge` goes over a list from its start, so that whoever
+judges a growing list goes on where it stopped.
 """
 
 import re
@@ -20,7 +21,8 @@ MAX_MESSAGES = 2048
 MAX_CALLS = 128
 """Calls that a message may have, and tools that a request may have."""
 MAX_CALL_ID = 40
-"""Characters that the id of a call may have at the vendor itself; other servers give longer ones, which go back as they came."""
+"""Characters that the id of a call may have at the vendor itself; other servers give longer ones,
+which go back as they came."""
 MAX_NAME = 64
 """Characters that the name of a speaker may have."""
 
@@ -40,15 +42,18 @@ def check_messages(
 ) -> None:
     """Raise for a message list that OpenAI would refuse.
 
-    With `allow_open_tail` the last calls may lack results. With `foreign` what other servers that speak the format take is taken
+    With `allow_open_tail` the last calls may lack results. With `foreign` what other servers that
+    speak the format take is taken
     as well: content parts of their own, empty content, long ids.
 
     Raises:
-        InvalidMessagesError: naming index and rule, the vendor's wording as its problem; the rules are listed in docs/providers.md.
+        InvalidMessagesError: naming index and rule, the vendor's wording as its problem; the rules
+            are listed in docs/providers.md.
 
     >>> check_messages([{"role": "assistant", "content": None}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule missing-content: Invalid value for 'content': ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule
+    missing-content: Invalid value for 'content': ...
     """
     copies = copied_messages(Provider.OPENAI, messages)
     breach = judge_list(copies, allow_open_tail=allow_open_tail, foreign=foreign)
@@ -73,7 +78,10 @@ class ChatJudge:
     _caller: int = 0
 
     def add(self, message: object) -> Breach | None:
-        """Return what `message` breaks, coming next. After a breach the judge is not asked again, unless `pardon` comes first."""
+        """Return what `message` breaks, coming next.
+
+        After a breach the judge is not asked again, unless `pardon` comes first.
+        """
         spot = Spot(f"messages[{self.count}]", self.count)
         self.count += 1
         if not isinstance(message, dict):
@@ -383,12 +391,18 @@ def _result(message: Message, spot: Spot) -> Breach | None:
 
 @define
 class GrowingList:
-    """Judge a list that grows, each message once; what other servers that speak the format take is taken as well."""
+    """Judge a list that grows, each message once.
+
+    What other servers that speak the format take is taken as well.
+    """
 
     _judge: ChatJudge = Factory(lambda: ChatJudge(foreign=True))
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` for the first breach; what the list begins with is not looked at again."""
+        """Raise `InvalidMessagesError` for the first breach.
+
+        What the list begins with is not looked at again.
+        """
         further = messages[self._judge.count :]
         breach = list_breach(self._judge, further, allow_open_tail=allow_open_tail)
         refuse(breach, Provider.OPENAI)

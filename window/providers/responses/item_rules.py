@@ -1,6 +1,7 @@
 """What OpenAI accepts as one item of a Responses input: the shapes, wherever the item stands.
 
-Sources: the vendor's reference of responses and the types of its SDK, recorded requests, recorded refusals. What is not known here is
+Sources: the vendor's reference of responses and the types of its SDK, recorded requests, recorded
+refusals. What is not known here is
 taken: a new type of item must have a type, and nothing more. Docs/providers.md lists the rules.
 """
 
@@ -36,7 +37,9 @@ ID_STARTS: Mapping[str, str] = {
 
 
 def type_of(item: Message) -> str:
-    """Return the type of `item`; one with a role and no type is a message, one with only an id a reference.
+    """Return the type of `item`.
+
+    One with a role and no type is a message, one with only an id a reference.
 
     >>> type_of({"role": "user", "content": "hi"}), type_of({"id": "msg_1"})
     ('message', 'item_reference')

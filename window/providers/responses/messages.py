@@ -1,8 +1,9 @@
 """OpenAI's Responses: a list of items, of which those that the model made one after the other are one turn.
 
-Messages of the user and of the system are turns of their own. A call and its output are paired by their id; the
-provider takes an output anywhere behind its call, a conversation here has it directly behind the run of items that
-called (rule `unanswered-call`). Calls that the platform itself runs are blocks of the turn, whole.
+Messages of the user and of the system are turns of their own. A call and its output are paired by
+their id; the provider takes an output anywhere behind its call, a conversation here has it directly
+behind the run of items that called (rule `unanswered-call`). Calls that the platform itself runs
+are blocks of the turn, whole.
 """
 
 from collections.abc import Iterable, Sequence
@@ -73,11 +74,13 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
 def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:  # noqa: ARG001 - one signature for all
     """Raise `InvalidMessagesError` for input items that OpenAI would refuse.
 
-    With `allow_open_tail` the last calls may lack outputs, as in a history that somebody goes on with.
+    With `allow_open_tail` the last calls may lack outputs, as in a history that somebody goes on
+    with.
 
     >>> check([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule orphan-result: no call 'a' directly ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule
+    orphan-result: no call 'a' directly ...
     """
     parsed = parse(messages)
     if not allow_open_tail:
@@ -87,7 +90,9 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-    """Write `turns` as input items; what the system says stays in the list, `instructions` are the caller's.
+    """Write `turns` as input items.
+
+    What the system says stays in the list, `instructions` are the caller's.
 
     Law: what was parsed is written as it came, ``render(parse(items).turns).messages == items``.
 
@@ -98,7 +103,10 @@ def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
 
 
 def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role]:
-    """Return the roles of items; a compaction that comes first stands for what the user began with."""
+    """Return the roles of items.
+
+    A compaction that comes first stands for what the user began with.
+    """
     first = next((index for index, role in enumerate(roles) if role is not Role.SYSTEM), None)
     return [
         Role.USER if index == first and kinds[index] == COMPACTION else role
@@ -108,7 +116,10 @@ def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role
 
 @define
 class _Reader:
-    """Read items one after the other; `made` is the run of items of the model that is being read, `calls` are the types of its calls."""
+    """Read items one after the other.
+
+    `made` is the run of items of the model that is being read, `calls` are the types of its calls.
+    """
 
     pairing: Pairing
     answered: AbstractSet[str]
@@ -214,7 +225,10 @@ def _is_paired(item: Message) -> bool:
 
 
 def take_message(collector: Collector, item: Message, place: Place) -> None:
-    """Take in a message item; it is told of where it holds more than role and text, or directly follows another one."""
+    """Take in a message item.
+
+    It is told of where it holds more than role and text, or directly follows another one.
+    """
     role = _ROLES[item["role"]]
     natural = "output_text" if role is Role.ASSISTANT else "input_text"
     blocks, further = _content(item, natural, place), without(item, "role", "content")

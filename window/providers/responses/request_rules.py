@@ -14,7 +14,8 @@ from .rules import InputJudge, judge_list
 LEAST_OUTPUT = 16
 """Tokens that a response must be allowed to have."""
 LEAST_THRESHOLD = 1000
-"""Tokens from which on the platform compacts: the smallest threshold that recorded requests have."""
+"""Tokens from which on the platform compacts: the smallest threshold that recorded requests have.
+"""
 
 _NOT_FOUND = 404
 _MOVED = {
@@ -37,7 +38,8 @@ def check_request(
 
     >>> check_request({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the openai-responses rule moved-field: Unsupported parameter: 'messages'...
+    polycontext.window.errors.InvalidMessagesError: messages break the openai-responses rule
+    moved-field: Unsupported parameter: 'messages'...
     """
     body = fields.copy_request(Provider.RESPONSES, request)
     breach = request_breach(body, foreign=foreign) or unstored(body)
@@ -180,7 +182,8 @@ def _tools(request: Mapping[str, Any]) -> Breach | None:
     breach = fields.tools(request, _tool, empty=True)
     if breach is not None:
         return breach
-    # Tools may be added in the input as well, so only a request without such an item tells all that there are.
+    # Tools may be added in the input as well, so only a request without such an item tells all that
+    # there are.
     if any(_adds_tools(item) for item in _items(request)):
         return None
     names = [

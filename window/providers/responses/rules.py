@@ -1,8 +1,9 @@
 """What OpenAI accepts as the input items of a response, as a list: calls and outputs, reasoning and what follows it, ids.
 
-An output may stand anywhere behind its call; the call ids pair them. Sources: the vendor's reference, recorded requests and refusals.
-The shapes of single items are in `item_rules`. Docs/providers.md lists the rules. An `InputJudge` goes over a list
-from its start, so that whoever judges a growing list goes on where it stopped.
+An output may stand anywhere behind its call; the call ids pair them. Sources: the vendor's
+reference, recorded requests and refusals. The shapes of single items are in `item_rules`.
+Docs/providers.md lists the rules. An `InputJudge` goes over a list from its start, so that whoever
+judges a growing list goes on where it stopped.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,11 +24,13 @@ ANSWERS: Mapping[str, frozenset[str]] = {
     "apply_patch_call_output": frozenset({"apply_patch_call"}),
     "local_shell_call_output": frozenset({"local_shell_call"}),
 }
-"""Types of items that answer a call, and which calls they may answer; recorded requests answer a tool search by a function's output."""
+"""Types of items that answer a call, and which calls they may answer; recorded requests answer a
+tool search by a function's output."""
 
 _CALLS = frozenset[str]().union(*ANSWERS.values())
 TRIGGER = "compaction_trigger"
-"""The type of the item that has the platform compact what stands before it; it is the last one (openai 3.54.0, read on 2026-11-24)."""
+"""The type of the item that has the platform compact what stands before it; it is the last one
+(openai 3.54.0, read on 2026-11-24)."""
 
 _NOT_MADE = frozenset(
     {*ANSWERS, "additional_tools", "mcp_approval_response", "configuration_update", TRIGGER}
@@ -43,16 +46,19 @@ def check_messages(
 ) -> None:
     """Raise for an input that OpenAI would refuse: a list of items, or a text.
 
-    With `allow_open_tail` calls may lack their outputs at the end. With `continued` the input goes on with what the provider holds
-    (`previous_response_id`, `conversation`), so that outputs may answer calls that are not in the list. With `foreign` what
-    other servers that speak the format take is taken as well: ids of their own, reasoning in plain text.
+    With `allow_open_tail` calls may lack their outputs at the end. With `continued` the input goes
+    on with what the provider holds (`previous_response_id`, `conversation`), so that outputs may
+    answer calls that are not in the list. With `foreign` what other servers that speak the format
+    take is taken as well: ids of their own, reasoning in plain text.
 
     Raises:
-        InvalidMessagesError: naming index and rule, the vendor's wording as its problem; the rules are listed in docs/providers.md.
+        InvalidMessagesError: naming index and rule, the vendor's wording as its problem; the rules
+            are listed in docs/providers.md.
 
     >>> check_messages([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule orphan-result: No tool call found for ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule
+    orphan-result: No tool call found for ...
     """
     if isinstance(items, str):
         return
@@ -103,7 +109,10 @@ class InputJudge:
     _trigger: int | None = None
 
     def add(self, item: object) -> Breach | None:
-        """Return what `item` breaks, coming next. After a breach the judge is not asked again, unless `pardon` comes first."""
+        """Return what `item` breaks, coming next.
+
+        After a breach the judge is not asked again, unless `pardon` comes first.
+        """
         spot = Spot(f"input[{self.count}]", self.count)
         self.count += 1
         if self._trigger is not None:
@@ -244,12 +253,18 @@ def _is_awaited(item: Message, kind: str) -> bool:
 
 @define
 class GrowingList:
-    """Judge a list that grows, each message once; what other servers that speak the format take is taken as well."""
+    """Judge a list that grows, each message once.
+
+    What other servers that speak the format take is taken as well.
+    """
 
     _judge: InputJudge = Factory(lambda: InputJudge(foreign=True))
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` for the first breach; what the list begins with is not looked at again."""
+        """Raise `InvalidMessagesError` for the first breach.
+
+        What the list begins with is not looked at again.
+        """
         # What asks for a compaction is gone once something follows it.
         stop = len(messages) - (messages[-1].get("type") == TRIGGER) if messages else 0
         further = messages[self._judge.count : stop]

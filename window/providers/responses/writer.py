@@ -40,10 +40,12 @@ OF_THE_CALLER = {
 """Items that no model makes and that answer no call, and whose turns they are."""
 
 COMPACTION = "compaction"
-"""The type of an item that stands for all that was said before it; where it comes first it is the user's word."""
+"""The type of an item that stands for all that was said before it; where it comes first it is the
+user's word."""
 
 BODIES = {"function_call": "arguments", "custom_tool_call": "input"}
-"""What the calls of a caller's own tools say to them by. Other calls say it by all of their fields."""
+"""What the calls of a caller's own tools say to them by. Other calls say it by all of their fields.
+"""
 
 CALL_FIELDS = ("type", "id", "call_id", "name", "status")
 """Fields of a call that are no arguments of it."""
@@ -51,7 +53,8 @@ CALL_FIELDS = ("type", "id", "call_id", "name", "status")
 _NATURAL = object()
 
 JSON: Message = {}
-"""The form of an output that is JSON data, told as text in the turn; an empty list, which has no text, has the form null."""
+"""The form of an output that is JSON data, told as text in the turn; an empty list, which has no
+text, has the form null."""
 
 
 @define
@@ -117,7 +120,8 @@ class Writer:
                 )
             )
         elif is_native(Provider.RESPONSES, turn):
-            # What stands before a compaction is not shown to the model: what the system says comes behind it.
+            # What stands before a compaction is not shown to the model: what the system says comes
+            # behind it.
             self._items = [*(entry.data for entry in entries), *self._items]
         else:
             self._items += _items(turn, entries, self._ids)

@@ -1,1 +1,4 @@
-"""The versions of a PostgreSQL store's tables, one module each, as alembic runs them. What has been released is never changed."""
+"""The versions of a PostgreSQL store's tables, one module each, as alembic runs them.
+
+What has been released is never changed.
+"""
