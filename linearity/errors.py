@@ -93,8 +93,8 @@ class UnknownResourceError(CallerError, KeyError):
 
     def __str__(self) -> str:
         near = " or ".join(map(repr, self.near))
-        use = f"Did you mean {near}?" if near else "Use an id that was tagged before."
-        return f"resource {self.resource_id!r} is not in the ledger. {use}"
+        use = f"Did you mean {near}?" if near else "Use an id from session.log()."
+        return f"there is no turn or resource {self.resource_id!r}. {use}"
 
 
 @define(slots=False, eq=False)

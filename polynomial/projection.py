@@ -5,11 +5,11 @@ What most people call first.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import ToolRule
+from polycontext.linearity import InvalidDataError, ToolRule
 from polycontext.linearity.classification import classified_by
 from polycontext.pressure import (
     CompressionResult,
@@ -71,6 +71,10 @@ class Projection:
     dropped: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
     system: tuple[dict[str, Any], ...] = ()
+
+    def __iter__(self) -> Never:
+        """Refuse to be iterated: the messages are one of its fields."""
+        raise InvalidDataError("projection", "it is a report, not a list", "its .messages")
 
     @property
     def reached(self) -> bool:

@@ -4,7 +4,7 @@ What is offered is checked before it becomes a gist.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
@@ -172,8 +172,33 @@ class _Coroutine:
         return await _Function(self.function).summarise(turns, max_tokens, **known)
 
 
-_ASKED = ("summarise", "asummarise", "summarise_plan", "asummarise_plan")
-"""One of these an object must have."""
+_KNOWN = ("counter", "query")
+_ASKED = {
+    "summarise": (2, _KNOWN),
+    "asummarise": (2, _KNOWN),
+    "summarise_plan": (3, _KNOWN[:1]),
+    "asummarise_plan": (3, _KNOWN[:1]),
+}
+"""Methods of which an object must have one: the number of their positional arguments, and their keywords."""
+
+
+def _takes(function: Callable[..., Any], places: int, names: Iterable[str] | None = None) -> bool:
+    """Return whether `function` can be called with so many arguments and these keywords.
+
+    Without `names`, with those of a summariser that it declares. True if Python cannot say.
+    """
+    try:
+        described = signature(function)
+    except ValueError:
+        return True
+    try:
+        described.bind(
+            *[None] * places,
+            **dict.fromkeys(described.parameters.keys() & _KNOWN if names is None else names),
+        )
+    except TypeError:
+        return False
+    return True
 
 
 def as_summariser(given: Any) -> Any:
@@ -182,14 +207,20 @@ def as_summariser(given: Any) -> Any:
     Raises:
         InvalidOptionError: neither.
     """
-    if any(callable(getattr(given, name, None)) for name in _ASKED):
-        return given
-    if not callable(given) or isinstance(given, type):
+    methods = [name for name in _ASKED if callable(getattr(given, name, None))]
+    if methods:
+        fits = all(_takes(getattr(given, name), *_ASKED[name]) for name in methods)
+    else:
+        fits = callable(given) and not isinstance(given, type) and _takes(given, 2)
+    if not fits:
         raise InvalidOptionError(
             "summariser",
             given,
-            "an object with summarise(turns, max_tokens, *, counter, query), or a function",
+            "an object with summarise(turns, max_tokens, *, counter, query), or a function of "
+            "(turns, max_tokens)",
         )
+    if methods:
+        return given
     return _Coroutine(given) if is_async(given) else _Function(given)
 
 

@@ -55,6 +55,11 @@ def _text(value: object, name: str) -> str:
     return check_text(value, name, InvalidTurnError)
 
 
+def _refuse_content(name: str, problem: str, legal: str) -> InvalidTurnError:
+    use = "text: json.dumps(data) for data, add_message for content blocks"
+    return InvalidTurnError(name, problem, use if legal == "str" else legal)
+
+
 def _nonempty(value: object, name: str) -> None:
     if not check_text(value, name, InvalidTurnError):
         raise InvalidTurnError(name, "is empty", "a non-empty string")
@@ -154,7 +159,7 @@ class Turn:
     # looped over.
     def __attrs_post_init__(self) -> None:
         if self.content is not None:
-            check_text(self.content, "content", InvalidTurnError)
+            check_text(self.content, "content", _refuse_content)
         elif not self.tool_calls and not self.parts:
             raise InvalidTurnError(
                 "content", "None without tool calls", "text, or tool calls on an assistant turn"

@@ -176,7 +176,15 @@ def build_add(
 def build_attach(
     item: ContextItem, source: str | None, resource_class: ResourceClass | str | None = None
 ) -> Attach:
-    """Return the command that attaches an item."""
+    """Return the command that attaches an item.
+
+    Raises:
+        InvalidOptionError: `item` is not a context item.
+    """
+    if not isinstance(item, ContextItem):
+        raise InvalidOptionError(
+            "item", item, 'a ContextItem, such as ContextItem(text, "file", {"filename": "a.py"})'
+        )
     return Attach(item, source, None if resource_class is None else class_of(resource_class))
 
 

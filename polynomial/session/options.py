@@ -319,6 +319,10 @@ def check_counter(counter: object) -> None:
     )
 
 
+_TOOL_KEYS = ("type", "name", "function")
+"""Keys of tool definitions; those of every provider have one of them."""
+
+
 def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
     """Return tool definitions, none for None.
 
@@ -332,6 +336,7 @@ def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
     for index, tool in enumerate(tools):
         require(f"tools[{index}]", tool, isinstance(tool, Mapping), legal)
         copy_json(tool, f"tools[{index}]")
+        require(f"tools[{index}]", tool, not tool.keys().isdisjoint(_TOOL_KEYS), legal)
     return tuple(tools)
 
 

@@ -95,7 +95,12 @@ class Billing:
 
     def prices_or_listed(self, prices: Prices | None) -> Prices | None:
         """Return `prices`, or the list prices of the model where there are some."""
-        require("prices", prices, prices is None or isinstance(prices, Prices), "Prices, or None")
+        require(
+            "prices",
+            prices,
+            prices is None or isinstance(prices, Prices),
+            'Prices, such as prices_of("gpt-5")',
+        )
         if prices is not None or self.model is None:
             return prices
         try:

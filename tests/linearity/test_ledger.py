@@ -151,14 +151,14 @@ def test_an_unknown_id_is_refused_with_near_misses(ledger: LinearityMap, read: o
     with pytest.raises(UnknownResourceError) as caught:
         read(ledger, "midle")
     assert caught.value.near == ("middle",)
-    assert str(caught.value) == "resource 'midle' is not in the ledger. Did you mean 'middle'?"
+    assert str(caught.value) == "there is no turn or resource 'midle'. Did you mean 'middle'?"
     assert isinstance(caught.value, KeyError)
 
 
 def test_an_unknown_id_without_near_misses_says_what_is_legal(ledger: LinearityMap) -> None:
     """Nothing is guessed for an id that looks like none, or is too long to be a slip."""
     for unknown in ("zzz", "middle" * 100_000):
-        with pytest.raises(UnknownResourceError, match="Use an id that was tagged before"):
+        with pytest.raises(UnknownResourceError, match="Use an id from session"):
             ledger.promote(unknown, PRESERVED)
 
 
@@ -180,14 +180,14 @@ def test_near_misses_are_sought_among_short_and_recent_ids_only() -> None:
         with pytest.raises(UnknownResourceError) as caught:
             ledger.get(slip)
         assert caught.value.near == near
-    with pytest.raises(UnknownResourceError, match="Use an id that was tagged before"):
+    with pytest.raises(UnknownResourceError, match="Use an id from session"):
         ledger.tag("one more", DROPPABLE).get("old-idd")
 
 
 def test_an_id_that_is_no_text_is_unknown(ledger: LinearityMap) -> None:
     """Looking up a number finds nothing, as it could never have been tagged."""
     number: Any = 7
-    with pytest.raises(UnknownResourceError, match="resource 7 is not in the ledger"):
+    with pytest.raises(UnknownResourceError, match="there is no turn or resource 7"):
         ledger.get(number)
 
 

@@ -7,8 +7,9 @@ failing on bytes, NaN, cycles or text that cannot be stored.
 
 import json
 import reprlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import AsyncIterable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import isawaitable
 from typing import Any, TypeGuard
 
 from attrs import frozen
@@ -100,14 +101,34 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
             isinstance(given, Mapping) and "stop_reason" in given
         )
         message = _message_of(given, provider) if is_answer else given
-        if not isinstance(message, Mapping):
+        if not isinstance(message, Mapping) or _is_of_langchain(given):
             raise place.refuse(
                 "not-an-object",
-                f"{type(given).__name__} is no object",
-                "an object with a role, or an SDK's own",
+                f"{type(given).__name__} is not a message",
+                _advice_on(given),
             )
         copies.append(_copied(message, place))
     return copies
+
+
+def _advice_on(given: object) -> str:
+    """Return what to pass instead of something that is not a message."""
+    if isinstance(given, str):
+        return "{'role': 'user', 'content': ...} or add_user_turn"
+    if isawaitable(given):
+        return "what it returns: await it first"
+    if isinstance(given, list | tuple):
+        return "extend for a list of messages"
+    if isinstance(given, Iterable | AsyncIterable):
+        return "the list of the chunks of a stream"
+    if _is_of_langchain(given):
+        return "convert_to_openai_messages of langchain_core.messages"
+    return "a dict with a role, or a message of an SDK"
+
+
+def _is_of_langchain(given: object) -> bool:
+    """Return whether `given` is a LangChain message, which has a type in place of a role."""
+    return type(given).__module__.startswith("langchain_")
 
 
 def _copied(message: Mapping[str, Any], place: Place) -> Message:

@@ -2,6 +2,7 @@
 
 import re
 import traceback
+from asyncio import Future
 from collections.abc import Callable
 from functools import reduce
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from polycontext.linearity import (
     UnknownResourceError,
 )
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
-from polycontext.pressure import ContextProjector, FixedThreshold
+from polycontext.pressure import ContextProjector, ExtractiveSummariser, FixedThreshold
 from polycontext.testing import FAST
 from polycontext.window import (
     ContextWindow,
@@ -50,6 +51,8 @@ START: dict[str, Any] = {"type": "object"}
 DEEP = reduce(lambda inner, _: {"type": "object", "properties": {"a": inner}}, range(300), START)
 ONE: list[Any] = [{"role": "user", "content": "x"}]
 any_: Any = None
+HumanMessage = type("HumanMessage", (), {"__module__": "langchain_core.messages.human"})
+"""A message of LangChain, as far as it can be told."""
 
 
 def made(**options: Any) -> Mistake:
@@ -87,6 +90,26 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
         lambda _: ContextProjector("llm"),
     ),
     "a summariser's class": (InvalidOptionError, "function", lambda _: ContextProjector(int)),
+    "a summariser without a limit": (
+        InvalidOptionError,
+        r"\(turns, max_tokens\)",
+        lambda _: ContextProjector(lambda turns: turns[0].text),
+    ),
+    "a summariser that wants more": (
+        InvalidOptionError,
+        r"\(turns, max_tokens\)",
+        lambda _: ContextProjector(lambda turns, max_tokens, model: model),
+    ),
+    "a method of another signature": (
+        InvalidOptionError,
+        "summarise",
+        lambda _: ContextProjector(SimpleNamespace(summarise=lambda turns: "")),
+    ),
+    "a class for a summariser": (
+        InvalidOptionError,
+        "an object",
+        lambda _: ContextProjector(ExtractiveSummariser),
+    ),
     "a bare threshold": (InvalidOptionError, "FixedThreshold", made(threshold=0.8)),
     "a function for a counter": (InvalidOptionError, "count", made(counter=len)),
     "half tokens": (InvalidOptionError, "counted 3.5 tokens", made(counter=HALVES)),
@@ -107,6 +130,11 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "tools as a text": (InvalidOptionError, "tools = 'find'", made(tools="find")),
     "no tool among the tools": (InvalidOptionError, r"tools\[0\] = None", made(tools=[None])),
     "a schema that never ends": (InvalidDataError, "nested too deep", made(tools=[DEEP])),
+    "a tool without a name": (
+        InvalidOptionError,
+        r"tools\[0\] = {'foo': 1}",
+        made(tools=[{"foo": 1}]),
+    ),
     "one tool, no list": (InvalidOptionError, "tools", made(tools={"type": "function"})),
     "a clock that is a number": (InvalidOptionError, "clock = 5", made(clock=5)),
     "a listener, no list": (InvalidOptionError, "listeners", made(listeners=5)),
@@ -130,6 +158,56 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "a text where a turn goes": (InvalidTurnError, "add_user_turn", lambda s: s.add("hello")),  # type: ignore[arg-type]
     "a user who says nothing": (InvalidTurnError, "content", lambda s: s.add_user_turn(any_)),
     "a user who says a number": (InvalidTurnError, "int is not text", lambda s: s.add_user_turn(5)),  # type: ignore[arg-type]
+    "a user who says blocks": (
+        InvalidTurnError,
+        "list is not text.*add_message",
+        lambda s: s.add_user_turn([{"type": "text", "text": "x"}]),  # type: ignore[arg-type]
+    ),
+    "a result that is data": (
+        InvalidTurnError,
+        r"dict is not text.*json\.dumps",
+        lambda s: s.add_tool_turn({"a": 1}, tool_call_id="c"),  # type: ignore[arg-type]
+    ),
+    "a path where an item goes": (
+        InvalidOptionError,
+        "item = 'notes.md'.*ContextItem",
+        lambda s: s.attach("notes.md"),  # type: ignore[arg-type]
+    ),
+    "a list where one message goes": (
+        InvalidMessagesError,
+        "list is not a message.*extend",
+        lambda s: s.add_message(ONE),
+    ),
+    "a text where a message goes": (
+        InvalidMessagesError,
+        "str is not a message.*add_user_turn",
+        lambda s: s.add_message("hi"),
+    ),
+    "an answer that was not awaited": (
+        InvalidMessagesError,
+        "Future is not a message.*await",
+        lambda s: s.add_message(Future(loop=SimpleNamespace(get_debug=bool))),  # type: ignore[arg-type]
+    ),
+    "a stream that was not read": (
+        InvalidMessagesError,
+        "iterator is not a message.*chunks",
+        lambda s: s.add_message(iter(ONE)),
+    ),
+    "a message of LangChain": (
+        InvalidMessagesError,
+        "HumanMessage is not a message.*convert_to_openai_messages",
+        lambda s: s.extend([HumanMessage()]),  # type: ignore[list-item]
+    ),
+    "a bill at a model's name": (
+        InvalidOptionError,
+        "prices = 'claude'.*prices_of",
+        lambda s: s.usage.bill("claude"),  # type: ignore[arg-type]
+    ),
+    "iterating over a projection": (
+        InvalidDataError,
+        "not a list.*messages",
+        lambda _: list(project(ONE, 100)),  # type: ignore[call-overload]
+    ),
     "a result for no call": (
         OrderError,
         "not open",
@@ -306,6 +384,11 @@ WORKING: dict[str, Mistake] = {
     "a message as it comes": lambda s: s.add_message({"role": "user", "content": "x"}),
     "an empty user": lambda s: s.add_user_turn(""),
     "an Anthropic list": lambda _: project(ANTHROPIC, 1000),
+    "a function that no signature is known of": lambda _: ContextProjector(max),
+    "a function that reads the question": lambda _: ContextProjector(
+        lambda turns, max_tokens, *, query: query
+    ),
+    "a tool that the provider runs": lambda _: ContextSession(4000, tools=[{"type": "web_search"}]),
     "a threshold of one number": lambda _: ContextSession(4000, threshold=FixedThreshold(0.8)),
     "metadata that look like a message": lambda s: s.add(
         Turn("user", "x", metadata={"tool_calls": [1], "content": None, "role": "system"})
