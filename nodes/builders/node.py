@@ -14,6 +14,17 @@ from ..history import ConversationHistory, ConversationPart
 from ..memory import ConversationContext, CurrentTurn
 from ..reasoning import ReasoningPart
 
+# Who declares a node needs the parts of the other layers, too.
+__all__ = (
+    "Addition",
+    "ConversationPart",
+    "EntityMode",
+    "Material",
+    "Node",
+    "ReasoningPart",
+    "Section",
+)
+
 
 class Section(StrEnum):
     """The parts of a node's prompt, in their order; the value is the heading (docs/nodes.md)."""

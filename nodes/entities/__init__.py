@@ -3,45 +3,7 @@
 `turn=` and `current_turn` are numbers of exchanges.
 """
 
-from .names import EntityId, RefRefusedError, singular
-from .presentation import (
-    ENTITY_TABLE,
-    Detail,
-    EntityMode,
-    Tier,
-    entity_parts,
-    format_entity_context,
-    visible_entities,
-)
-from .registry import SessionIdRegistry, get_entity_context
-from .snapshot import (
-    CurationAction,
-    CurationEntry,
-    EntityContext,
-    EntitySnapshot,
-    EntityStatus,
-    Tombstone,
-    UnknownRefError,
-)
+import lazy_loader
 
-__all__ = [
-    "ENTITY_TABLE",
-    "CurationAction",
-    "CurationEntry",
-    "Detail",
-    "EntityContext",
-    "EntityId",
-    "EntityMode",
-    "EntitySnapshot",
-    "EntityStatus",
-    "RefRefusedError",
-    "SessionIdRegistry",
-    "Tier",
-    "Tombstone",
-    "UnknownRefError",
-    "entity_parts",
-    "format_entity_context",
-    "get_entity_context",
-    "singular",
-    "visible_entities",
-]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,20 +3,7 @@
 In `CurrentTurn`, `close_turn` and `turn_num` the word turn means an exchange (docs/nodes.md).
 """
 
-from .conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
-from .current_exchange import ClosedTurnError, CurrentTurn, StepResult, close_turn, summarize
-from .digest import Digest, DigestEntry
+import lazy_loader
 
-__all__ = [
-    "ArchivedContent",
-    "ClosedTurnError",
-    "ContentArchive",
-    "ConversationContext",
-    "CurrentTurn",
-    "Digest",
-    "DigestEntry",
-    "Engagement",
-    "StepResult",
-    "close_turn",
-    "summarize",
-]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -194,18 +194,11 @@ def build_attaches(items: object) -> tuple[Attach, ...]:
     Raises:
         InvalidOptionError: no items.
     """
-    commands = []
-    for each in items if isinstance(items, Iterable) else (items,):
-        match each:
-            case ContextItem() as item:
-                commands.append(build_attach(item, None))
-            case (ContextItem() as item, str() | None as source):
-                commands.append(build_attach(item, source))
-            case _:
-                raise InvalidOptionError(
-                    "items", each, "a list of ContextItem, or of pairs (ContextItem, source)"
-                )
-    return tuple(commands)
+    pairs = (
+        each if isinstance(each, tuple) else (each, None)
+        for each in (items if isinstance(items, Iterable) else (items,))
+    )
+    return tuple(build_attach(*pair) for pair in pairs)
 
 
 def build_extend(

@@ -1,0 +1,42 @@
+from .names import EntityId, RefRefusedError, singular
+from .presentation import (
+    ENTITY_TABLE,
+    Detail,
+    EntityMode,
+    Tier,
+    entity_parts,
+    format_entity_context,
+    visible_entities,
+)
+from .registry import SessionIdRegistry, get_entity_context
+from .snapshot import (
+    CurationAction,
+    CurationEntry,
+    EntityContext,
+    EntitySnapshot,
+    EntityStatus,
+    Tombstone,
+    UnknownRefError,
+)
+
+__all__ = [
+    "ENTITY_TABLE",
+    "CurationAction",
+    "CurationEntry",
+    "Detail",
+    "EntityContext",
+    "EntityId",
+    "EntityMode",
+    "EntitySnapshot",
+    "EntityStatus",
+    "RefRefusedError",
+    "SessionIdRegistry",
+    "Tier",
+    "Tombstone",
+    "UnknownRefError",
+    "entity_parts",
+    "format_entity_context",
+    "get_entity_context",
+    "singular",
+    "visible_entities",
+]
