@@ -128,18 +128,15 @@ async def _handle_error(_: Request, error: Exception) -> JSONResponse:
     if isinstance(error, PillError):
         return JSONResponse(refusal([error]), 422)
     code = next(code for kind, code in _CODES if isinstance(error, kind))
-    return JSONResponse({"detail": _describe(error)}, code)
+    return JSONResponse({"error": type(error).__name__, "detail": _describe(error)}, code)
 
 
 def _describe(error: Exception) -> str:
     """Return what a browser may read of an error: calls are none of its business, and stores may name what is nobody's."""
     if isinstance(error, OrderError):
         return "tool calls are waiting for their results. Ask again when they are there."
-    return (
-        str(error)
-        if isinstance(error, CallerError)
-        else "the store did not take it; nothing has changed"
-    )
+    caller = isinstance(error, CallerError)
+    return str(error) if caller else "the store did not take it; nothing has changed"
 
 
 async def _handle_invalid_request(_: Request, error: Exception) -> JSONResponse:

@@ -200,18 +200,18 @@ def _cause(error: Exception) -> str:
     """
     match getattr(error, "status_code", None):
         case 401 | 403:
-            return "Its service refused the key of this server."
+            return "The service rejected the server's key."
         case 429:
-            return "Its service takes no more requests for now."
+            return "The service limits requests. Try again later."
         case int(code) if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return "Its service had a fault."
+            return "The service failed."
         case _:
             pass
     names = {kind.__name__ for kind in type(error).__mro__}
     if names & {"APITimeoutError", "TimeoutError"}:
-        return "Its service took too long."
+        return "The service timed out."
     return (
-        "Its service cannot be reached."
+        "The service cannot be reached."
         if names & {"APIConnectionError", "ConnectionError"}
         else ""
     )

@@ -128,14 +128,14 @@ test("the first message begins a chat", async () => {
   hook.unmount();
 });
 
-test("what is refused is said in the server's words, and asked once", async () => {
-  const said = "an answer is being written. Wait for it, or cancel it.";
-  const { asked, now, hook } = heard((one) => (one.method === "POST" ? json({ detail: said }, 409) : undefined));
+test("what is refused is said in a sentence for the person who chats, and asked once", async () => {
+  const refusal = { error: "SessionWriteError", detail: "write refused: an answer is being written. Wait for it, or cancel it." };
+  const { asked, now, hook } = heard((one) => (one.method === "POST" ? json(refusal, 409) : undefined));
   await act(async () => {
     expect(await now().onSend("plums")).toBe(false);
     expect(await now().onCompress()).toBe(false);
   });
-  expect(now().problem).toBe(said);
+  expect(now().problem).toBe("An answer is still being written. Wait for it, or stop it.");
   expect(posts(asked).length).toBe(2);
   act(() => now().onDismiss());
   expect(now().problem).toBe(null);

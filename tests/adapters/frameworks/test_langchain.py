@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from polycontext import ContextSession
 from polycontext.adapters import Bridge
 from polycontext.adapters.blocks import picture
 from polycontext.linearity import InvalidOptionError
 from polycontext.polynomial import ContextOverflowError
-from polycontext.window import Role, Turn
+from polycontext.window import InvalidMessagesError, Role, Turn
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
 from tests.adapters.models import DEMAND
@@ -524,3 +525,13 @@ def test_a_thread_a_hundred_times_as_long_as_the_window(
     agent.invoke({"messages": [("user", "And now?")]}, _thread("A"))
     assert judge.largest <= 1_500
     assert len(agent.get_state(_thread("A")).values["messages"]) == 600 + 5
+
+
+def test_its_messages_are_taken_in_as_those_of_openai() -> None:
+    """As they are, they have no role; the error says what converts them."""
+    session = ContextSession(max_tokens=2_000)
+    messages = [HumanMessage("Hello"), AIMessage("Hi")]
+    with pytest.raises(InvalidMessagesError, match="convert_to_openai_messages"):
+        session.extend(messages)
+    session.extend(own.convert_to_openai_messages(messages))
+    assert [turn.text for turn in session.log()] == ["Hello", "Hi"]

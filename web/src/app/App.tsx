@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { ChatPanel } from "../chat/ChatPanel";
 import { Client, Refused } from "../session/client";
+import { sentenceOf } from "../session/sentences";
 import { said } from "../session/state";
 import { useContextSession } from "../session/useContextSession";
 import { Chats } from "./Chats";
@@ -25,7 +26,7 @@ export function App() {
       return done;
     } catch (error) {
       if (error instanceof Refused && error.status === 401) setDenied(true);
-      else setProblem(error instanceof Error ? error.message : String(error));
+      else setProblem(sentenceOf(error));
       return undefined;
     }
   }, []);

@@ -20,6 +20,10 @@ export class Refused extends Error {
   constructor(
     readonly status: number,
     detail: string,
+    /** the class of the server's error; empty where it named none */
+    readonly kind = "",
+    /** it says what is wrong with an attachment */
+    readonly isAttachment = false,
   ) {
     super(detail);
     this.name = "Refused";
@@ -149,7 +153,7 @@ export class Client {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
       throw new Unreachable();
     }
-    if (!answer.ok) throw new Refused(answer.status, await detailOf(answer));
+    if (!answer.ok) throw await refusalOf(answer);
     return answer;
   }
 }
@@ -160,11 +164,20 @@ function path(...names: string[]): string {
   return names.map((name) => `/${encodeURIComponent(name)}`).join("");
 }
 
-/** Return in words what was wrong: a server says it in `detail`, as a text or as a list of what is wrong with a body. */
-async function detailOf(answer: Response): Promise<string> {
-  const said: unknown = await answer.json().catch(() => null);
-  const detail = said && typeof said === "object" && "detail" in said ? said.detail : null;
-  if (typeof detail === "string") return detail;
+interface Refusal {
+  /** a text, or a list of what is wrong with a body */
+  detail?: unknown;
+  error?: string;
+  pills?: unknown;
+}
+
+/** Return what a server answered as an error. */
+async function refusalOf(answer: Response): Promise<Refused> {
+  const said = ((await answer.json().catch(() => null)) ?? {}) as Refusal;
+  return new Refused(answer.status, detailOf(said) ?? `The server answered ${answer.status}.`, said.error, said.pills !== undefined);
+}
+
+function detailOf({ detail }: Refusal): string | null {
   if (Array.isArray(detail)) return detail.map((each: { msg?: string }) => each.msg ?? "").join("; ");
-  return `The server answered ${answer.status}.`;
+  return typeof detail === "string" ? detail : null;
 }

@@ -4,6 +4,7 @@ import type { PillData } from "../pills/document";
 import type { PillSources } from "../pills/sources";
 import { Client, Refused } from "./client";
 import { type Connection, listen } from "./listen";
+import { sentenceOf } from "./sentences";
 import { NOTHING, reduce, type SessionState } from "./state";
 
 /** Messages of a page of the history. */
@@ -93,7 +94,7 @@ export function useContextSession({ client: given, session: asked, onBegun }: Co
       return true;
     } catch (error) {
       if (error instanceof Refused && error.status === 401) setDenied(401);
-      change({ type: "problem", what: error instanceof Error ? error.message : String(error) });
+      change({ type: "problem", what: sentenceOf(error) });
       return false;
     }
   }, []);
