@@ -1,9 +1,9 @@
-"""The machine: states, events, guards and actions, declared once.
+"""The state machine: states, events, guards and actions, declared once.
 
     EMPTY -> ACCUMULATING -> PRESSURED -> COMPRESSED -> ...
 
-Everything else is derived from this declaration: the table of the pure engine, `VALID_DIRECTIONS`,
-the diagram. This room is the only one that knows python-statemachine.
+Everything else is derived from this declaration: the table of the pure engine, `VALID_DIRECTIONS`
+and the diagram.
 """
 
 import asyncio
@@ -30,20 +30,24 @@ from ..state import State as StateValue
 from .step import ContextPolicy, Step, default_policy
 from .table import TAKES, OwnStates, Table, run
 
-# The library logs every step at debug level, some eleven lines a turn.
+# python-statemachine logs every step at debug level, about eleven lines a turn.
 logging.getLogger("statemachine").setLevel(logging.INFO)
 
 
 @define
 class ContextModel:
-    """Hold what the machine moves: the window, and the state that the library writes."""
+    """The model that the machine changes: the window, and the state that the library writes."""
 
     window: ContextWindow
     state: Any = None
 
 
 def _turn(pressured: State, accumulating: State, *sources: State) -> TransitionList:
-    """Declare what a turn does: too much of it presses; a compressed context cools down first."""
+    """Declare the transitions of a turn.
+
+    It leads to PRESSURED over the high mark, stays COMPRESSED while cooling, and otherwise leads to
+    ACCUMULATING.
+    """
     moves = TransitionList()
     for source in sources:
         moves |= source.to(pressured, cond="is_pressured", **TAKES)
@@ -56,7 +60,10 @@ def _turn(pressured: State, accumulating: State, *sources: State) -> TransitionL
 def _settle(
     empty: State, pressured: State, compressed: State, accumulating: State, *sources: State
 ) -> TransitionList:
-    """Declare what changes the view or its budget otherwise: the state is what the guards say of it."""
+    """Declare the transitions of an event that changes the view or budget but adds no turn.
+
+    The guards choose the next state.
+    """
     moves = TransitionList()
     for source in sources:
         moves |= source.to(empty, cond="is_empty", **TAKES)
@@ -67,22 +74,26 @@ def _settle(
 
 
 class ContextMachine(StateChart[Any], metaclass=OwnStates):
-    """Drive one conversation's context, with the listeners, diagrams and events of python-statemachine (docs/machine.md).
+    """The state machine of one conversation's context, driven by events of python-statemachine.
 
-    Events take what their input takes: ``machine.user_turn("hello")``, ``machine.send("compress",
-    0.5)``, or a turn. Pass a target
-    by position: the library reserves the keyword ``target`` and drops it. With listeners that are
-    coroutine functions each event is awaited before the next. The machine of a session
-    (`ContextSession.machine`) is where its session is, and an event sent to it is decided and
-    stored by the session.
+    Events take the arguments of their input: ``machine.user_turn("hello")``,
+    ``machine.send("compress", 0.5)``, or a `Turn`. Pass a target by position: python-statemachine
+    reserves the keyword ``target`` and drops it. If a listener is a coroutine function, await each
+    event before you send the next.
+
+    The machine of a session (`ContextSession.machine`) follows its session, and the session decides
+    and stores the events that it is sent.
 
     Subclass it to add states, events, guards and validators, and pass the class to a session as
-    `machine`. Guards and validators are methods that take the `Step`; `table` is what the class
-    declares.
+    `machine`. Guards and validators are methods that take the `Step`. `table` is compiled from the
+    class. See docs/machine.md.
 
-    A refused input raises and changes nothing: illegal ones `IllegalDirectionError` (in PRESSURED
-    `ContextPressureError`), a turn out of order `OrderError`, a turn that can never fit
-    `ContextOverflowError`, a compression below a floor `FloorError`.
+    A refused input raises and changes nothing:
+
+    - `IllegalDirectionError` for an illegal input (`ContextPressureError` in PRESSURED),
+    - `OrderError` for a turn out of order,
+    - `ContextOverflowError` for a turn that can never fit,
+    - `FloorError` for a compression below a floor.
 
     >>> machine = ContextMachine(ContextWindow(1000))
     >>> machine.user_turn("hello")
@@ -92,7 +103,7 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
 
     table: ClassVar[Table]
 
-    # The library's defaults swallow illegal events and exceptions; ours must raise.
+    # The library's defaults swallow illegal events and exceptions; this machine must raise.
     allow_event_without_transition = False
     enable_self_transition_entries = False
     atomic_configuration_update = True
@@ -140,14 +151,14 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
             **options,
         )
 
-    # --- what the declaration names -------------------------------------------
+    # --- validators, guards and actions ----------------------------------------
 
     def in_order(self, step: Step) -> None:
-        """Refuse an input that may not come now or cannot fit; override it to refuse more."""
+        """Raise if the input is not allowed now or cannot fit; override it to refuse more."""
         step.check()
 
     def is_empty(self, step: Step) -> bool:
-        """Return whether nothing stands in the view."""
+        """Return whether the view is empty."""
         return step.is_empty()
 
     def is_pressured(self, step: Step) -> bool:
@@ -155,13 +166,12 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         return step.is_pressured()
 
     def is_cooling(self, step: Step) -> bool:
-        """Return whether the last compression is fewer turns away than the cooldown."""
+        """Return whether fewer turns than the cooldown followed the last compression."""
         return step.is_cooling()
 
     def put_window(self, step: Step) -> None:
-        """Put the window that the step leads to into the model."""
-        # An event that a listener sends from inside another was made for a window that is gone by
-        # now.
+        """Put the resulting window of the step into the model."""
+        # A listener that sends an event from inside another event decided it on an outdated window.
         if step.window is not self.model.window:
             raise ConflictError(f"input {step.input.kind}", step.window, self.model.window)
         self.model.window = step.after
@@ -170,12 +180,12 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
 
     @property
     def context_state(self) -> Any:
-        """Return the state the machine is in."""
+        """Return the machine's current state."""
         return self.model.state
 
     @property
     def window(self) -> ContextWindow:
-        """Return the window; it changes by inputs only."""
+        """Return the window; only inputs change it."""
         window: ContextWindow = self.model.window
         return window
 
@@ -185,7 +195,7 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         return [getattr(self, kind) for kind in self.table.legal(self.context_state)]
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
-        """Take one input through the machine; return what goes out, or raise and change nothing."""
+        """Process one input and return the output, or raise and change nothing."""
         write = getattr(self.model, "write_event", None)
         if write is not None:
             output: ContextOutput = write(context_input, (), {})
@@ -195,7 +205,7 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         return step.output(self.context_state)
 
     def restore(self, state: Any, window: ContextWindow) -> None:
-        """Put the machine where a journal says it is: `state` with `window`."""
+        """Set the machine to the `state` and `window` of a journal."""
         self.model.window = window
         if state is not self.model.state:
             self.current_state_value = state
@@ -205,8 +215,15 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         run(self.table, self.context_state, step)
         return step
 
-    def _put_nonblocking(self, trigger_data: TriggerData, internal: bool = False) -> None:  # noqa: FBT001, FBT002 - the library's signature
-        """Decide an event before the library takes it: the one place that both ``machine.send`` and ``machine.user_turn`` pass."""
+    def _put_nonblocking(
+        self,
+        trigger_data: TriggerData,
+        internal: bool = False,  # noqa: FBT001, FBT002 - the library's signature
+    ) -> None:
+        """Decide an event before the library queues it.
+
+        Both ``machine.send`` and ``machine.user_turn`` pass through here.
+        """
         if not isinstance(trigger_data.kwargs.get("step"), Step) and self.context_state is not None:
             name, args, kwargs = str(trigger_data.event), trigger_data.args, trigger_data.kwargs
             if delay := getattr(trigger_data.event, "delay", 0):
@@ -214,7 +231,7 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
                     "delay", delay, "None: send the event when it is to happen"
                 )
             write = getattr(self.model, "write_event", None)
-            if write is not None:  # a session decides and stores it, and plays it then
+            if write is not None:  # a session decides and stores the event, then plays it
                 trigger_data.future = write(name, args, kwargs)
                 return
             trigger_data.args, trigger_data.kwargs = (
@@ -224,15 +241,12 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
         super()._put_nonblocking(trigger_data, internal=internal)
 
     def _processing_loop(self, caller_future: Any | None = None) -> Any:
-        """Process what is queued.
-
-        An event with what listeners send from inside of it is taken whole or not at all.
-        """
+        """Process the queue: an event and what its listeners send succeed or fail together."""
         if isinstance(caller_future, ContextOutput) or asyncio.iscoroutine(caller_future):
             return caller_future
         with self._all_or_nothing():
             processing = super()._processing_loop(caller_future)
-        # Listeners that are coroutine functions make the library hand out something to await.
+        # With coroutine listeners, the library returns an awaitable.
         return self._await(processing) if isawaitable(processing) else None
 
     async def _await(self, processing: Awaitable[Any]) -> None:
@@ -241,19 +255,16 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
 
     @contextmanager
     def _all_or_nothing(self) -> Generator[None]:
-        """Undo what did not work out.
-
-        An event that became illegal behind another is refused in our words.
-        """
+        """Restore state and window after an error, and translate the library's exception."""
         state, window = self.model.state, self.model.window
         try:
             yield
         except BaseException as failure:
             refused = self.context_state
-            # A listener may fail after the library has written the state.
+            # A listener can fail after the library has written the state.
             if state is not None:
                 self.restore(state, window)
-            # A listener may have a machine of its own, whose words are its own.
+            # Leave the errors of a listener's own machine untranslated.
             if (
                 isinstance(failure, TransitionNotAllowed)
                 and getattr(failure.event, "_sm", None) is self
@@ -264,10 +275,10 @@ class ContextMachine(StateChart[Any], metaclass=OwnStates):
             raise
 
 
-# --- without a machine that is driven -------------------------------------------------
+# --- pure functions -------------------------------------------------------------------
 
 VALID_DIRECTIONS: dict[StateValue, frozenset[Kind]] = ContextMachine.table.directions
-"""The legal inputs of every state (docs/machine.md)."""
+"""The legal inputs of each state (docs/machine.md)."""
 
 
 def context_transition(
@@ -276,12 +287,12 @@ def context_transition(
     window: ContextWindow,
     policy: ContextPolicy | None = None,
 ) -> tuple[StateValue, ContextOutput]:
-    """Return the next state and the output for an input that meets `window` in `state`; pure.
+    """Return the next state and the output of an input in `state`, as a pure function.
 
     Raises:
-        IllegalDirectionError: no direction of `state` (ContextPressureError in PRESSURED).
-        OrderError: the turn comes at the wrong moment of a tool call.
-        ContextOverflowError: the turn could never fit.
+        IllegalDirectionError: the input is illegal in `state` (ContextPressureError in PRESSURED).
+        OrderError: the turn breaks the order of tool calls and results.
+        ContextOverflowError: the turn can never fit.
 
     >>> state, output = context_transition(ContextState.EMPTY, ContextInput.user_turn("hello"), ContextWindow(1000))
     >>> state, len(output.window)

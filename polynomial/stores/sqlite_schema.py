@@ -1,20 +1,20 @@
 """The tables of a SQLite store, as numbered steps from one version to the next.
 
-Words stand in `texts`, once, however many events and sessions refer to them; events are small and
-tell everything else. `pieces` and `heads` are derived (snapshots), and so are `indexes`, which tell
-up to which event the words of a session are indexed in a table of
-their own, made at its first search (`word_index`): losing them costs time and nothing else. Each
-row that is read back carries a checksum, and each session says how many events it had when the file
-was closed or a snapshot made, since SQLite would not notice what is missing or changed.
+`texts` stores each text once, however many events and sessions refer to it; `events` stores
+everything else. `pieces` and `heads` are derived; they are the snapshots. `indexes` is derived too.
+It records up to which event the words of a session are indexed, in a table of their own that the
+first search creates (`word_index`). Losing derived tables costs time and nothing else. Each row
+that is read back has a checksum, and each session records how many events it had when the file was
+last closed or a snapshot was made, since SQLite does not detect missing or changed rows.
 
-A step that has been released is never changed. What is new goes behind it
+A released step is never changed; changes are added as new steps
 (docs/decisions/2026-11-23-sqlite-store.md).
 """
 
 import sqlite3
 
 APPLICATION_ID = 0x504C5943
-"""Tells the files of these stores ("PLYC") from other databases."""
+"""The application id ("PLYC") that distinguishes these files from other databases."""
 
 STEPS = (
     """
@@ -41,14 +41,17 @@ STEPS = (
 """Step n leads from version n - 1 to version n."""
 
 DAMAGED = "Restore a copy of the file, or what `sqlite3 FILE .recover` brings back of it"
-"""What is legal where a file is not what was written."""
+"""The advice for a file that differs from what was written."""
 
 OF_A_SESSION = ("heads", "pieces", "commands", "companions", "events")
-"""The tables whose rows belong to one session, besides its index."""
+"""The tables whose rows belong to one session, apart from its index."""
 
 # --- statements ---------------------------------------------------------------------------
 
-FIND = "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) FROM sessions WHERE name = ?"
+FIND = (
+    "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) "
+    "FROM sessions WHERE name = ?"
+)
 EVENTS = """
 SELECT e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum
 FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?
@@ -82,9 +85,9 @@ DELETE_ROWS = "DELETE FROM {table} WHERE session = ?"
 
 
 def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
-    """Return why a database is none that can be opened here, and what would be legal.
+    """Return why a database cannot be opened here, and what to do.
 
-    None where it can.
+    Return None if it can.
     """
     application, version = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
@@ -96,7 +99,10 @@ def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
         )
     if version > len(STEPS):
         return (
-            f"it was written by a newer polycontext (schema {version}; this one reads up to {len(STEPS)})",
+            (
+                f"it was written by a newer polycontext (schema {version}; "
+                f"this one reads up to {len(STEPS)})"
+            ),
             "Upgrade polycontext",
         )
     if version and any(row != ("ok",) for row in db.execute("PRAGMA integrity_check(sessions)")):
@@ -107,7 +113,7 @@ def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
 def migrate(db: sqlite3.Connection) -> None:
     """Bring a database up to the newest version, in one transaction.
 
-    An empty file is of version 0.
+    An empty file has version 0.
     """
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == len(STEPS):
