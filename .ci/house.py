@@ -248,7 +248,10 @@ def _listing(door: Path) -> str:
 def is_participle(module: str) -> bool:
     """Return whether any part of a module path is a bare participle, gerund or verb.
 
-    >>> [is_participle(name) for name in ("a/told.py", "a/counting/b.py", "a/reasoning/feed.py", "a/shared_store.py")]
+    >>> [
+    ...     is_participle(name)
+    ...     for name in ("a/told.py", "a/counting/b.py", "a/reasoning/feed.py", "a/shared_store.py")
+    ... ]
     [True, True, False, False]
     """
     words = {
@@ -305,7 +308,10 @@ def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
 def exported(source: str) -> list[str]:
     r"""Return the names that a package exports: its `__all__`, or else the names it imports.
 
-    >>> exported("from a import b, c as d\n__all__ = ['b']"), exported("from a import b, c as d, _e")
+    >>> (
+    ...     exported("from a import b, c as d\n__all__ = ['b']"),
+    ...     exported("from a import b, c as d, _e"),
+    ... )
     (['b'], ['b', 'd'])
     """
     imported: list[str] = []
@@ -356,7 +362,10 @@ def _last_name(base: ast.expr) -> str:
 def hand_written_twins(source: str) -> list[str]:
     r"""Return the coroutine methods whose name is that of a sibling method with an `a` in front.
 
-    >>> hand_written_twins("class A:\n    def get(self): ...\n    async def aget(self): ...\n    async def add(self): ...\n")
+    >>> hand_written_twins(
+    ...     "class A:\n    def get(self): ...\n    async def aget(self): ...\n"
+    ...     "    async def add(self): ...\n"
+    ... )
     ['aget']
     """
     classes = (node.body for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef))
@@ -485,7 +494,9 @@ def import_cycles(package: str = "polycontext") -> list[tuple[str, ...]]:
 THREE_TURNS = """
 from polycontext.polynomial import ContextSession
 session = ContextSession(max_tokens=8000)
-session.add_user_turn("Where is my parcel?"), session.add_assistant_turn("On its way."), session.add_user_turn("Thanks.")
+session.add_user_turn("Where is my parcel?")
+session.add_assistant_turn("On its way.")
+session.add_user_turn("Thanks.")
 """
 
 

@@ -80,7 +80,12 @@ class NearestFirst:
         with open("mutmut-stats.json") as file:
             known = json.load(file)
         seconds, calls = known["duration_by_test"], known["tests_by_mangled_function_name"]
-        near = {test for name, tests in calls.items() if name.rpartition(".")[0] == sys.argv[1] for test in tests}
+        near = {
+            test
+            for name, tests in calls.items()
+            if name.rpartition(".")[0] == sys.argv[1]
+            for test in tests
+        }
         items.sort(key=lambda item: (item.nodeid not in near, seconds.get(item.nodeid, 0)))
 
 sys.exit(pytest.main(sys.argv[2:], plugins=[NearestFirst()]))
@@ -110,7 +115,10 @@ def plain_properties(source: str) -> str:
 
     mutmut skips decorated functions.
 
-    >>> print(plain_properties("class A:\n    @property\n    def one(self):\n        return 1\n"), end="")
+    >>> print(
+    ...     plain_properties("class A:\n    @property\n    def one(self):\n        return 1\n"),
+    ...     end="",
+    ... )
     class A:
         def one(self):
             return 1

@@ -150,8 +150,8 @@ def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
     {'a': (1, {'b': 'c'})}
     >>> freeze({"a": [1, {"b": {2}}]}, "metadata")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: metadata.a[1].b: set is not JSON data. Use str,
-    finite number, bool, None, list, mapping.
+    polycontext.linearity.errors.InvalidDataError: metadata.a[1].b: set is not JSON data. Use str, \
+finite number, bool, None, list, mapping.
     """
     try:
         return _taken(value, MAX_DEPTH, _FROZEN)
@@ -218,8 +218,8 @@ def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) ->
 
     >>> check_text("text " + chr(0xDC80), "content")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5.
-    Use text that encodes as UTF-8.
+    polycontext.linearity.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5. \
+Use text that encodes as UTF-8.
     """
     if type(text) is str and text.isascii():
         return text

@@ -56,7 +56,9 @@ class ContextManagers(Mapping[str, ContextManager]):
 
     >>> session = ContextSession(max_tokens=8000)
     >>> gone = []
-    >>> files = ContextManagers(session, lambda name, item: gone.append((name, item.content))).open("files", max_items=1)
+    >>> files = ContextManagers(session, lambda name, item: gone.append((name, item.content))).open(
+    ...     "files", max_items=1
+    ... )
     >>> _ = files.add(ContextItem("a = 1")), files.add(ContextItem("b = 2"))
     >>> gone, [item.content for item in files]
     ([('files', 'a = 1')], ['b = 2'])

@@ -398,7 +398,9 @@ def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = 
         InvalidOptionError: another depth.
 
     >>> from polycontext.nodes.history import ConversationTurn
-    >>> history = ConversationHistory([ConversationTurn("Any soup?", "Three soups."), ConversationTurn("The\n## second")])
+    >>> history = ConversationHistory(
+    ...     [ConversationTurn("Any soup?", "Three soups."), ConversationTurn("The\n## second")]
+    ... )
     >>> print(format_conversation_for_prompt(history, 2))
     ### Recent turns
     User: Any soup?

@@ -395,8 +395,18 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
         InvalidOptionError: another node.
 
     >>> from polycontext.nodes.reasoning import StepSummary, TurnExecutionSummary
-    >>> step = StepSummary(1, "read", "recipes", "Find soups", "read 3 recipes", ["recipe_1"], "the second is vegan")
-    >>> trace = ReasoningTrace(current=TurnExecutionSummary(4, "plan_direct", "Find a soup", [step]))
+    >>> step = StepSummary(
+    ...     1,
+    ...     "read",
+    ...     "recipes",
+    ...     "Find soups",
+    ...     "read 3 recipes",
+    ...     ["recipe_1"],
+    ...     "the second is vegan",
+    ... )
+    >>> trace = ReasoningTrace(
+    ...     current=TurnExecutionSummary(4, "plan_direct", "Find a soup", [step])
+    ... )
     >>> print(format_reasoning_for_prompt(trace, "act"))
     ### This turn (turn 4)
     - Step 1 (read recipes): Find soups

@@ -109,7 +109,12 @@ def waffle(session: ContextSession) -> Waffle:
     >>> session = ContextSession(max_tokens=1000, reserve=200)
     >>> _ = session.add_system("Answer in German."), session.add_user_turn("Where is my parcel?")
     >>> filled = waffle(session)
-    >>> [(portion.role.value, portion.tokens) for portion in filled.portions], filled.used, filled.free, filled.total
+    >>> (
+    ...     [(portion.role.value, portion.tokens) for portion in filled.portions],
+    ...     filled.used,
+    ...     filled.free,
+    ...     filled.total,
+    ... )
     ([('system', 8), ('user', 9)], 17, 783, 1000)
     """
     window, most = session.window, session.window.max_tokens

@@ -361,7 +361,9 @@ def as_tool_call(call: object) -> ToolCall:
     Raises:
         InvalidTurnError: `call` has none of the known shapes.
 
-    >>> as_tool_call({"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}})
+    >>> as_tool_call(
+    ...     {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    ... )
     ToolCall(id='c1', name='search', arguments='{}')
     """
     if isinstance(call, ToolCall):

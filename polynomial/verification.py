@@ -84,7 +84,11 @@ def verify(
 
     Law: ``verify(messages, project(messages, n).messages).ok``.
 
-    >>> history = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Count."}, {"role": "assistant", "content": "1"}]
+    >>> history = [
+    ...     {"role": "system", "content": "Be brief."},
+    ...     {"role": "user", "content": "Count."},
+    ...     {"role": "assistant", "content": "1"},
+    ... ]
     >>> print(verify(history, history[-1:]))
     not ok: lost pinned before[0][1]; kept 1 of 3 messages
     >>> print(verify(history, [*history[:2], {"role": "assistant", "content": "[Summary]"}]))

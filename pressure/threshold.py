@@ -91,7 +91,11 @@ class AdaptiveThreshold(FixedThreshold):
     loop by 0.1. Without signals it is the base.
 
     >>> threshold = AdaptiveThreshold()
-    >>> threshold.high(), round(threshold.high(Signals(progress=1.0)), 2), round(threshold.high(Signals(error_rate=1.0, looping=True)), 2)
+    >>> (
+    ...     threshold.high(),
+    ...     round(threshold.high(Signals(progress=1.0)), 2),
+    ...     round(threshold.high(Signals(error_rate=1.0, looping=True)), 2),
+    ... )
     (0.7, 0.9, 0.5)
     """
 
@@ -156,7 +160,9 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
     >>> from polycontext.window import ToolCall
     >>> window = ContextWindow(1000).append(Turn("user", "Is it there?"))
     >>> for number in range(3):
-    ...     window = window.append(Turn("assistant", None, tool_calls=[ToolCall(f"c{number}", "ls", "{}")]))
+    ...     window = window.append(
+    ...         Turn("assistant", None, tool_calls=[ToolCall(f"c{number}", "ls", "{}")])
+    ...     )
     ...     window = window.append(Turn("tool", "nothing", tool_call_id=f"c{number}"))
     >>> is_looping(window), is_looping(window, repeats=4)
     (True, False)

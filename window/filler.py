@@ -39,7 +39,12 @@ class Introduced(NamedTuple):
     `tokens` is the count so far and `last` the role of the last turn.
 
     >>> from polycontext.window.tokens.counter import EstimatingCounter
-    >>> turns = [Turn("user", "Hi"), Turn("assistant", "Hello"), Turn("system", "Be brief."), Turn("user", "Well?")]
+    >>> turns = [
+    ...     Turn("user", "Hi"),
+    ...     Turn("assistant", "Hello"),
+    ...     Turn("system", "Be brief."),
+    ...     Turn("user", "Well?"),
+    ... ]
     >>> [Introduced().after(turns[:number], EstimatingCounter()).tokens for number in range(5)]
     [0, 0, 0, 11, 23]
     """
@@ -81,7 +86,10 @@ def opening_of(turns: Sequence[Turn]) -> int | None:
 
     It is needed where the first turn after the leading system turns is the assistant's.
 
-    >>> opening_of([Turn("system", "Be kind."), Turn("assistant", "Hello!")]), opening_of([Turn("user", "Hi")])
+    >>> (
+    ...     opening_of([Turn("system", "Be kind."), Turn("assistant", "Hello!")]),
+    ...     opening_of([Turn("user", "Hi")]),
+    ... )
     (1, None)
     """
     place = sum(1 for _ in takewhile(lambda turn: turn.role is Role.SYSTEM, turns))

@@ -102,7 +102,8 @@ def read_medium(block: object) -> Medium | None:
     payload. Only the head of a payload is decoded, except for PDF and text files, which are decoded
     whole up to 32 MB.
 
-    >>> read_medium({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
+    >>> data = {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}
+    >>> read_medium({"type": "image", "source": data})
     Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3, \
 pages=None, seconds=None, text=None, name='', detail='')
     >>> read_medium({"type": "text", "text": "words"}) is None
@@ -185,7 +186,13 @@ def describe_medium(part: Part) -> str:
     Every part gets a line; a block of an unknown type is described by that type.
 
     >>> png = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA="
-    >>> describe_medium(Part("anthropic", '{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "%s"}}' % png))
+    >>> describe_medium(
+    ...     Part(
+    ...         "anthropic",
+    ...         '{"type": "image", "source": {"type": "base64", '
+    ...         '"media_type": "image/png", "data": "%s"}}' % png,
+    ...     )
+    ... )
     '[image/png, 640 x 480, left out]'
     >>> describe_medium(Part("openai", '{"type": "sculpture"}'))
     '[sculpture, left out]'

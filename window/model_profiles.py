@@ -194,7 +194,9 @@ def register_model(profile: ModelProfile) -> ModelProfile:
 
     It replaces a profile of the same name.
 
-    >>> register_model(ModelProfile("my-model", "openai", window=32_000, output=4_000)).window == find_model("my-model").window
+    >>> register_model(
+    ...     ModelProfile("my-model", "openai", window=32_000, output=4_000)
+    ... ).window == find_model("my-model").window
     True
     """
     if not isinstance(profile, ModelProfile):

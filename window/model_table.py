@@ -50,7 +50,11 @@ def find_listed(name: str) -> tuple[str, Listed] | None:
     The route to a model (`openrouter/google/...`, `google:...`) and its snapshot date are ignored,
     unless the host has its own row for the model.
 
-    >>> find_listed("google/gemini-2.5-pro")[1].window, find_listed("xai:grok-4")[0], find_listed("gemini-9")
+    >>> (
+    ...     find_listed("google/gemini-2.5-pro")[1].window,
+    ...     find_listed("xai:grok-4")[0],
+    ...     find_listed("gemini-9"),
+    ... )
     (1048576, 'grok-4', None)
     """
     found = next((each for each in _tried(name) if each in _rows()), None)

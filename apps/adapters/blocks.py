@@ -52,8 +52,18 @@ def block(framework: str, own: Mapping[str, Any], medium: str | None = None) -> 
     and its base64 `data`. All other data is counted as it is.
 
     >>> picture = {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}}
-    >>> turn = Turn("user", "So?", parts=(block("google-adk", picture, "inline_data"), block("google-adk", {"executable_code": "1"})))
-    >>> [part.is_medium for part in turn.parts], [*own_blocks(turn, "google-adk")] == [picture, {"executable_code": "1"}]
+    >>> turn = Turn(
+    ...     "user",
+    ...     "So?",
+    ...     parts=(
+    ...         block("google-adk", picture, "inline_data"),
+    ...         block("google-adk", {"executable_code": "1"}),
+    ...     ),
+    ... )
+    >>> (
+    ...     [part.is_medium for part in turn.parts],
+    ...     [*own_blocks(turn, "google-adk")] == [picture, {"executable_code": "1"}],
+    ... )
     ([True, False], True)
     """
     if medium is None:
@@ -110,7 +120,13 @@ def sent_tokens(counts: Mapping[str, Any] | None) -> dict[str, int]:
 
     >>> sent_tokens({"input_token_count": 10, "cache_read_input_token_count": 900})
     {'input_tokens': 910}
-    >>> sent_tokens({"input_token_count": 910, "cache_read_input_token_count": 900, "total_token_count": 930})
+    >>> sent_tokens(
+    ...     {
+    ...         "input_token_count": 910,
+    ...         "cache_read_input_token_count": 900,
+    ...         "total_token_count": 930,
+    ...     }
+    ... )
     {'input_tokens': 910}
     """
     told = counts or {}
@@ -182,7 +198,12 @@ def _part(block: Mapping[str, Any]) -> Part:
 def content_of(turn: Turn) -> str | list[dict[str, Any]]:
     """Return a turn as the content of a message: its text, or blocks if it has parts.
 
-    >>> content_of(Turn("user", "Which?")), len(content_of(Turn("user", "Which?", parts=(picture("https://example.org/plum.png"),))))
+    >>> (
+    ...     content_of(Turn("user", "Which?")),
+    ...     len(
+    ...         content_of(Turn("user", "Which?", parts=(picture("https://example.org/plum.png"),)))
+    ...     ),
+    ... )
     ('Which?', 2)
     """
     blocks = [json.loads(part.data) for part in turn.parts if part.type]

@@ -15,8 +15,13 @@ def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
     """Yield the turns of a message: one per tool result, and one for the rest.
 
     >>> use = {"toolUse": {"toolUseId": "t1", "name": "look", "input": {"at": "a"}}}
-    >>> result = {"toolResult": {"toolUseId": "t1", "status": "success", "content": [{"text": "Plums."}]}}
-    >>> messages = {"role": "assistant", "content": [use]}, {"role": "user", "content": [result, {"text": "And?"}]}
+    >>> result = {
+    ...     "toolResult": {"toolUseId": "t1", "status": "success", "content": [{"text": "Plums."}]}
+    ... }
+    >>> messages = (
+    ...     {"role": "assistant", "content": [use]},
+    ...     {"role": "user", "content": [result, {"text": "And?"}]},
+    ... )
     >>> [(str(turn.role), turn.text) for message in messages for turn in read_message(message)]
     [('assistant', ''), ('tool', 'Plums.'), ('user', 'And?')]
     """
@@ -63,7 +68,9 @@ def read_usage(usage: Mapping[str, Any]) -> dict[str, int]:
 
     The total includes tokens read from a cache for every vendor, the input only for some.
 
-    >>> read_usage({"inputTokens": 10, "cacheReadInputTokens": 890, "outputTokens": 9, "totalTokens": 909})
+    >>> read_usage(
+    ...     {"inputTokens": 10, "cacheReadInputTokens": 890, "outputTokens": 9, "totalTokens": 909}
+    ... )
     {'input_tokens': 900, 'output_tokens': 9}
     """
     return {

@@ -18,9 +18,21 @@ def read_contents(contents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, 
     Gemini's calls need no id. A call without an id gets one made from its place, and a result
     without an id belongs to the first call of its name that has no result yet.
 
-    >>> look = {"role": "model", "parts": [{"function_call": {"name": "look", "args": {"at": side}}} for side in "ab"]}
-    >>> seen = {"role": "user", "parts": [{"function_response": {"name": "look", "response": {"result": side}}} for side in "ab"]}
-    >>> [(turn.text, turn.tool_call_id or [call.id for call in turn.tool_calls]) for _, turn in read_contents([look, seen])]
+    >>> look = {
+    ...     "role": "model",
+    ...     "parts": [{"function_call": {"name": "look", "args": {"at": side}}} for side in "ab"],
+    ... }
+    >>> seen = {
+    ...     "role": "user",
+    ...     "parts": [
+    ...         {"function_response": {"name": "look", "response": {"result": side}}}
+    ...         for side in "ab"
+    ...     ],
+    ... }
+    >>> [
+    ...     (turn.text, turn.tool_call_id or [call.id for call in turn.tool_calls])
+    ...     for _, turn in read_contents([look, seen])
+    ... ]
     [('', ['by-order-0-0', 'by-order-0-1']), ('a', 'by-order-0-0'), ('b', 'by-order-0-1')]
     """
     waiting: list[ToolCall] = []
@@ -53,7 +65,12 @@ def write_content(turns: Sequence[Turn]) -> dict[str, Any]:
 def read_usage(usage: Mapping[str, Any] | None) -> dict[str, int] | None:
     """Return the input and output tokens of a response, None if it reports none.
 
-    >>> read_usage({"prompt_token_count": 900, "candidates_token_count": 9, "thoughts_token_count": 1}), read_usage(None)
+    >>> (
+    ...     read_usage(
+    ...         {"prompt_token_count": 900, "candidates_token_count": 9, "thoughts_token_count": 1}
+    ...     ),
+    ...     read_usage(None),
+    ... )
     ({'input_tokens': 900, 'output_tokens': 10}, None)
     """
     if not usage or not usage.get("prompt_token_count"):

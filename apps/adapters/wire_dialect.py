@@ -61,8 +61,13 @@ class ThinkingDialect(WireDialect):
     It is in the fields `thinking_blocks` (Anthropic's models) and `reasoning_items` (OpenAI's).
 
     >>> thought = {"type": "thinking", "thinking": "Plums.", "signature": "c2ln"}
-    >>> [piece] = ThinkingDialect().split([{"role": "assistant", "content": "Plums.", "thinking_blocks": [thought]}])
-    >>> piece.turn.parts[0].is_bound, ThinkingDialect().write([piece.turn])[0]["thinking_blocks"] == [thought]
+    >>> [piece] = ThinkingDialect().split(
+    ...     [{"role": "assistant", "content": "Plums.", "thinking_blocks": [thought]}]
+    ... )
+    >>> (
+    ...     piece.turn.parts[0].is_bound,
+    ...     ThinkingDialect().write([piece.turn])[0]["thinking_blocks"] == [thought],
+    ... )
     (True, True)
     """
 

@@ -155,7 +155,10 @@ class Chats:
 def key_of(token: str, name: str) -> str:
     """Return the store's id of an owner's chat, which does not contain the token.
 
-    >>> key_of("secret", "a") == key_of("secret", "a"), key_of("secret", "a") == key_of("other", "a")
+    >>> (
+    ...     key_of("secret", "a") == key_of("secret", "a"),
+    ...     key_of("secret", "a") == key_of("other", "a"),
+    ... )
     (True, False)
     """
     return f"{sha256(token.encode()).hexdigest()[:24]}.{name}"

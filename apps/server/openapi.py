@@ -28,8 +28,8 @@ def schemas() -> dict[str, Any]:
     """Return the schemas of all responses by name.
 
     >>> sorted(schemas())
-    ['ActionProps', 'Changed', 'ChatProps', 'Completions', 'History', 'Listed', 'MessageProps',
-    'Opened', 'Source', 'Uploads']
+    ['ActionProps', 'Changed', 'ChatProps', 'Completions', 'History', 'Listed', 'MessageProps', \
+'Opened', 'Source', 'Uploads']
     """
     contract = orjson.loads(read_contract(SCHEMA).replace("#/$defs/", _PLACE))
     inner, props = contract.pop("$defs"), {"$ref": f"{_PLACE}ChatProps"}

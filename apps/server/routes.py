@@ -177,7 +177,7 @@ async def fork(
 async def history(
     chat: One, before: str | None = None, limit: Annotated[int, Query(ge=1, le=PAGE)] = PAGE
 ) -> dict[str, Any]:
-    """Show a page of all that was said, also of what is summed up by now: the newest, or those before a message."""
+    """Return a page of messages, summarised ones included: the newest, or those before one."""
     messages, further = ComponentRenderer().render_history(chat.session, before, limit)
     return {"messages": messages, "before": further}
 
@@ -204,5 +204,5 @@ async def source(
 async def events(
     chat: One, last: Annotated[str | None, Header(alias="Last-Event-ID")] = None
 ) -> EventStream:
-    """Tell what changes: first how all stands, or, behind the event that was seen last, what came since."""
+    """Stream changes: first the current state, or the events since the last one seen."""
     return EventStream(event.wire async for event in chat.feed.listen(last))

@@ -78,8 +78,14 @@ class ScriptedModel:
     Raises:
         InvalidOptionError: on creation, if the script cannot be played.
 
-    >>> model = ScriptedModel(["Hello.", TimeoutError("too slow")], rules={r"\bweather\b": "It rains."})
-    >>> model.complete("What is the weather?"), model.complete([{"role": "user", "content": "hi"}]), len(model.requests)
+    >>> model = ScriptedModel(
+    ...     ["Hello.", TimeoutError("too slow")], rules={r"\bweather\b": "It rains."}
+    ... )
+    >>> (
+    ...     model.complete("What is the weather?"),
+    ...     model.complete([{"role": "user", "content": "hi"}]),
+    ...     len(model.requests),
+    ... )
     ('It rains.', 'Hello.', 2)
     """
 

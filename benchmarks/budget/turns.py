@@ -71,7 +71,10 @@ def turn_rows(scale: Scale) -> Iterator[Row]:
 def exponent(costs: Costs) -> float:
     """Return the slope of log(median cost) over log(length), by least squares.
 
-    >>> round(exponent({1: [1.0], 10: [1.0], 100: [1.0]}), 3), round(exponent({1: [1.0], 10: [10.0], 100: [100.0]}), 3)
+    >>> (
+    ...     round(exponent({1: [1.0], 10: [1.0], 100: [1.0]}), 3),
+    ...     round(exponent({1: [1.0], 10: [10.0], 100: [100.0]}), 3),
+    ... )
     (0.0, 1.0)
     """
     points = [(log(size), log(median(each))) for size, each in costs.items()]

@@ -58,7 +58,10 @@ def spelled(value: Any) -> str:
 def pairs_of(value: Any, record: str | None = None, key: str = "") -> Iterator[Pair]:
     """Yield every pair of a JSON value, of scalars and of containers.
 
-    >>> [(pair.record, pair.key, pair.value) for pair in pairs_of([{"id": "R1", "price": 9}, {"id": "R2", "price": 7}])]
+    >>> [
+    ...     (pair.record, pair.key, pair.value)
+    ...     for pair in pairs_of([{"id": "R1", "price": 9}, {"id": "R2", "price": 7}])
+    ... ]
     [('R1', 'id', 'R1'), ('R1', 'price', 9), ('R2', 'id', 'R2'), ('R2', 'price', 7)]
     """
     if isinstance(value, dict):
@@ -147,8 +150,10 @@ def fragment_pairs(text: str, record: str | None) -> Iterator[Pair]:
     """Yield the pairs in fragments of JSON; after an omission mark the record is unknown.
 
     >>> list(fragment_pairs('"garden", "breakfast": true}, {"id": "R2", "price": 7', None))
-    [Pair(record=None, key='', value='garden', names=False), Pair(record=None, key='breakfast', value=True, names=False), \
-Pair(record='R2', key='id', value='R2', names=True), Pair(record='R2', key='price', value=7, names=False)]
+    [Pair(record=None, key='', value='garden', names=False), \
+Pair(record=None, key='breakfast', value=True, names=False), \
+Pair(record='R2', key='id', value='R2', names=True), \
+Pair(record='R2', key='price', value=7, names=False)]
     """
     stack, listed, key = [dict[str, list[Any]]()], [0], ""
     tokens = _TOKEN.findall(text)
@@ -219,8 +224,12 @@ def note_pairs(
     its record.
 
     >>> note_pairs("hotel Post, late check-in, price 9", {"hotel", "price"}, "R1")
-    [Pair(record='R1', key='hotel', value='Post, late check-in', names=False), Pair(record='R1', key='price', value='9', names=False)]
-    >>> [pair.record for pair in note_pairs("rooms [{id R1, price 9}]", {"rooms", "id", "price"}, None)]
+    [Pair(record='R1', key='hotel', value='Post, late check-in', names=False), \
+Pair(record='R1', key='price', value='9', names=False)]
+    >>> [
+    ...     pair.record
+    ...     for pair in note_pairs("rooms [{id R1, price 9}]", {"rooms", "id", "price"}, None)
+    ... ]
     [None, 'R1', 'R1']
     """
     found = list[Pair]()

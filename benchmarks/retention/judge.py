@@ -389,7 +389,12 @@ def _is_whole(thing: Thing, shown: set[str], header: str) -> bool:
 def _says(said: Any, value: Any) -> bool:
     """Return whether notes state a source's value, whole or in parts with marks between them.
 
-    >>> _says('"12" (was 11)', "12"), _says("Post, o…", "Post, old"), _says("[1, 2]", [1, 2, 3]), _says("[1, …]", [1, 2, 3])
+    >>> (
+    ...     _says('"12" (was 11)', "12"),
+    ...     _says("Post, o…", "Post, old"),
+    ...     _says("[1, 2]", [1, 2, 3]),
+    ...     _says("[1, …]", [1, 2, 3]),
+    ... )
     (True, True, False, True)
     """
     if said == value:

@@ -252,7 +252,9 @@ class DiffTracker:
     >>> from polycontext.nodes.agent_context import ContextValidator, Intent
     >>> ctx = AgentContext.new("session-1", "trace-1")
     >>> tracker = DiffTracker(ctx)
-    >>> after = ContextValidator.default().safe_set(ctx, "intent_detection", "reasoning", "intents", [Intent("query", 0.95)])
+    >>> after = ContextValidator.default().safe_set(
+    ...     ctx, "intent_detection", "reasoning", "intents", [Intent("query", 0.95)]
+    ... )
     >>> tracker.capture("intent_detection", after).summary()
     '[intent_detection] Changes: reasoning.intents_added=1'
     """

@@ -58,7 +58,9 @@ class KeptContextStore(AgentContextStore):
 
     >>> session = ContextSession(max_tokens=8000)
     >>> shared = KeptContextStore(session, "plan", AgentContext.new("session-1", "trace-1"))
-    >>> _ = shared.write("intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]})
+    >>> _ = shared.write(
+    ...     "intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}
+    ... )
     >>> session.documents.get("plan")["reasoning"]
     {'intents': [{'type': 'query', 'confidence': 0.95}]}
     >>> KeptContextStore(session, "plan").context == shared.context

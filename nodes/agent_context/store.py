@@ -128,7 +128,9 @@ class AgentContextStore:
     `artifacts`, large values are moved out before they would be refused.
 
     >>> store = AgentContextStore(AgentContext.new("session-1", "trace-1"))
-    >>> store.write("intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}).reasoning.intents
+    >>> store.write(
+    ...     "intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}
+    ... ).reasoning.intents
     (Intent(type='query', confidence=0.95, entities=()),)
     >>> store.context.audit.agent_runs[0].keys_written
     ('reasoning.intents',)

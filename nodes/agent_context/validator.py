@@ -107,7 +107,9 @@ class ContextValidator:
     >>> validator = ContextValidator()
     >>> validator.register_agent("intent_detection", ["reasoning"])
     >>> ctx = AgentContext.new("session-1", "trace-1")
-    >>> validator.safe_set(ctx, "intent_detection", "reasoning", "intents", [{"type": "query", "confidence": 0.95}]).reasoning.intents
+    >>> validator.safe_set(
+    ...     ctx, "intent_detection", "reasoning", "intents", [{"type": "query", "confidence": 0.95}]
+    ... ).reasoning.intents
     (Intent(type='query', confidence=0.95, entities=()),)
     """
 

@@ -87,7 +87,12 @@ class Node:
         type, or an invalid budget.
 
     >>> from polycontext.nodes.builders import ConversationPart, EntityMode, Node
-    >>> critic = Node("critic", "Say what is wrong with the last answer.", EntityMode.LABELS_ONLY, {ConversationPart.RECENT})
+    >>> critic = Node(
+    ...     "critic",
+    ...     "Say what is wrong with the last answer.",
+    ...     EntityMode.LABELS_ONLY,
+    ...     {ConversationPart.RECENT},
+    ... )
     >>> critic.reasoning
     frozenset()
     """

@@ -45,7 +45,18 @@ def singular(word: str) -> str:
     except in ``-ss -us -is``. A few irregular words are known; give a registry `ref_names` for the
     others (docs/nodes.md).
 
-    >>> [singular(word) for word in ("recipes", "categories", "dishes", "meal_plans", "inventory", "status", "people")]
+    >>> [
+    ...     singular(word)
+    ...     for word in (
+    ...         "recipes",
+    ...         "categories",
+    ...         "dishes",
+    ...         "meal_plans",
+    ...         "inventory",
+    ...         "status",
+    ...         "people",
+    ...     )
+    ... ]
     ['recipe', 'category', 'dish', 'meal_plan', 'inventory', 'status', 'person']
     """
     head, last = re.fullmatch(r"(.*[_.-])?(.*)", word).groups(default="")  # type: ignore[union-attr]

@@ -284,7 +284,10 @@ class SessionIdRegistry:
             RefRefusedError: A ref has no id yet, or is of another type than given.
 
         >>> registry, soup = SessionIdRegistry().read("recipes", 17, turn=1)
-        >>> registry.to_ids({"recipe_id": soup, "servings": 4}), registry.to_refs({"recipe_id": 17, "servings": 17}, ["recipe_id"])
+        >>> (
+        ...     registry.to_ids({"recipe_id": soup, "servings": 4}),
+        ...     registry.to_refs({"recipe_id": 17, "servings": 17}, ["recipe_id"]),
+        ... )
         ({'recipe_id': 17, 'servings': 4}, {'recipe_id': 'recipe_1', 'servings': 17})
         """
         return translation.to_ids(self._records, payload, fields)
@@ -308,7 +311,10 @@ class SessionIdRegistry:
         or at the top level if `type` is given.
 
         >>> registry, soup = SessionIdRegistry().read("recipes", "81b7d3c4-55", turn=1)
-        >>> registry.hide_ids("GET /recipes/81b7d3c4-55"), registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes")
+        >>> (
+        ...     registry.hide_ids("GET /recipes/81b7d3c4-55"),
+        ...     registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes"),
+        ... )
         ('GET /recipes/recipe_1', [{'id': 'recipe_1', 'servings': 2}])
         """
         return self._hidden_ids.payload(payload, type)
@@ -316,7 +322,9 @@ class SessionIdRegistry:
     def name_refs(self, text: str) -> str:
         """Return a text with refs replaced by labels, also those of removed entities.
 
-        >>> registry, soup = SessionIdRegistry().read("recipes", "81b7d3c4-55", "Tomato Soup", turn=1)
+        >>> registry, soup = SessionIdRegistry().read(
+        ...     "recipes", "81b7d3c4-55", "Tomato Soup", turn=1
+        ... )
         >>> registry.name_refs("recipe_1 is quicker than recipe_2")
         'Tomato Soup is quicker than recipe_2'
         """

@@ -121,7 +121,9 @@ class ContentArchive(Mapping[str, Any]):
     The oldest content is evicted when there is no room. Content too large for the whole archive is
     not stored; the session's log still has it.
 
-    >>> archive = ContentArchive(limit=2).put("gen_recipe_1", {"name": "Soup"}).put("a", 1).put("b", 2)
+    >>> archive = (
+    ...     ContentArchive(limit=2).put("gen_recipe_1", {"name": "Soup"}).put("a", 1).put("b", 2)
+    ... )
     >>> dict(archive)
     {'a': 1, 'b': 2}
     """
@@ -174,7 +176,9 @@ class Engagement:
     `stated` is a summary in other words, such as a model's. It replaces the derived summary until
     the next exchange is closed.
 
-    >>> summary = TurnExecutionSummary(1, "plan_direct", "Find a soup", user_expressed="wants quick meals")
+    >>> summary = TurnExecutionSummary(
+    ...     1, "plan_direct", "Find a soup", user_expressed="wants quick meals"
+    ... )
     >>> Engagement().after(summary).text
     'Goals: Find a soup. The user: wants quick meals.'
     """

@@ -97,7 +97,9 @@ class CurrentTurn(Storable):
             data.
 
     >>> turn = CurrentTurn(3).decide("plan_direct", "Find a soup")
-    >>> turn = turn.step("read", "recipes", "Find soups", [{"name": "Minestrone"}], note="it is vegan")
+    >>> turn = turn.step(
+    ...     "read", "recipes", "Find soups", [{"name": "Minestrone"}], note="it is vegan"
+    ... )
     >>> turn.prev_step_note, turn.summary.steps[0].outcome
     ('it is vegan', 'read 1 recipe')
     """

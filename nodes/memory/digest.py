@@ -75,7 +75,9 @@ class Digest:
     Raises:
         InvalidDataError: A bound below 64 tokens, or entries out of order.
 
-    >>> digest = Digest(bound=100).add("user: soup?\nassistant: three soups").add("user: the second")
+    >>> digest = (
+    ...     Digest(bound=100).add("user: soup?\nassistant: three soups").add("user: the second")
+    ... )
     >>> print(digest.text)
     user: soup?
     assistant: three soups

@@ -63,8 +63,11 @@ class PromptBuilder:
     Raises:
         TemplateError: A template is invalid; the error names file, line and column.
 
-    >>> print(PromptBuilder(system_templates={"guide": "You guide through {city}.\n\n{persona}"}).build_system_prompt(
-    ...     "guide", {"joy": 0.9}, ["Never suggest a flight."], city="Vienna"))
+    >>> print(
+    ...     PromptBuilder(
+    ...         system_templates={"guide": "You guide through {city}.\n\n{persona}"}
+    ...     ).build_system_prompt("guide", {"joy": 0.9}, ["Never suggest a flight."], city="Vienna")
+    ... )
     You guide through Vienna.
     <BLANKLINE>
     You enjoy this, and it shows: play with words and ideas where there is room for it.

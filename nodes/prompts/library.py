@@ -74,7 +74,10 @@ def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
     Raises:
         TemplateError: A line is neither a heading nor a band, or a template is invalid.
 
-    >>> [(name, template.text) for name, template in read_persona("# warmth\nlow: Be cool.\n", "_persona.md")]
+    >>> [
+    ...     (name, template.text)
+    ...     for name, template in read_persona("# warmth\nlow: Be cool.\n", "_persona.md")
+    ... ]
     [('warmth.low', 'Be cool.')]
     """
     name = ""

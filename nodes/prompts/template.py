@@ -66,10 +66,9 @@ class Template:
     >>> hello = Template("Hello {name}, {{welcome}}.\n\n{more}", "hello.md")
     >>> hello.fill({"name": "{more}", "more": ""})
     'Hello {more}, {welcome}.'
-    >>> Template("Hello {name.__class__}", "hello.md")
+    >>> Template("Hello {name.__class__}", "hello.md")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is no
-    name. Use {name} for a value, {{ and }} for braces.
+    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is ...
     """
 
     text: str

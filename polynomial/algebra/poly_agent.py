@@ -360,7 +360,8 @@ def _kind(context_input: ContextInput) -> Kind:
 CONTEXT_POLYNOMIAL = context_polynomial()
 """The context polynomial under the default policy.
 
->>> position, outputs = CONTEXT_POLYNOMIAL.run(Position.start(1000), [ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi")])
+>>> inputs = [ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi")]
+>>> position, outputs = CONTEXT_POLYNOMIAL.run(Position.start(1000), inputs)
 >>> position.state, len(outputs[-1].window)
 (<ContextState.ACCUMULATING: 'ACCUMULATING'>, 2)
 """

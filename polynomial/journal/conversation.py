@@ -239,7 +239,12 @@ def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
 
     >>> from polycontext.linearity import UNIX_EPOCH, ResourceClass
     >>> again = RewindEvent(ContextState.EMPTY, 0, UNIX_EPOCH)
-    >>> standing([TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED), again])
+    >>> standing(
+    ...     [
+    ...         TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED),
+    ...         again,
+    ...     ]
+    ... )
     []
     """
     events = tuple(events)

@@ -232,7 +232,9 @@ class StoredTurns(Sequence[Turn]):
     caching the parts it has read, it is immutable.
 
     >>> turns = [Turn("user", "one"), Turn("assistant", "two"), Turn("user", "three")]
-    >>> stored = StoredTurns([(0, 1, 2), (2, 3, 3)], 3, lambda first, last: tuple(turns[first - 1 : last]))
+    >>> stored = StoredTurns(
+    ...     [(0, 1, 2), (2, 3, 3)], 3, lambda first, last: tuple(turns[first - 1 : last])
+    ... )
     >>> stored[2].text, [turn.text for turn in stored]
     ('three', ['one', 'two', 'three'])
     """

@@ -217,7 +217,9 @@ _MOVED = ("openai", "custom_calls", "wire_role")
 def upgraded(value: Any) -> Any:
     """Return JSON data with every turn of schema 2 converted to schema 3.
 
-    >>> upgraded({"role": "system", "content": "Be brief.", "metadata": {"wire_role": "developer"}})["parts"]
+    >>> upgraded(
+    ...     {"role": "system", "content": "Be brief.", "metadata": {"wire_role": "developer"}}
+    ... )["parts"]
     [{'provider': 'openai', 'data': '{"role":"developer"}', 'kind': 'message'}]
     """
     if isinstance(value, list):

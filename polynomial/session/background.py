@@ -184,9 +184,14 @@ class Background(SessionPart):
         >>> for number in range(3):
         ...     _ = session.add_user_turn(f"Shelf {number} holds " + "jars of plums, " * 12)
         >>> plan = session.background.plan(0.45)
-        >>> fulfilment = session.background.fulfil(plan, lambda turns, max_tokens: "Shelves 0 and 1 hold plums.")
+        >>> fulfilment = session.background.fulfil(
+        ...     plan, lambda turns, max_tokens: "Shelves 0 and 1 hold plums."
+        ... )
         >>> _ = session.add_assistant_turn("Noted.")
-        >>> session.background.commit(fulfilment).compression.reached, session.messages()[-1]["content"]
+        >>> (
+        ...     session.background.commit(fulfilment).compression.reached,
+        ...     session.messages()[-1]["content"],
+        ... )
         (True, 'Noted.')
         """
         check_arguments(query=query)

@@ -184,7 +184,10 @@ class ContextSession:
         >>> with ContextSession.open(file, "customer-17", max_tokens=8000) as session:
         ...     [turn.text for turn in session.log()]
         ['Where is my parcel?']
-        >>> ContextSession.history.list_sessions(file), ContextSession.history.delete(file, "customer-17")
+        >>> (
+        ...     ContextSession.history.list_sessions(file),
+        ...     ContextSession.history.delete(file, "customer-17"),
+        ... )
         (('customer-17',), True)
         """
         return construction.open_session(
@@ -216,7 +219,9 @@ class ContextSession:
             Any error that the constructor or `extend` raises. A user turn that does not fit raises
             only with ``oversize="error"``.
 
-        >>> ContextSession.from_messages([{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}])
+        >>> ContextSession.from_messages(
+        ...     [{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}]
+        ... )
         ContextSession('session', ACCUMULATING, 3 turns, 21 of 8000 tokens, 3 in the log)
         """
         session = cls(model, **options)
@@ -327,7 +332,11 @@ class ContextSession:
             Any error that `add` raises for one of the turns.
 
         >>> session = ContextSession(max_tokens=1000)
-        >>> len(session.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]).window)
+        >>> len(
+        ...     session.extend(
+        ...         [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+        ...     ).window
+        ... )
         2
         """
         return commands.build_extend(self.conversation, messages, provider, oversize)

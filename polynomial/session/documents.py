@@ -74,8 +74,13 @@ class Documents(SessionPart):
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
-        >>> _ = session.documents.patch("order", lambda data: [{"op": "add", "path": "", "value": {"seats": 1}}])
-        >>> _ = session.documents.patch("order", lambda data: [{"op": "replace", "path": "/seats", "value": data["seats"] + 1}])
+        >>> _ = session.documents.patch(
+        ...     "order", lambda data: [{"op": "add", "path": "", "value": {"seats": 1}}]
+        ... )
+        >>> _ = session.documents.patch(
+        ...     "order",
+        ...     lambda data: [{"op": "replace", "path": "/seats", "value": data["seats"] + 1}],
+        ... )
         >>> session.documents.get("order")
         {'seats': 2}
         """

@@ -321,7 +321,8 @@ class Archive(Generic[S]):
         (True, 4000)
         >>> ContextSession.history.load(["[]"])
         Traceback (most recent call last):
-        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object. Use the first line that export wrote.
+        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object. Use \
+the first line that export wrote.
         """
         imported = Imported(lines)
         header, settings = imported.header, imported.header.settings

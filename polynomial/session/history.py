@@ -293,9 +293,14 @@ class History(SessionPart):
         `ContextSession.history.load_turns` starts a new session from them.
 
         >>> from polycontext import ContextSession
-        >>> session = ContextSession.from_messages([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
+        >>> session = ContextSession.from_messages(
+        ...     [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+        ... )
         >>> import json
-        >>> [(turn["resource_id"], turn["role"], turn["content"]) for turn in map(json.loads, session.history.export_turns())]
+        >>> [
+        ...     (turn["resource_id"], turn["role"], turn["content"])
+        ...     for turn in map(json.loads, session.history.export_turns())
+        ... ]
         [('t1', 'user', 'Hi'), ('t2', 'assistant', 'Hello')]
         """
         return subjects.export.log_lines(self._session.conversation.log)

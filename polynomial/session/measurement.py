@@ -173,7 +173,9 @@ def input_tokens(given: object) -> tuple[int | None, str]:
     Raises:
         InvalidDataError: `given` is not a usage report. The message names what is missing.
 
-    >>> input_tokens({"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90})
+    >>> input_tokens(
+    ...     {"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90}
+    ... )
     (1000, '')
     """
     data = _data(given)

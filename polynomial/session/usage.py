@@ -250,7 +250,9 @@ class Usage(SessionPart):
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
         >>> _ = session.add_user_turn("Where is my parcel?"), session.messages()
-        >>> session.usage.reported({"prompt_tokens": 2012, "completion_tokens": 20}).besides  # tools that the session was not told of, say
+        >>> session.usage.reported(
+        ...     {"prompt_tokens": 2012, "completion_tokens": 20}
+        ... ).besides  # tools that the session was not told of, say
         2000
         """
         session = self._session

@@ -257,7 +257,10 @@ def check_fork(new_id: str, there: int | None, revision: int, found: int) -> Non
 def hide_secrets(url: str) -> str:
     """Return `url` without its secrets: user, password and options.
 
-    >>> hide_secrets("postgresql://me:secret@host:5432/db?sslpassword=x"), hide_secrets("sessions.db")
+    >>> (
+    ...     hide_secrets("postgresql://me:secret@host:5432/db?sslpassword=x"),
+    ...     hide_secrets("sessions.db"),
+    ... )
     ('postgresql://***@host:5432/db?***', 'sessions.db')
     """
     scheme, mark, rest = url.partition("://")

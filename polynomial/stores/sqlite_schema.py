@@ -18,24 +18,32 @@ APPLICATION_ID = 0x504C5943
 
 STEPS = (
     """
-    CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL);
+    CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision
+        INTEGER NOT NULL);
     CREATE TABLE texts (id INTEGER PRIMARY KEY, content TEXT, more TEXT, checksum INTEGER NOT NULL);
     CREATE TABLE events (
-        session INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL,
-        resource_id TEXT, class INTEGER, pinned INTEGER, tokens INTEGER, text INTEGER, checksum INTEGER NOT NULL,
+        session INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, state
+        TEXT NOT NULL, at INTEGER NOT NULL,
+        resource_id TEXT, class INTEGER, pinned INTEGER, tokens INTEGER, text INTEGER,
+        checksum INTEGER NOT NULL,
         PRIMARY KEY (session, number)
     ) WITHOUT ROWID;
     CREATE TABLE companions (
-        session INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (session, name)
+        session INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, checksum
+        INTEGER NOT NULL, PRIMARY KEY (session, name)
     ) WITHOUT ROWID;
-    CREATE TABLE commands (session INTEGER NOT NULL, key TEXT NOT NULL, revision INTEGER NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID;
+    CREATE TABLE commands (session INTEGER NOT NULL, key TEXT NOT NULL, revision INTEGER
+        NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID;
     CREATE TABLE pieces (
-        session INTEGER NOT NULL, revision INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (session, revision)
+        session INTEGER NOT NULL, revision INTEGER NOT NULL, body BLOB NOT NULL,
+        checksum INTEGER NOT NULL, PRIMARY KEY (session, revision)
     );
-    CREATE TABLE heads (session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL);
+    CREATE TABLE heads (session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, body BLOB
+        NOT NULL, checksum INTEGER NOT NULL);
     """,
     """
-    CREATE TABLE indexes (session INTEGER PRIMARY KEY, made INTEGER NOT NULL, upto INTEGER NOT NULL);
+    CREATE TABLE indexes (session INTEGER PRIMARY KEY, made INTEGER NOT NULL, upto INTEGER
+        NOT NULL);
     """,
 )
 """Step n leads from version n - 1 to version n."""
@@ -53,29 +61,37 @@ FIND = (
     "FROM sessions WHERE name = ?"
 )
 EVENTS = """
-SELECT e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum
+SELECT e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text,
+e.checksum, t.content, t.more, t.checksum
 FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?
 """
 ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 FORK_EVENTS = """
-INSERT INTO events SELECT ?, number, kind, state, at, resource_id, class, pinned, tokens, text, checksum FROM events WHERE session = ? AND number <= ?
+INSERT INTO events SELECT ?, number, kind, state, at, resource_id, class, pinned, tokens,
+text, checksum FROM events WHERE session = ? AND number <= ?
 """
 HOLDERS = """
-SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events other ON other.at = own.at AND other.kind = own.kind
-JOIN sessions ON sessions.id = other.session LEFT JOIN texts said ON said.id = own.text LEFT JOIN texts its ON its.id = other.text
-WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.resource_id = ? AND own.kind <> 'promote'
+SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events other ON other.at
+= own.at AND other.kind = own.kind
+JOIN sessions ON sessions.id = other.session LEFT JOIN texts said ON said.id = own.text LEFT
+JOIN texts its ON its.id = other.text
+WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.resource_id = ? AND
+own.kind <> 'promote'
 AND (own.resource_id = other.resource_id OR said.content IS its.content)
 """
 DELETE_TEXTS = """
-DELETE FROM texts WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT text FROM events WHERE text IS NOT NULL)
+DELETE FROM texts WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT text FROM
+events WHERE text IS NOT NULL)
 """
 TURNS = "('system', 'user', 'assistant', 'tool')"
 NUMBERS = """
-SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('system', 'user', 'assistant', 'tool') AND resource_id IN ({marks})
+SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('system', 'user',
+'assistant', 'tool') AND resource_id IN ({marks})
 GROUP BY resource_id HAVING count(*) = 1
 """
 DELETE_OWN_TEXTS = """
-DELETE FROM texts WHERE id IN (SELECT text FROM events WHERE session = ? EXCEPT SELECT text FROM events WHERE session <> ?)
+DELETE FROM texts WHERE id IN (SELECT text FROM events WHERE session = ? EXCEPT SELECT text
+FROM events WHERE session <> ?)
 """
 
 

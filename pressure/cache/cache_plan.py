@@ -55,8 +55,8 @@ class CachePlan:
 
     >>> CachePlan(ttl="1h", head_ttl="5m")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that:
-    longer times stand before shorter ones.
+    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that: \
+longer times stand before shorter ones.
     """
 
     ttl: str = field(default="5m", validator=_check_ttl)

@@ -233,7 +233,10 @@ class CacheRules:
     blocks from each; otherwise it caches everything automatically in steps of `step` tokens, for
     `seconds`. Below `floor` tokens nothing is cached.
 
-    >>> rules_of(Provider.ANTHROPIC, "claude-haiku-4-5").floor, rules_of(Provider.OPENAI, "gpt-6-sol").seconds
+    >>> (
+    ...     rules_of(Provider.ANTHROPIC, "claude-haiku-4-5").floor,
+    ...     rules_of(Provider.OPENAI, "gpt-6-sol").seconds,
+    ... )
     (4096, 1800.0)
     """
 

@@ -45,7 +45,9 @@ class Prices:
     Raises:
         InvalidOptionError: a price is not a number of 0 or more.
 
-    >>> Prices(3, 15, read=0.3, write=3.75).money(plain=1_000_000, read=1_000_000, written={300.0: 1_000_000}, output=0)
+    >>> Prices(3, 15, read=0.3, write=3.75).money(
+    ...     plain=1_000_000, read=1_000_000, written={300.0: 1_000_000}, output=0
+    ... )
     7.05
     """
 

@@ -143,7 +143,11 @@ def steps(text: str) -> list[str]:
 def is_open(note: str) -> bool:
     """Return whether a pair or line of a call's arguments is work that is not done.
 
-    >>> is_open("{content Count, status pending}"), is_open("- [ ] Count"), is_open("{content Sort, status completed}")
+    >>> (
+    ...     is_open("{content Count, status pending}"),
+    ...     is_open("- [ ] Count"),
+    ...     is_open("{content Sort, status completed}"),
+    ... )
     (True, True, False)
     """
     return _PAIR.search(note) is not None or (

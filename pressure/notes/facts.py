@@ -46,10 +46,13 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
     """Return the facts that a summary of `turns` must keep; takes as long as a summary.
 
     >>> from polycontext.window import TiktokenCounter
-    >>> turns = [Turn("user", "Sort them. Never delete a file."), Turn("assistant", "Next I'll count the files in shelf-42.")]
+    >>> turns = [
+    ...     Turn("user", "Sort them. Never delete a file."),
+    ...     Turn("assistant", "Next I'll count the files in shelf-42."),
+    ... ]
     >>> [(fact.head.value, fact.text) for fact in facts_of(turns, TiktokenCounter("o200k_base"))]
-    [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."),
-    ('Next step', "Next I'll count the files in shelf-42.")]
+    [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."), \
+('Next step', "Next I'll count the files in shelf-42.")]
     """
     candidates = ExtractiveSummariser().read(turns, counter=counter)
     coming = [unit for unit in candidates.current.units if unit.step]
@@ -110,7 +113,10 @@ def complete_text(text: str, facts: Iterable[Fact], fits: Callable[[str], bool])
     Laws: the result begins with `text`; it fits if `text` does; completing it again changes
     nothing.
 
-    >>> facts = [Fact(Head.CONSTRAINTS, "Never delete a file.", "t1"), Fact(Head.FILES, "I count shelf-42.", "t2")]
+    >>> facts = [
+    ...     Fact(Head.CONSTRAINTS, "Never delete a file.", "t1"),
+    ...     Fact(Head.FILES, "I count shelf-42.", "t2"),
+    ... ]
     >>> complete_text("Shelf-42? No: shelf-42 is counted.", facts, lambda text: len(text) < 100)
     'Shelf-42? No: shelf-42 is counted.\nConstraints:\nNever delete a file.'
     """
@@ -182,7 +188,9 @@ class Quotes:
         A line that quotes the user verbatim is marked and kept once; a mark on any other line is
         removed.
 
-        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).mark("Constraints:\n- \"Never push.\"\n- user: Push daily.")
+        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).mark(
+        ...     'Constraints:\n- "Never push."\n- user: Push daily.'
+        ... )
         'Constraints:\nuser: Never push.\nPush daily.'
         """
         lines, under, left = dict[object, str](), "", MOST_QUOTES

@@ -26,7 +26,10 @@ def find_sources(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
     Later turns are preferred. The result is empty if no turn contains some piece.
 
-    >>> turns = [Turn("user", "Book it."), Turn("assistant", "I booked seat 12A for you. Anything else?")]
+    >>> turns = [
+    ...     Turn("user", "Book it."),
+    ...     Turn("assistant", "I booked seat 12A for you. Anything else?"),
+    ... ]
     >>> [turn.text for turn in find_sources("assistant: I booked seat 12A for you.", turns)]
     ['I booked seat 12A for you. Anything else?']
     >>> find_sources("assistant: I cancelled it.", turns)

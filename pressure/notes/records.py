@@ -145,9 +145,18 @@ def _table(text: str) -> list[dict[str, Any]] | None:
 def records_of(value: Any) -> Iterator[Record]:
     """Yield the records of a JSON value.
 
-    >>> seats = [{"seat_id": f"A{row}", "price": 12, "note": "12", "kind": "by the window"} for row in (7, 8, 9)]
-    >>> for record in records_of({"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}):
-    ...     print(record.parent, record.header, [item.label + item.pieces[0].text + item.close for item in items_of(record)])
+    >>> seats = [
+    ...     {"seat_id": f"A{row}", "price": 12, "note": "12", "kind": "by the window"}
+    ...     for row in (7, 8, 9)
+    ... ]
+    >>> for record in records_of(
+    ...     {"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}
+    ... ):
+    ...     print(
+    ...         record.parent,
+    ...         record.header,
+    ...         [item.label + item.pieces[0].text + item.close for item in items_of(record)],
+    ...     )
      W1:  ['status open', 'stops [a, b]']
     W1  seats A7:  ['price 12', 'note "12"', 'kind by the window']
     W1  seats A8:  ['price 12', 'note "12"', 'kind by the window']

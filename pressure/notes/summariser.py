@@ -194,7 +194,10 @@ class ExtractiveSummariser:
     takes: about five tokens a line. Time is close to linear in the text.
 
     >>> from polycontext.window import TiktokenCounter
-    >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y, for two persons. How is your day going?")]
+    >>> turns = [
+    ...     Turn("assistant", "What is your booking?"),
+    ...     Turn("user", "It is ZFA04Y, for two persons. How is your day going?"),
+    ... ]
     >>> ExtractiveSummariser().summarise(turns, 16, counter=TiktokenCounter("o200k_base"))
     'user: It is ZFA04Y, for two persons.'
     """
@@ -322,7 +325,11 @@ def truncate(
 
     >>> from polycontext.window import TiktokenCounter
     >>> log = "".join(f"step {n} is done\n" for n in range(1_000))
-    >>> print(truncate(log, 40, TiktokenCounter("o200k_base"), whole="result 7", wanted="What of step 512?"))
+    >>> print(
+    ...     truncate(
+    ...         log, 40, TiktokenCounter("o200k_base"), whole="result 7", wanted="What of step 512?"
+    ...     )
+    ... )
     step 0 is done
     step 1 is done
     … step 512 is done

@@ -88,7 +88,10 @@ _FADING = 0.1
 def kind_of(term: str) -> Kind:
     """Return the kind of `term`.
 
-    >>> [kind_of(term).name for term in ("ZFA04Y", "src/app.py", "np.array", "Mia", "12.50", "flight", "the")]
+    >>> [
+    ...     kind_of(term).name
+    ...     for term in ("ZFA04Y", "src/app.py", "np.array", "Mia", "12.50", "flight", "the")
+    ... ]
     ['ID', 'FILE', 'SYMBOL', 'NAME', 'NUMBER', 'WORD', 'STOP']
     """
     if term[0] == FAILED:
@@ -163,7 +166,10 @@ def is_prose(text: str) -> bool:
 
     This is true for short texts and for long lines of letters.
 
-    >>> is_prose("ls\\n" * 200), is_prose("Please do not change the file in which they are kept. " * 20)
+    >>> (
+    ...     is_prose("ls\\n" * 200),
+    ...     is_prose("Please do not change the file in which they are kept. " * 20),
+    ... )
     (False, True)
     """
     start = text[:_LOOKED_AT]
@@ -204,7 +210,12 @@ def relevance(texts: Sequence[str], query: str) -> list[float]:
 
     Rare terms count more, and so do those that cannot be reconstructed.
 
-    >>> [score > 0 for score in relevance(["The flight is UA100.", "It rains in Vienna."], "When does UA100 leave?")]
+    >>> [
+    ...     score > 0
+    ...     for score in relevance(
+    ...         ["The flight is UA100.", "It rains in Vienna."], "When does UA100 leave?"
+    ...     )
+    ... ]
     [True, False]
     """
     asked = {*plain_terms(query)}

@@ -231,7 +231,8 @@ class ContextItem:
         InvalidDataError: The type is unknown, the content or metadata cannot be stored, a known key
             has an invalid value, the timestamp is naive or before 1900, or the id is not ``ctx-N``.
 
-    >>> item = ContextItem("(defun add (a b) (+ a b))", metadata={"filename": "math.lisp", "start_line": 5, "end_line": 7})
+    >>> place = {"filename": "math.lisp", "start_line": 5, "end_line": 7}
+    >>> item = ContextItem("(defun add (a b) (+ a b))", metadata=place)
     >>> item.type
     <ItemType.CODE: 'code'>
     >>> ContextItem("x", type="poem")

@@ -102,7 +102,10 @@ class ContextManager:
         >>> from attrs import evolve
         >>> manager = ContextManager()
         >>> item = manager.add(ContextItem("x = 1"))
-        >>> manager.update(evolve(item, content="x = 2")).id == item.id, [each.content for each in manager]
+        >>> (
+        ...     manager.update(evolve(item, content="x = 2")).id == item.id,
+        ...     [each.content for each in manager],
+        ... )
         (True, ['x = 2'])
         """
         tokens = self._count(item)

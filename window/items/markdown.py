@@ -113,7 +113,11 @@ def context_to_string(items: Iterable[ContextItem]) -> str:
         PluginError: The registered formatter of a custom kind raised, or did not return storable
             text.
 
-    >>> print(context_to_string([ContextItem("x + 1\n", metadata={"filename": "a.py", "start_line": 3})]))
+    >>> print(
+    ...     context_to_string(
+    ...         [ContextItem("x + 1\n", metadata={"filename": "a.py", "start_line": 3})]
+    ...     )
+    ... )
     ### Code
     #### a.py:3
     ```python
@@ -130,7 +134,11 @@ def register_formatter(kind: str, formatter: Formatter) -> None:
     formatter that quotes content has to fence it.
 
     >>> register_formatter("doctest-ticket", lambda item: f"Ticket: {item.content}")
-    >>> print(context_to_string([ContextItem("the printer burns", "custom", {"kind": "doctest-ticket"})]))
+    >>> print(
+    ...     context_to_string(
+    ...         [ContextItem("the printer burns", "custom", {"kind": "doctest-ticket"})]
+    ...     )
+    ... )
     ### Custom
     Ticket: the printer burns
     """

@@ -124,7 +124,12 @@ def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:
 
     Message boundaries and the form of the content (text or list) are left out.
 
-    >>> blocks_of([{"role": "user", "content": "hi"}, {"role": "user", "content": [{"type": "text", "text": "there"}]}])
+    >>> blocks_of(
+    ...     [
+    ...         {"role": "user", "content": "hi"},
+    ...         {"role": "user", "content": [{"type": "text", "text": "there"}]},
+    ...     ]
+    ... )
     [('user', {'type': 'text', 'text': 'hi'}), ('user', {'type': 'text', 'text': 'there'})]
     """
     found: list[tuple[str, object]] = []
@@ -173,8 +178,12 @@ def answered(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     The index counts from the calls of the latest turn that has any.
 
     >>> from polycontext.window.turn import ToolCall
-    >>> calls = Turn("assistant", None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "search")))
-    >>> answered([calls, Turn("tool", "found", tool_call_id="b"), Turn("tool", "", tool_call_id="a")])
+    >>> calls = Turn(
+    ...     "assistant", None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "search"))
+    ... )
+    >>> answered(
+    ...     [calls, Turn("tool", "found", tool_call_id="b"), Turn("tool", "", tool_call_id="a")]
+    ... )
     [(2, 1), (2, 0)]
     """
     pairs: list[tuple[int, int]] = []

@@ -100,7 +100,9 @@ class PillDocument:
         Raises:
             InvalidDataError: The text is not storable.
 
-        >>> PillDocument.recover("look at [@a.py]", [Pill("a.py", start=3), Pill("gone.py")]).context
+        >>> PillDocument.recover(
+        ...     "look at [@a.py]", [Pill("a.py", start=3), Pill("gone.py")]
+        ... ).context
         ('a.py',)
         """
         written: dict[str, list[int]] = {}
@@ -176,7 +178,9 @@ class PillDocument:
         Raises:
             PositionError: The position is outside the text, or inside a pill.
 
-        >>> PillDocument.parse("see [@a.py]").insert_document(0, PillDocument.parse("[@b.py] [@a.py] ")).context
+        >>> PillDocument.parse("see [@a.py]").insert_document(
+        ...     0, PillDocument.parse("[@b.py] [@a.py] ")
+        ... ).context
         ('b.py', 'a.py')
         """
         room = self.insert_text(at, other.text)
@@ -207,7 +211,11 @@ class PillDocument:
             PositionError: The position is outside the text, or inside another pill.
             InvalidOptionError: `duplicate` is neither "error" nor "update".
 
-        >>> document = PillDocument("see ").insert_pill("Agent").insert_pill("Agent", type="symbol", duplicate="update")
+        >>> document = (
+        ...     PillDocument("see ")
+        ...     .insert_pill("Agent")
+        ...     .insert_pill("Agent", type="symbol", duplicate="update")
+        ... )
         >>> document.to_text(), document.pill("Agent").type.value
         ('see [@Agent]', 'symbol')
         """

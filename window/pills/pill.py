@@ -50,7 +50,11 @@ def is_path(name: str) -> bool:
 
     It may not be absolute or lead upwards.
 
-    >>> [name for name in ("src/agent.py", "../a", "/a", "C:a", "~/a", "a/", "a\\b", "a.", "a /b") if is_path(name)]
+    >>> [
+    ...     name
+    ...     for name in ("src/agent.py", "../a", "/a", "C:a", "~/a", "a/", "a\\b", "a.", "a /b")
+    ...     if is_path(name)
+    ... ]
     ['src/agent.py']
     """
     steps = name.split("/")

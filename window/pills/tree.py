@@ -244,7 +244,16 @@ _FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".docker"})
 def holds_secrets(path: str) -> bool:
     """Return whether the name of a path suggests that it holds keys or passwords.
 
-    >>> [holds_secrets(path) for path in (".env", "deploy/server.PEM", ".ssh/config", ".env.example", "environment.py")]
+    >>> [
+    ...     holds_secrets(path)
+    ...     for path in (
+    ...         ".env",
+    ...         "deploy/server.PEM",
+    ...         ".ssh/config",
+    ...         ".env.example",
+    ...         "environment.py",
+    ...     )
+    ... ]
     [True, True, True, False, False]
     """
     *folders, name = path.lower().split("/")

@@ -161,7 +161,9 @@ def format_of(
         UnknownNameError: There is no such provider.
         InvalidMessagesError: `messages` are clearly in another format, which the error names.
 
-    >>> format_of([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}], "auto").provider
+    >>> format_of(
+    ...     [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}], "auto"
+    ... ).provider
     <Provider.ANTHROPIC: 'anthropic'>
     """
     found = _marks(messages)
@@ -233,7 +235,14 @@ def unwrap(messages: object) -> object:
         InvalidMessagesError: Rule bad-answer: an answer has no message or several choices, or is an
             event of another stream.
 
-    >>> unwrap([{"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}])
+    >>> unwrap(
+    ...     [
+    ...         {
+    ...             "object": "chat.completion",
+    ...             "choices": [{"message": {"role": "assistant", "content": "Hello!"}}],
+    ...         }
+    ...     ]
+    ... )
     [{'role': 'assistant', 'content': 'Hello!'}]
     """
     if not isinstance(messages, list | tuple):

@@ -279,10 +279,12 @@ def convert_block(block: Mapping[str, Any], source: str, target: str) -> Message
 
     Law: the result is a block that `target` accepts in a user message.
 
-    >>> convert_block({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}, "openai", "anthropic")
+    >>> url = {"url": "data:image/png;base64,iVBORw0KGgo="}
+    >>> convert_block({"type": "image_url", "image_url": url}, "openai", "anthropic")
     {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': \
 'iVBORw0KGgo='}}
-    >>> convert_block({"type": "image", "source": {"type": "file", "file_id": "file_1"}}, "anthropic", "openai") is None
+    >>> file = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    >>> convert_block(file, "anthropic", "openai") is None
     True
     """
     if source == target:

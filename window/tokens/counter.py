@@ -177,7 +177,10 @@ def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
 
     The forms are the text itself, and the text as a JSON object that some providers require.
 
-    >>> arguments_tokens(EstimatingCounter(), '{"city": "Paris"}'), arguments_tokens(EstimatingCounter(), "Paris")
+    >>> (
+    ...     arguments_tokens(EstimatingCounter(), '{"city": "Paris"}'),
+    ...     arguments_tokens(EstimatingCounter(), "Paris"),
+    ... )
     (6, 9)
     """
     tokens = counter.count(arguments)

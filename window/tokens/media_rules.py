@@ -128,7 +128,10 @@ def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:
     costs 0 here, since its words are counted as text. Unreadable media get a flat estimate on the
     high side.
 
-    >>> medium_tokens(Medium(MediumKind.IMAGE, width=64, height=64)), medium_tokens(Medium(MediumKind.IMAGE))
+    >>> (
+    ...     medium_tokens(Medium(MediumKind.IMAGE, width=64, height=64)),
+    ...     medium_tokens(Medium(MediumKind.IMAGE)),
+    ... )
     (255, 4784)
     """
     if medium.text is not None:
@@ -166,7 +169,11 @@ def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
     gpt-4o-mini, which multiplies its tiles by 33, is not included. Source: developers.openai.com,
     guides/images-vision, "Calculating costs".
 
-    >>> openai_image_tokens(1_024, 1_024), openai_image_tokens(1_024, 1_024, "low"), openai_image_tokens(543, 360)
+    >>> (
+    ...     openai_image_tokens(1_024, 1_024),
+    ...     openai_image_tokens(1_024, 1_024, "low"),
+    ...     openai_image_tokens(543, 360),
+    ... )
     (2520, 630, 502)
     """
     if detail == "low":

@@ -35,7 +35,9 @@ def part_text(part: Part, rule: ImageRule | None = None) -> tuple[str, int]:
     not JSON count unchanged. Of a part that is not a block, the further fields count, except a mark
     of empty content. JSON data stay valid JSON.
 
-    >>> part_text(Part("openai", '{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}'))[1]
+    >>> part_text(
+    ...     Part("openai", '{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}')
+    ... )[1]
     4784
     >>> part_text(Part("openai", '{"content":[],"refusal":null}', PartKind.MESSAGE))
     ('{"refusal":null}', 0)
@@ -133,7 +135,11 @@ _UNSEEN = frozenset({"additionalProperties", "title", "strict"})
 def tool_text(tools: Sequence[Mapping[str, Any]]) -> str:
     """Return the text of `tools` in a prompt, or an empty string if there are none.
 
-    >>> print(tool_text([{"type": "function", "function": {"name": "now", "description": "Tell the time."}}]))
+    >>> print(
+    ...     tool_text(
+    ...         [{"type": "function", "function": {"name": "now", "description": "Tell the time."}}]
+    ...     )
+    ... )
     # Tools
     <BLANKLINE>
     ## functions

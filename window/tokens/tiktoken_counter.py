@@ -36,7 +36,8 @@ class TiktokenCounter(Vocabulary):
         UnknownNameError: `encoding` is neither an encoding nor a model.
         InvalidOptionError: The tokenizer of the model, such as Claude, is not published.
 
-    >>> TiktokenCounter("o200k_base").count("hello, how are you today?"), TiktokenCounter("gpt-5").encoding
+    >>> counter = TiktokenCounter("o200k_base")
+    >>> counter.count("hello, how are you today?"), TiktokenCounter("gpt-5").encoding
     (7, 'o200k_base')
     >>> TiktokenCounter("esperanto")
     Traceback (most recent call last):

@@ -39,7 +39,7 @@ class Document:
     def line_of(self, path: Place) -> int:
         r"""Return the line where the value at `path` begins, or that of its last known parent.
 
-        >>> Document("x", 1, [{}, {}], '[\n{},\n{}]').line_of((1,))
+        >>> Document("x", 1, [{}, {}], "[\n{},\n{}]").line_of((1,))
         3
         """
         return self.line + self.text.count("\n", 0, _offset(self.text, path))

@@ -113,13 +113,17 @@ class StrictAnthropic:
             newest known.
 
     >>> provider = StrictAnthropic(lambda request: "Hello.")
-    >>> answer = provider.create({"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]})
+    >>> hi = [{"role": "user", "content": "hi"}]
+    >>> answer = provider.create({"model": "m", "max_tokens": 99, "messages": hi})
     >>> answer["content"], answer["stop_reason"], answer["usage"]["input_tokens"]
     ([{'type': 'text', 'text': 'Hello.'}], 'end_turn', 4)
-    >>> provider.create({"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": ""}]})
+    >>> empty = [{"role": "user", "content": ""}]
+    >>> provider.create({"model": "m", "max_tokens": 99, "messages": empty})
     Traceback (most recent call last):
-    polycontext.testing.strict.provider.RequestRefusedError: 400 invalid_request_error: messages.0: all messages must have \
-non-empty content except for the optional final assistant message (rule empty-message; use content; only a final assistant message may be empty)
+    polycontext.testing.strict.provider.RequestRefusedError: 400 \
+invalid_request_error: messages.0: all messages must have non-empty content except for the \
+optional final assistant message (rule empty-message; use content; only a final assistant \
+message may be empty)
     """
 
     reply: Callable[[Request], Reply]

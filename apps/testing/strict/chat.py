@@ -57,7 +57,9 @@ class StrictChat(OpenAIOptions):
     `polycontext.window.providers.chat.rules`.
 
     >>> chat = StrictChat(lambda request: f"{len(request['messages'])} messages")
-    >>> chat.create({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})["choices"][0]["message"]["content"]
+    >>> chat.create({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})[
+    ...     "choices"
+    ... ][0]["message"]["content"]
     '1 messages'
     """
 

@@ -62,7 +62,14 @@ def canonical(block: Mapping[str, Any]) -> bytes:
 
     The order of keys inside a call's arguments is content.
 
-    >>> canonical({"text": "hi", "type": "text", "cache_control": {"type": "ephemeral"}, "citations": None})
+    >>> canonical(
+    ...     {
+    ...         "text": "hi",
+    ...         "type": "text",
+    ...         "cache_control": {"type": "ephemeral"},
+    ...         "citations": None,
+    ...     }
+    ... )
     b'{"text":"hi","type":"text"}'
     """
     return orjson.dumps(_plain(block), option=orjson.OPT_PASSTHROUGH_SUBCLASS)

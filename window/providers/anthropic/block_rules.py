@@ -90,7 +90,16 @@ def _check_document(block: Message, at: At) -> None:
 def side(block: Mapping[str, Any]) -> int:
     """Return the longer side in pixels of an image sent as base64, or 0 if it is unknown.
 
-    >>> side({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
+    >>> side(
+    ...     {
+    ...         "type": "image",
+    ...         "source": {
+    ...             "type": "base64",
+    ...             "media_type": "image/gif",
+    ...             "data": "R0lGODlhAgADAAAAADs=",
+    ...         },
+    ...     }
+    ... )
     3
     """
     match block.get("source"):

@@ -103,7 +103,9 @@ def hoist(messages: object) -> Rendered:
     Raises:
         InvalidMessagesError: A message breaks a rule on its own.
 
-    >>> hoist([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]).system
+    >>> hoist(
+    ...     [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+    ... ).system
     ({'type': 'text', 'text': 'Be brief.'},)
     """
     copies = copied_messages(Provider.ANTHROPIC, messages)

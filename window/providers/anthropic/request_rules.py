@@ -165,7 +165,8 @@ def check_request(
             first, with the index of the message if it is in one.
         UnknownNameError: The version is unknown.
 
-    >>> check_request({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "tools": [{"name": "a b"}]})
+    >>> hi = [{"role": "user", "content": "hi"}]
+    >>> check_request({"model": "m", "max_tokens": 9, "messages": hi, "tools": [{"name": "a b"}]})
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages break the anthropic rule \
 tool-name: tools[0].name is 'a b'. Use 1 to 128 letters, digits, _ and -.

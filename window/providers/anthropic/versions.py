@@ -85,7 +85,14 @@ def adapted(block: Message, role: str) -> Message:
 
     A block that is valid is returned as the same object.
 
-    >>> adapted({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "12 EUR"}, "title": "bill"}, "assistant")["text"]
+    >>> adapted(
+    ...     {
+    ...         "type": "document",
+    ...         "source": {"type": "text", "media_type": "text/plain", "data": "12 EUR"},
+    ...         "title": "bill",
+    ...     },
+    ...     "assistant",
+    ... )["text"]
     '[text/plain, bill, 6 bytes]\n12 EUR'
     >>> adapted({"type": "text", "text": "12 EUR", "citations": [{"cited_text": "12"}]}, "user")
     {'type': 'text', 'text': '12 EUR'}

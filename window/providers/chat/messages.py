@@ -30,7 +30,9 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
         InvalidMessagesError: A message breaks a rule of docs/providers.md; the error names its
             index and the rule.
 
-    >>> parse([{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]).turns[0].role
+    >>> parse(
+    ...     [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+    ... ).turns[0].role
     <Role.SYSTEM: 'system'>
     """
     copies = copied_messages(Provider.OPENAI, messages)
@@ -52,7 +54,8 @@ def check(
     continued. `strict_first` has no effect here: any role may come first except a result, which is
     an orphan.
 
-    >>> check([{"role": "tool", "tool_call_id": "a", "content": "21 degrees"}])  # doctest: +ELLIPSIS
+    >>> result = {"role": "tool", "tool_call_id": "a", "content": "21 degrees"}
+    >>> check([result])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule \
 orphan-result: no call 'a' directly before ...

@@ -22,7 +22,9 @@ def check_request(
         InvalidMessagesError: A rule is broken; the error names it, with the index of the message if
             it is in one.
 
-    >>> check_request({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}], "tool_choice": "auto"})  # doctest: +ELLIPSIS
+    >>> hi = [{"role": "user", "content": "hi"}]
+    >>> request = {"model": "gpt-5.6", "messages": hi, "tool_choice": "auto"}
+    >>> check_request(request)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages break the openai rule \
 bad-tool-choice: Invalid value for 'tool_choice': ...
@@ -40,7 +42,12 @@ def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessages
     After an error, the rest is checked as if the message were valid, so that each fault is reported
     once.
 
-    >>> [error.rule for error in findings([{"role": "user"}, {"role": "tool", "tool_call_id": "a", "content": "b"}])]
+    >>> [
+    ...     error.rule
+    ...     for error in findings(
+    ...         [{"role": "user"}, {"role": "tool", "tool_call_id": "a", "content": "b"}]
+    ...     )
+    ... ]
     ['missing-content', 'orphan-result']
     """
     try:

@@ -43,7 +43,9 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
         InvalidMessagesError: An item breaks a rule of docs/providers.md; the error names its index
             and the rule.
 
-    >>> parse([{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]).turns[0].role
+    >>> parse(
+    ...     [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+    ... ).turns[0].role
     <Role.SYSTEM: 'system'>
     """
     items = copied_messages(Provider.RESPONSES, messages)
@@ -82,7 +84,8 @@ def check(
     With `allow_open_tail`, the last calls may lack outputs, as in a history that is to be
     continued. `strict_first` has no effect here.
 
-    >>> check([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
+    >>> output = {"type": "function_call_output", "call_id": "a", "output": "21 degrees"}
+    >>> check([output])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule \
 orphan-result: no call 'a' directly ...

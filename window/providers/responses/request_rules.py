@@ -36,7 +36,8 @@ def check_request(
         InvalidMessagesError: A rule is broken; the error names it, with the index of the item if it
             is in one.
 
-    >>> check_request({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})  # doctest: +ELLIPSIS
+    >>> hi = [{"role": "user", "content": "hi"}]
+    >>> check_request({"model": "gpt-5.6", "messages": hi})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages break the openai-responses rule \
 moved-field: Unsupported parameter: 'messages'...
@@ -56,7 +57,10 @@ def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessages
 
     There is at most one for each item, followed by the items that lack a successor or an output.
 
-    >>> items = [{"type": "function_call", "call_id": name, "name": "read", "arguments": "{}"} for name in "ab"]
+    >>> items = [
+    ...     {"type": "function_call", "call_id": name, "name": "read", "arguments": "{}"}
+    ...     for name in "ab"
+    ... ]
     >>> [(error.index, error.rule) for error in findings(items)]
     [(0, 'unanswered-call'), (1, 'unanswered-call')]
     """

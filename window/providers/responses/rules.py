@@ -60,7 +60,8 @@ def check_messages(
         InvalidMessagesError: An item breaks a rule of docs/providers.md; the error names its index
             and the rule, with the vendor's wording as the problem.
 
-    >>> check_messages([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
+    >>> output = {"type": "function_call_output", "call_id": "a", "output": "21 degrees"}
+    >>> check_messages([output])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule \
 orphan-result: No tool call found for ...
